@@ -1,0 +1,93 @@
+//! Containers and formats → documents.
+//!
+//! [`Corpus::open`] finds the files and what they are (by content, not by name). [`Corpus::pieces`]
+//! hands out units of work in input order; each worker owns a [`PieceReader`], which turns a
+//! [`Piece`] into calls of a [`DocSink`]. A [`Handover`] proves, in input order, that neighbouring
+//! pieces meet, so that the documents do not depend on how the input was cut.
+
+/// How a document's bytes are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// HTML or XHTML.
+    Html,
+    /// Plain text.
+    Text,
+}
+
+/// One document as its container holds it, transfer and content codings already undone.
+#[derive(Clone, Copy, Debug)]
+pub struct Doc<'a> {
+    /// External id; never empty.
+    pub id: &'a str,
+    /// URL, or empty.
+    pub url: &'a str,
+    /// A title that the container gives beside the body (JSONL, MediaWiki), or empty. It is indexed.
+    pub title: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+    /// What the body is.
+    pub content: Content,
+    /// Charset label of the HTTP header or the container (`utf-8` for JSONL), if any.
+    pub charset: Option<&'a str>,
+    /// Byte offset of the record in its file (of its gzip member, where there are members).
+    pub offset: u64,
+}
+
+/// Why a record did not become a document, or a stretch of a file could not be read.
+///
+/// The names (`serde`, kebab-case) are those of the build report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum SkipKind {
+    /// Not a document by the rules of the format: request, metadata, revisit, warcinfo, redirect …
+    NotADocument,
+    /// An HTTP status other than 200.
+    HttpStatus,
+    /// A media type that is neither HTML, XHTML nor plain text.
+    MediaType,
+    /// A record head that cannot be read. Damage.
+    BadHead,
+    /// A length that is negative, no number, or beyond the end of the file. Damage.
+    BadLength,
+    /// The record ends before its length says. Damage; what is there is indexed.
+    Truncated,
+    /// Compressed data that does not inflate, or whose checksum is wrong. Damage.
+    BadCompression,
+    /// Bytes between records that belong to none. Damage.
+    Garbage,
+    /// A content or transfer coding that is not what it says; the body is used as it is. A warning.
+    BadCoding,
+    /// A record over the size limit, or one that inflates past it. Damage.
+    TooLarge,
+    /// A line or element that is not valid JSON, XML, TSV … Damage.
+    BadSyntax,
+    /// A required field (id, text) is missing. Damage.
+    MissingField,
+}
+
+impl SkipKind {
+    /// True if this is damage (counts under `--strict`), false if the record is just not a document.
+    pub fn is_damage(self) -> bool {
+        !matches!(self, Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding)
+    }
+}
+
+/// One loss, or one record passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// What kind.
+    pub kind: SkipKind,
+    /// Byte offset in the file as it lies on disk (of the gzip member, where there are members).
+    pub offset: u64,
+    /// Details for a person: "Content-Length is -1". Empty for mere non-documents.
+    pub detail: String,
+}
+
+/// Takes what a reader finds, in order.
+pub trait DocSink {
+    /// A document.
+    fn doc(&mut self, doc: &Doc<'_>);
+    /// A record that is not one, or damage.
+    fn skip(&mut self, skip: Skip);
+}

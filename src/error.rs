@@ -1,0 +1,102 @@
+//! The library's error type. Each variant says what failed, where, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Everything that can end a gamut operation. Damage inside an input file is not here: it costs the
+/// record and is reported as a [`crate::corpus::Skip`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// A verb: "open", "write", "rename" …
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file of a built index does not hold what it must.
+    #[error("{}: damaged at byte {offset}: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Byte offset of the damage in the file.
+        offset: u64,
+        /// What is wrong and what to do.
+        what: String,
+    },
+    /// The input held no document at all.
+    #[error("no document found in {files} input file(s): {why}")]
+    NoDocuments {
+        /// How many files were read.
+        files: usize,
+        /// What was there instead.
+        why: String,
+    },
+    /// The output is already there.
+    #[error("{} already exists; give --force to replace it, or another name", path.display())]
+    Exists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A limit of the format or of the machine.
+    #[error("{what}: {value} is over the limit of {limit}; {hint}")]
+    Limit {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are, or would be.
+        value: u64,
+        /// How many there may be.
+        limit: u64,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// `--memory` cannot be kept.
+    #[error("--memory {given} bytes is too little: {what} needs {needed} bytes; give --memory {needed} or more")]
+    Memory {
+        /// Bytes given.
+        given: u64,
+        /// Bytes needed.
+        needed: u64,
+        /// For what.
+        what: &'static str,
+    },
+    /// A name that no registry knows.
+    #[error("unknown {kind} \"{name}\"; there are: {choices}")]
+    UnknownName {
+        /// "codec", "analyzer", "sorter", "device" …
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is, comma-separated.
+        choices: String,
+    },
+    /// An option, or a combination of options, that makes no sense.
+    #[error("{what}: {why}")]
+    Invalid {
+        /// The option or value.
+        what: String,
+        /// Why it is refused and what would do.
+        why: String,
+    },
+    /// The GPU could not be used.
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuError),
+    /// Ctrl-C or a kill.
+    #[error("interrupted; nothing was left behind")]
+    Interrupted,
+}
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// For `map_err` on a path: `fs::read(p).map_err(Error::io("read", p))`.
+    pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+}
