@@ -1,5 +1,8 @@
 //! One file per subcommand: arguments and `run`.
 
+pub mod completions;
+pub mod synth;
+
 use std::process::ExitCode;
 
 /// What `main` does: parse, run, map the outcome to an exit code.
