@@ -47,6 +47,9 @@ pub struct Args {
     /// Replace files that are already there
     #[arg(long)]
     pub force: bool,
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 impl Args {
@@ -72,8 +75,8 @@ impl Args {
 ///
 /// # Errors
 /// What [`synth::write`] says, or a standard output that cannot be written.
-pub fn run(args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let bar = progress_bar(args.documents, quiet);
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let bar = progress_bar(args.documents, args.quiet);
     let start = Instant::now();
     let made = synth::write(&args.options(), &args.out_dir, &mut |counts| {
         bar.set_position(counts.documents);
