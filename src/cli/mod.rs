@@ -4,6 +4,9 @@
 //! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
+pub mod completions;
+pub mod synth;
+
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};

@@ -5,6 +5,8 @@
 //! [`Piece`] into calls of a [`DocSink`]. A [`Handover`] proves, in input order, that neighbouring
 //! pieces meet, so that the documents do not depend on how the input was cut.
 
+pub mod synth;
+
 /// How a document's bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {

@@ -1,0 +1,218 @@
+//! The layout's rules, read from the source text: which module may use which, that only `gpu` names
+//! wgpu, how long a file may be, that folders say what they are for, that no shader lies unused, and
+//! that the README knows every subcommand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules by layer, lowest first. A module may use the layers below its own.
+const LAYERS: [&[&str]; 5] =
+    [&["error"], &["gpu"], &["index", "sort", "codec", "corpus", "text"], &["bench", "build", "query"], &["cli"]];
+
+/// What a module may use beside the layers below it: an index encodes with codecs and records its
+/// analyzer; text is made from a corpus's documents; a benchmark measures building and querying; the
+/// error type wraps the GPU's.
+const BESIDE: [(&str, &str); 6] = [
+    ("index", "codec"),
+    ("index", "text"),
+    ("text", "corpus"),
+    ("bench", "build"),
+    ("bench", "query"),
+    ("error", "gpu"),
+];
+
+/// No source file is longer.
+const MAX_LINES: usize = 500;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Files under `folder` whose names end in `.extension`, sorted.
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root().join(folder)];
+    while let Some(dir) = open.pop() {
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        for path in entries.map(|e| e.unwrap().path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn name(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().display().to_string()
+}
+
+/// The text less its line comments and the test module at its end. (A `//` in a string literal cuts its
+/// line short, which hides nothing that these tests look for.)
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    text.lines().map(|l| l.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// Everything that stands right after `crate::` in the text: `crate::{a::b, c}` gives a and c.
+fn used_modules(code: &str) -> Vec<String> {
+    let mut used = Vec::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => used.extend(group_heads(group)),
+            None => used.push(identifier(rest)),
+        }
+    }
+    used
+}
+
+fn identifier(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// First names of the items of a `use` group whose opening brace has been taken off.
+fn group_heads(group: &str) -> Vec<String> {
+    let (mut depth, mut heads, mut item) = (0, Vec::new(), String::new());
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => heads.push(identifier(std::mem::take(&mut item).trim_start())),
+            _ if depth == 0 => item.push(c),
+            _ => {}
+        }
+    }
+    heads.push(identifier(item.trim_start()));
+    heads.retain(|h| !h.is_empty() && h != "self");
+    heads
+}
+
+fn layer(module: &str) -> usize {
+    // `crate::Error` and `crate::Result` are those of the module `error`.
+    let module = if matches!(module, "Error" | "Result") { "error" } else { module };
+    let found = LAYERS.iter().position(|l| l.contains(&module));
+    found.unwrap_or_else(|| panic!("the module {module} stands in no layer of tests/architecture.rs"))
+}
+
+fn may_use(user: &str, used: &str) -> bool {
+    user == used || layer(used) < layer(user) || BESIDE.contains(&(user, used))
+}
+
+/// The module at the top that a file belongs to; none for `lib.rs` and `main.rs`.
+fn module_of(path: &Path) -> Option<String> {
+    let inner = path.strip_prefix(root().join("src")).unwrap();
+    let first = inner.components().next().unwrap().as_os_str().to_str().unwrap();
+    let stem = first.strip_suffix(".rs").unwrap_or(first);
+    (!matches!(stem, "lib" | "main")).then(|| stem.to_owned())
+}
+
+fn is_test_file(path: &Path) -> bool {
+    path.components().any(|c| matches!(c.as_os_str().to_str(), Some("tests" | "tests.rs")))
+}
+
+#[test]
+fn the_reader_of_uses_reads_them() {
+    let text =
+        "use crate::{Error, gpu::{Device, self}, sort::Sorter};\nfn f() -> crate::Result<crate::text::Span> {}\n";
+    assert_eq!(used_modules(text), ["Error", "gpu", "sort", "Result", "text"]);
+    assert_eq!(
+        used_modules("use crate::{\n    codec::{\n        raw, vbyte\n    },\n    index,\n};"),
+        ["codec", "index"]
+    );
+    let commented = "//! [`crate::cli`]\nlet x = 1; // crate::cli\n#[cfg(test)]\nmod tests {\n    use crate::cli;\n}";
+    assert!(used_modules(&code(commented)).is_empty());
+    assert!(may_use("cli", "build") && may_use("index", "codec") && may_use("sort", "Error") && may_use("gpu", "gpu"));
+    assert!(
+        !may_use("codec", "index") && !may_use("gpu", "sort") && !may_use("query", "build") && !may_use("text", "cli")
+    );
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let mut wrong = Vec::new();
+    for path in files("src", "rs").into_iter().filter(|p| !is_test_file(p)) {
+        let Some(user) = module_of(&path) else { continue };
+        for used in used_modules(&code(&read(&path))) {
+            if !may_use(&user, &used) {
+                wrong.push(format!("{} uses {used}", name(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "against the arrows of src/lib.rs:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_gpu_module_names_wgpu() {
+    for path in files("src", "rs") {
+        let text = code(&read(&path));
+        let named = text.match_indices("wgpu").any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = &text[at + "wgpu".len()..];
+            before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '"') && after.starts_with("::")
+        });
+        assert!(!named || module_of(&path).as_deref() == Some("gpu"), "{} names wgpu", name(&path));
+    }
+}
+
+#[test]
+fn files_are_short() {
+    let sources = ["src", "tests", "benches", "shaders"].iter().flat_map(|f| [files(f, "rs"), files(f, "wgsl")]);
+    let long: Vec<String> = sources
+        .flatten()
+        .map(|p| (read(&p).lines().count(), p))
+        .filter(|(lines, _)| *lines > MAX_LINES)
+        .map(|(lines, p)| format!("{}: {lines} lines", name(&p)))
+        .collect();
+    assert!(long.is_empty(), "longer than {MAX_LINES} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn modules_say_what_they_are_for() {
+    let silent: Vec<String> = files("src", "rs")
+        .into_iter()
+        .filter(|p| !is_test_file(p) && !read(p).starts_with("//! ") && p.file_name().unwrap() != "main.rs")
+        .map(|p| name(&p))
+        .collect();
+    assert!(silent.is_empty(), "without a //! line at the top:\n{}", silent.join("\n"));
+}
+
+#[test]
+fn every_shader_is_used() {
+    let sources: String = files("src", "rs").iter().map(|p| read(p)).collect();
+    for shader in files("shaders", "wgsl") {
+        let path = name(&shader);
+        let included = sources.match_indices("include_str!(").any(|(at, _)| {
+            let argument = &sources[at..at + sources[at..].find(')').unwrap()];
+            argument.contains(&format!("{path}\""))
+        });
+        assert!(included, "{path} is not in any include_str!");
+    }
+}
+
+#[test]
+fn the_readme_knows_every_subcommand_and_links_to_what_is_there() {
+    let readme = read(&root().join("README.md"));
+    for path in files("src/cli", "rs") {
+        // A file with arguments is a subcommand, named after the file.
+        let text = read(&path);
+        let is_command = text.contains("pub struct Args") || text.contains("pub enum Command");
+        if is_command && path.file_name().unwrap() != "mod.rs" {
+            let command = path.file_stem().unwrap().to_str().unwrap().replace('_', "-");
+            assert!(readme.contains(&format!("gamut {command}")), "README.md does not mention gamut {command}");
+        }
+    }
+    let targets = readme.match_indices("](").map(|(at, _)| &readme[at + 2..at + readme[at..].find(')').unwrap()]);
+    let local = targets.filter(|t| !t.contains("://") && !t.starts_with('#'));
+    for target in local {
+        assert!(root().join(target).exists(), "README.md links to {target}, which is not there");
+    }
+}
