@@ -1,1 +1,3 @@
-//! bench
+//! Measurements.
+
+pub mod sort;
