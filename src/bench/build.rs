@@ -70,6 +70,9 @@ impl Sorter for NoSorting {
     fn max_keys(&self) -> usize {
         usize::MAX
     }
+    fn host_bytes(&self, _: usize) -> u64 {
+        0
+    }
     fn sort(&mut self, keys: &mut [u64], _: u32) -> crate::Result<SortTimes> {
         // Lists of 24 postings with gaps of some hundred: about what a sorted block of a crawl packs to.
         for (i, key) in keys.iter_mut().enumerate() {

@@ -131,6 +131,12 @@ impl TermSink for Counter<'_> {
         self.terms.count(term, self.postings, self.new_terms);
         self.len += 1;
     }
+
+    #[inline]
+    fn padded_term(&mut self, padded: &[u8], len: usize) {
+        self.terms.count_padded(padded, len, self.postings, self.new_terms);
+        self.len += 1;
+    }
 }
 
 impl DocSink for Parser {

@@ -108,7 +108,7 @@ fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<B
     let codecs = crate::codec::parse_list(&options.codecs.join(","))?;
     Analyzer::new(&options.analyzer)?;
     let sorter = match sorter {
-        Some(sorter) => BlockSorter::with(sorter, threads),
+        Some(sorter) => BlockSorter::with(sorter, threads)?,
         None => BlockSorter::choose(options, threads)?,
     };
     plan.block_keys = plan.block_keys.min(sorter.max_keys());

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use super::options::{BuildOptions, Pipeline};
 use super::report::{Clock, Lane};
 use super::sequence::Block;
+use crate::gpu::Choice;
 use crate::sort::{SortTimes, Sorter};
 use crate::{Error, Result};
 
@@ -16,7 +17,8 @@ const SORTED_LOW_BITS: u32 = 32;
 /// See the module's page.
 pub struct BlockSorter {
     sorter: Box<dyn Sorter>,
-    threads: usize,
+    /// What the CPU sorter runs on, so that `--threads` holds for it too.
+    pool: rayon::ThreadPool,
     outcome: SortOutcome,
 }
 
@@ -50,13 +52,19 @@ impl BlockSorter {
                 why: "the cpu pipeline sorts on the CPU; take --pipeline serial for a GPU sort in turn with parsing".into(),
             });
         }
-        Ok(Self::with(crate::sort::sorter(name, options.device.as_deref(), threads)?, threads))
+        let device = Choice::parse(options.device.as_deref().unwrap_or_default());
+        Self::with(crate::sort::sorter(name, &device)?, threads)
     }
 
     /// A stage with a given sorter.
-    pub fn with(sorter: Box<dyn Sorter>, threads: usize) -> Self {
+    ///
+    /// # Errors
+    /// The threads of the CPU sorter cannot be started.
+    pub fn with(sorter: Box<dyn Sorter>, threads: usize) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| Error::Invalid { what: format!("--threads {threads}"), why: e.to_string() })?;
         let outcome = SortOutcome { sorter: sorter.name().into(), device: sorter.device(), ..SortOutcome::default() };
-        Self { sorter, threads, outcome }
+        Ok(Self { sorter, pool, outcome })
     }
 
     /// The most keys that the sorter takes at once.
@@ -71,16 +79,16 @@ impl BlockSorter {
     pub fn run(mut self, clock: &Clock, mut blocks: mpsc::Receiver<Block>, out: &mpsc::Sender<Block>) -> Result<SortOutcome> {
         while let Some(mut block) = blocks.blocking_recv() {
             let from = Instant::now();
-            let times = match self.sorter.sort(&mut block.keys, SORTED_LOW_BITS) {
+            let times = match self.sort(&mut block.keys) {
                 Ok(times) => times,
                 Err(error) if self.sorter.name() != "cpu" => {
                     self.outcome.warnings.push(format!(
                         "the {} sorter on {} failed at block {} ({error}); that block and the rest were sorted on the CPU",
                         self.outcome.sorter, self.outcome.device, block.number
                     ));
-                    self.sorter = crate::sort::sorter("cpu", None, self.threads)?;
+                    self.sorter = crate::sort::sorter("cpu", &Choice::Auto)?;
                     self.outcome.sorter.push_str(", then cpu");
-                    self.sorter.sort(&mut block.keys, SORTED_LOW_BITS)?
+                    self.sort(&mut block.keys)?
                 }
                 Err(error) => return Err(error),
             };
@@ -93,6 +101,11 @@ impl BlockSorter {
             out.blocking_send(block).map_err(|_| Error::Interrupted)?;
         }
         Ok(self.outcome)
+    }
+
+    fn sort(&mut self, keys: &mut [u64]) -> Result<SortTimes> {
+        let Self { sorter, pool, .. } = self;
+        pool.install(|| sorter.sort(keys, SORTED_LOW_BITS))
     }
 }
 
@@ -116,6 +129,9 @@ mod tests {
         fn max_keys(&self) -> usize {
             usize::MAX
         }
+        fn host_bytes(&self, _: usize) -> u64 {
+            0
+        }
         fn sort(&mut self, keys: &mut [u64], _: u32) -> Result<SortTimes> {
             if self.sorted > 0 {
                 return Err(GpuError::NoAdapter.into());
@@ -136,7 +152,8 @@ mod tests {
             block_in.try_send(Block { keys, first_doc: 0, number }).unwrap();
         }
         drop(block_in);
-        let outcome = BlockSorter::with(Box::new(Failing { sorted: 0 }), 1).run(&Clock::start(), blocks, &sorted_in).unwrap();
+        let outcome = BlockSorter::with(Box::new(Failing { sorted: 0 }), 1).unwrap();
+        let outcome = outcome.run(&Clock::start(), blocks, &sorted_in).unwrap();
         drop(sorted_in);
         assert_eq!((outcome.blocks, outcome.warnings.len(), outcome.sorter.as_str()), (3, 1, "bitonic, then cpu"));
         assert!(outcome.warnings[0].contains("block 1"));

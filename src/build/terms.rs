@@ -141,9 +141,29 @@ impl LocalTerms {
     /// Counts one token: its posting in `postings` gains 1, or is pushed with tf 1.
     ///
     /// A term never met before is numbered and its bytes go to `new_terms`.
-    #[inline]
     pub fn count(&mut self, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
         let (low, high) = if term.len() <= INLINE { inline_key(term) } else { (rapidhash_v3(term), 0) };
+        self.count_key(low, high, term, postings, new_terms);
+    }
+
+    /// As [`count`](Self::count) of the first `len` bytes of `padded`, which holds at least 16 more:
+    /// the key is then two loads and two masks, whatever the length.
+    #[inline]
+    pub fn count_padded(&mut self, padded: &[u8], len: usize, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        let term = &padded[..len];
+        let (low, high) = if len <= INLINE {
+            let (low, high) = padded[..INLINE].split_at(8);
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let (keep_low, keep_high) = KEEP[len];
+            (word(low) & keep_low, word(high) & keep_high)
+        } else {
+            (rapidhash_v3(term), 0)
+        };
+        self.count_key(low, high, term, postings, new_terms);
+    }
+
+    #[inline(always)]
+    fn count_key(&mut self, low: u64, high: u64, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
         let mut at = hash(low, high, term.len()) as usize & self.mask;
         loop {
             let slot = &mut self.slots[at];
@@ -220,6 +240,18 @@ impl LocalTerms {
     }
 }
 
+/// Masks that keep the first n bytes of a 16-byte key.
+const KEEP: [(u64, u64); INLINE + 1] = {
+    let mut masks = [(0, 0); INLINE + 1];
+    let mut n = 1;
+    while n <= INLINE {
+        let bits = n as u32 * 8;
+        masks[n] = if bits <= 64 { (u64::MAX >> (64 - bits), 0) } else { (u64::MAX, u64::MAX >> (128 - bits)) };
+        n += 1;
+    }
+    masks
+};
+
 /// The first 16 bytes of a term of at most 16, as two little-endian words, zero-padded.
 #[inline]
 fn inline_key(term: &[u8]) -> (u64, u64) {
@@ -284,7 +316,8 @@ mod tests {
         (postings, terms)
     }
 
-    fn fast(documents: &[Vec<Vec<u8>>]) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+    /// `junk`: count through [`LocalTerms::count_padded`], with this byte behind each term.
+    fn fast_with(documents: &[Vec<Vec<u8>>], junk: Option<u8>) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
         let (mut table, mut postings, mut new) = (LocalTerms::new(1 << 20), Vec::new(), NewTerms::default());
         let lists = documents
             .iter()
@@ -292,12 +325,27 @@ mod tests {
                 table.begin_document();
                 let start = postings.len();
                 for token in tokens {
-                    table.count(token, &mut postings, &mut new);
+                    match junk {
+                        None => table.count(token, &mut postings, &mut new),
+                        Some(junk) => {
+                            let mut padded = token.clone();
+                            padded.resize(token.len() + 32, junk);
+                            table.count_padded(&padded, token.len(), &mut postings, &mut new);
+                        }
+                    }
                 }
                 postings[start..].iter().map(|&p| split(p)).collect()
             })
             .collect();
         (lists, (0..new.len()).map(|i| new.get(i).to_vec()).collect())
+    }
+
+    fn fast(documents: &[Vec<Vec<u8>>]) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+        let found = fast_with(documents, None);
+        for junk in [0, b'a', 255] {
+            assert_eq!(fast_with(documents, Some(junk)), found);
+        }
+        found
     }
 
     proptest! {

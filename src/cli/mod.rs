@@ -4,8 +4,6 @@
 //! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
-pub mod completions;
-pub mod synth;
 
 use std::process::ExitCode;
 
@@ -13,15 +11,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 pub mod bench;
 pub mod completions;
-pub mod demo;
 pub mod devices;
-pub mod dump;
 pub mod index;
-pub mod query;
-pub mod stats;
 pub mod synth;
 pub mod ui;
-pub mod verify;
 
 /// Turns a web crawl into a compressed inverted index, and answers queries from it.
 #[derive(Parser, Debug)]
@@ -43,13 +36,8 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Index(Box<index::Args>),
-    Query(query::Args),
-    Stats(stats::Args),
-    Dump(dump::Args),
-    Verify(verify::Args),
     Devices(devices::Args),
     Synth(synth::Args),
-    Demo(demo::Args),
     #[command(subcommand)]
     Bench(bench::Command),
     Completions(completions::Args),
@@ -67,13 +55,8 @@ pub fn main() -> ExitCode {
     };
     let outcome = match &cli.command {
         Command::Index(args) => index::run(args),
-        Command::Query(args) => query::run(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Dump(args) => dump::run(args),
-        Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
-        Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| ExitCode::SUCCESS),
     };

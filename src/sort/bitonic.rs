@@ -136,6 +136,10 @@ impl Sorter for Bitonic {
         "bitonic"
     }
 
+    fn device(&self) -> String {
+        self.gpu.report().name.clone()
+    }
+
     fn max_keys(&self) -> usize {
         let report = self.gpu.report();
         let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;

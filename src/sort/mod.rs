@@ -26,6 +26,11 @@ pub trait Sorter: Send {
     /// Its name in the registry: `cpu`, `bitonic`, `radix`.
     fn name(&self) -> &'static str;
 
+    /// The device that it runs on, as its driver calls it; `CPU` for the processor.
+    fn device(&self) -> String {
+        "CPU".into()
+    }
+
     /// The largest block that it can sort.
     fn max_keys(&self) -> usize;
 
