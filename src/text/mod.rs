@@ -3,15 +3,57 @@
 //! [`Extractor`] turns a [`crate::corpus::Doc`] into UTF-8 text (and title, and links when asked);
 //! [`Analyzer`] turns text into terms and hands each to a [`TermSink`]. An [`AnalyzerSpec`] is what
 //! the manifest records, so that queries are analysed as the documents were.
+//!
+//! # What is text
+//! Of plain text, all. Of HTML, what a browser shows, and the title, once:
+//!
+//! - `script`, `style`, `template`, `noscript`, `noframes`, `noembed`, `iframe`, comments and attributes (`alt` and `title` too) are not text;
+//!   `textarea`, `xmp`, `plaintext` and CDATA sections in `svg` and `math` are.
+//! - Tags of running text do not end a word: `a abbr acronym b bdi bdo big blink cite code data del dfn em font i ins kbd label
+//!   mark nobr q rb ruby s samp small span strike strong sub sup time tspan tt u var wbr`; nor do comments. Every
+//!   other tag does, known or not.
+//! - Character references are decoded by the HTML standard's full list, with and without semicolon.
+//!
+//! # Which encoding
+//! Byte order mark; label of the container or HTTP header; `meta` or XML declaration in the first 1024 bytes; UTF-8 if the
+//! bytes hold at least as many well-formed characters beyond ASCII as malformed sequences; else chardetng's guess. A
+//! label that says UTF-8 is believed under the same condition only. One that says ISO-8859-1 or windows-1252 is not
+//! believed if the bytes are valid UTF-8 beyond ASCII: then they are that. Malformed sequences become U+FFFD.
+//!
+//! # What is a word
+//! For `simple` and all stemming analyzers, a maximal run that begins with an alphanumeric character
+//! ([`char::is_alphanumeric`]) and goes on with those, with marks (General_Category M, so that vowel signs of Hindi, Thai or
+//! Arabic do not break words) and with U+200C and U+200D. Its characters are made small one by one ([`char::to_lowercase`]).
+//! Words over [`MAX_TERM_BYTES`] in small letters are dropped. Then stop words are dropped, then the rest is stemmed.
+
+mod analyze;
+mod charset;
+mod extract;
+mod html;
+mod simd;
+
+pub use analyze::*;
+pub use extract::{Extracted, Extractor, Keep};
+pub use html::Link;
 
 /// Takes the terms of a text, in order.
 pub trait TermSink {
     /// One term, never empty, valid UTF-8, at most [`MAX_TERM_BYTES`] long.
     fn term(&mut self, term: &[u8]);
+
+    /// The same term as the first `len` bytes of a slice that goes on for [`READABLE_AFTER_TERM`] bytes with anything,
+    /// so that a hash may load whole words. This is what [`Analyzer::analyze`] calls.
+    #[inline]
+    fn padded_term(&mut self, padded: &[u8], len: usize) {
+        self.term(&padded[..len]);
+    }
 }
 
 /// Longer tokens are dropped (they count in no length), as Lucene and tantivy do in their defaults.
 pub const MAX_TERM_BYTES: usize = 255;
+
+/// How many bytes may be read behind a term that [`Analyzer::analyze`] hands out.
+pub const READABLE_AFTER_TERM: usize = 32;
 
 /// An analyzer and all its options, as the manifest records them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,0 +1,283 @@
+//! The analyzers' parts for tantivy's tokenizer API: two tokenizers, and filters over any tokenizer.
+//!
+//! They say what the fast path must give, one token at a time; [`Pipeline`] puts them together as an
+//! [`AnalyzerSpec`] says.
+
+use super::class::Class;
+use super::terms::Rules;
+use super::words::Splitter;
+use super::{AnalyzerSpec, Plan};
+use crate::Result;
+use crate::text::MAX_TERM_BYTES;
+use tantivy_tokenizer_api::{BoxTokenStream, Token, TokenFilter, TokenStream, Tokenizer};
+
+/// Cuts a text into words (see [`crate::text`] for what a word is), not yet in small letters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WordTokenizer(());
+
+/// Cuts a text at Unicode White_Space.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WhitespaceTokenizer(());
+
+/// As [`WordTokenizer`], but runs of Han, Hiragana, Katakana and Hangul become overlapping pairs of characters.
+#[cfg(feature = "cjk")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BigramTokenizer(());
+
+/// Finds the next token in a text.
+trait Cut: 'static {
+    /// Bytes of `text` from which to where the first token at or after `from` stands, and from where to look for the next.
+    fn next(text: &str, from: usize) -> Option<(usize, usize, usize)>;
+}
+
+/// The stream of a tokenizer that cuts tokens out of the text.
+pub struct Cutter<'a, C> {
+    text: &'a str,
+    from: usize,
+    token: Token,
+    cut: std::marker::PhantomData<C>,
+}
+
+impl<'a, C> Cutter<'a, C> {
+    fn new(text: &'a str) -> Self {
+        Self { text, from: 0, token: Token::default(), cut: std::marker::PhantomData }
+    }
+}
+
+impl<C: Cut> TokenStream for Cutter<'_, C> {
+    fn advance(&mut self) -> bool {
+        let Some((start, end, from)) = C::next(self.text, self.from) else {
+            return false;
+        };
+        self.from = from;
+        self.token.offset_from = start;
+        self.token.offset_to = end;
+        self.token.position = self.token.position.wrapping_add(1);
+        self.token.text.clear();
+        self.token.text.push_str(&self.text[start..end]);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+/// The first run at or after `from` that begins with a character of one kind and goes on with characters of another.
+fn run(
+    text: &str,
+    from: usize,
+    begins: impl Fn(char) -> bool,
+    continues: impl Fn(char) -> bool,
+) -> Option<(usize, usize)> {
+    let start = from + text[from..].find(begins)?;
+    let first = text[start..].chars().next()?.len_utf8();
+    let end = text[start + first..].find(|c| !continues(c)).map_or(text.len(), |found| start + first + found);
+    Some((start, end))
+}
+
+impl Cut for WordTokenizer {
+    fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
+        let (start, end) = run(text, from, |c| Class::of(c).begins(), |c| Class::of(c).continues())?;
+        Some((start, end, end))
+    }
+}
+
+impl Cut for WhitespaceTokenizer {
+    fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
+        let (start, end) = run(text, from, |c| !Class::of(c).is_space(), |c| !Class::of(c).is_space())?;
+        Some((start, end, end))
+    }
+}
+
+#[cfg(feature = "cjk")]
+impl Cut for BigramTokenizer {
+    fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
+        let start = from + text[from..].find(|c| Class::of(c).begins())?;
+        let is_cjk = |c: char| Class::of(c).is_cjk();
+        let mut chars = text[start..].chars();
+        let first = chars.next()?;
+        if !is_cjk(first) {
+            let continues = |c: char| Class::of(c).continues() && !is_cjk(c);
+            let (start, end) = run(text, start, |_| true, continues)?;
+            return Some((start, end, end));
+        }
+        let second = start + first.len_utf8();
+        let Some(next) = chars.next().filter(|&c| is_cjk(c)) else {
+            return Some((start, second, second));
+        };
+        let end = second + next.len_utf8();
+        // The last pair of a run leaves nothing for a pair to begin with.
+        let more = chars.next().is_some_and(is_cjk);
+        Some((start, end, if more { second } else { end }))
+    }
+}
+
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = Cutter<'a, Self>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        Cutter::new(text)
+    }
+}
+
+impl Tokenizer for WhitespaceTokenizer {
+    type TokenStream<'a> = Cutter<'a, Self>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        Cutter::new(text)
+    }
+}
+
+#[cfg(feature = "cjk")]
+impl Tokenizer for BigramTokenizer {
+    type TokenStream<'a> = Cutter<'a, Self>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        Cutter::new(text)
+    }
+}
+
+/// What a [`Filter`] does to each token.
+pub trait TokenRule: Clone + Send + Sync + 'static {
+    /// Changes the token's text, or says `false` to drop it.
+    fn apply(&self, token: &mut Token) -> bool;
+}
+
+/// A [`TokenFilter`] that applies a rule to each token by itself.
+#[derive(Clone, Debug)]
+pub struct Filter<R>(pub R);
+
+/// A tokenizer with a filter over it.
+#[derive(Clone, Debug)]
+pub struct Filtered<R, T> {
+    rule: R,
+    tokenizer: T,
+}
+
+/// The stream of a [`Filtered`] tokenizer.
+pub struct FilteredStream<'a, R, S> {
+    rule: &'a R,
+    stream: S,
+}
+
+impl<R: TokenRule> TokenFilter for Filter<R> {
+    type Tokenizer<T: Tokenizer> = Filtered<R, T>;
+    fn transform<T: Tokenizer>(self, tokenizer: T) -> Filtered<R, T> {
+        Filtered { rule: self.0, tokenizer }
+    }
+}
+
+impl<R: TokenRule, T: Tokenizer> Tokenizer for Filtered<R, T> {
+    type TokenStream<'a> = FilteredStream<'a, R, T::TokenStream<'a>>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        FilteredStream { rule: &self.rule, stream: self.tokenizer.token_stream(text) }
+    }
+}
+
+impl<R: TokenRule, S: TokenStream> TokenStream for FilteredStream<'_, R, S> {
+    fn advance(&mut self) -> bool {
+        while self.stream.advance() {
+            if self.rule.apply(self.stream.token_mut()) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        self.stream.token()
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.stream.token_mut()
+    }
+}
+
+/// Makes every character small (`char::to_lowercase`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LowerCase(());
+
+impl TokenRule for LowerCase {
+    fn apply(&self, token: &mut Token) -> bool {
+        if token.text.is_ascii() {
+            token.text.make_ascii_lowercase();
+        } else {
+            token.text = token.text.chars().flat_map(char::to_lowercase).collect();
+        }
+        true
+    }
+}
+
+/// Drops tokens over [`MAX_TERM_BYTES`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DropLong(());
+
+impl TokenRule for DropLong {
+    fn apply(&self, token: &mut Token) -> bool {
+        token.text.len() <= MAX_TERM_BYTES
+    }
+}
+
+/// Drops stop words and stems the rest, as an analyzer does.
+#[derive(Clone)]
+pub struct StopAndStem(Rules);
+
+impl TokenRule for StopAndStem {
+    fn apply(&self, token: &mut Token) -> bool {
+        if self.0.stops(&token.text) {
+            return false;
+        }
+        if let std::borrow::Cow::Owned(stem) = self.0.stem(&token.text) {
+            token.text = stem;
+        }
+        true
+    }
+}
+
+type Small<T> = Filtered<StopAndStem, Filtered<DropLong, Filtered<LowerCase, T>>>;
+
+/// An analyzer as a tokenizer: the same terms as [`crate::text::Analyzer`] gives, with offsets and positions.
+#[derive(Clone)]
+pub struct Pipeline(Inner);
+
+#[derive(Clone)]
+enum Inner {
+    Words(Small<WordTokenizer>),
+    Whitespace(Filtered<StopAndStem, Filtered<DropLong, WhitespaceTokenizer>>),
+    #[cfg(feature = "cjk")]
+    Bigrams(Small<BigramTokenizer>),
+}
+
+impl Pipeline {
+    /// The tokenizer that `spec` describes. Fails as [`crate::text::Analyzer::new`] does.
+    pub fn new(spec: &AnalyzerSpec) -> Result<Self> {
+        let Plan { splitter, rules } = Plan::new(spec)?;
+        let rules = Filter(StopAndStem(rules));
+        Ok(Self(match splitter {
+            Splitter::Words => Inner::Words(rules.transform(small(WordTokenizer::default()))),
+            Splitter::Whitespace => {
+                Inner::Whitespace(rules.transform(Filter(DropLong(())).transform(WhitespaceTokenizer::default())))
+            }
+            #[cfg(feature = "cjk")]
+            Splitter::Bigrams => Inner::Bigrams(rules.transform(small(BigramTokenizer::default()))),
+        }))
+    }
+}
+
+fn small<T: Tokenizer>(tokenizer: T) -> Filtered<DropLong, Filtered<LowerCase, T>> {
+    Filter(DropLong(())).transform(Filter(LowerCase(())).transform(tokenizer))
+}
+
+impl Tokenizer for Pipeline {
+    type TokenStream<'a> = BoxTokenStream<'a>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> BoxTokenStream<'a> {
+        match &mut self.0 {
+            Inner::Words(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
+            Inner::Whitespace(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
+            #[cfg(feature = "cjk")]
+            Inner::Bigrams(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A document's bytes → its text.
+
+use super::charset::{self, Claim};
+use super::html::{Link, Scanner};
+use super::simd::Level;
+use crate::corpus::{Content, Doc};
+
+/// What to keep of a page besides its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// The title. Its text is indexed either way.
+    pub title: bool,
+    /// The links.
+    pub links: bool,
+}
+
+/// What [`Extractor::extract`] makes of a document. Borrows from the extractor, or from the document.
+#[derive(Clone, Copy, Debug)]
+pub struct Extracted<'s> {
+    /// The visible text, the title once among it. See [`crate::text`] for what is visible.
+    pub text: &'s str,
+    /// The text of the page's title element, white space collapsed, if it is kept; else empty.
+    pub title: &'s str,
+    /// The links in order, if they are kept; else empty.
+    pub links: &'s [Link],
+    /// The encoding the bytes were read in, by its name in the Encoding Standard.
+    pub encoding: &'static str,
+}
+
+/// Turns documents into text. One per worker: its buffers are used again for the next document, and grow to a little
+/// more than the largest one (those over a few MiB are given back afterwards).
+pub struct Extractor {
+    keep: Keep,
+    scanner: Scanner,
+    decoded: String,
+    title: String,
+}
+
+/// Buffers over this size are given back after a document that does not need them.
+const KEEP_BYTES: usize = 8 << 20;
+
+impl Extractor {
+    /// An extractor that keeps what `keep` says.
+    pub fn new(keep: Keep) -> Self {
+        Self::with_level(keep, Level::detect())
+    }
+
+    /// An extractor for a given instruction set, which the machine must have.
+    pub(super) fn with_level(keep: Keep, level: Level) -> Self {
+        Self { keep, scanner: Scanner::with_level(keep.links, level), decoded: String::new(), title: String::new() }
+    }
+
+    /// The text, title and links of a document, whatever its bytes are.
+    pub fn extract<'s>(&'s mut self, doc: &'s Doc<'_>) -> Extracted<'s> {
+        self.decoded.clear();
+        self.decoded.shrink_to(KEEP_BYTES);
+        self.title.clear();
+        let html = doc.content == Content::Html;
+        let claim = charset::claim(doc.body, doc.charset, html);
+        if html { self.html(doc, claim) } else { self.plain(doc, claim) }
+    }
+
+    fn plain<'s>(&'s mut self, doc: &'s Doc<'_>, claim: Claim) -> Extracted<'s> {
+        let body = &doc.body[claim.mark..];
+        if claim.reads_as_utf8(body)
+            && let Ok(text) = str::from_utf8(body)
+        {
+            return Extracted { text, title: "", links: &[], encoding: claim.encoding.name() };
+        }
+        let encoding = claim.settle(doc.body, doc.url);
+        charset::decode(body, encoding, &mut self.decoded);
+        Extracted { text: &self.decoded, title: "", links: &[], encoding: encoding.name() }
+    }
+
+    fn html<'s>(&'s mut self, doc: &'s Doc<'_>, claim: Claim) -> Extracted<'s> {
+        let body = &doc.body[claim.mark..];
+        let mut encoding = claim.encoding;
+        // In UTF-8 only the text has to be valid, a fifth of the bytes; damage in tags and comments is no loss.
+        let mut valid = false;
+        if claim.reads_as_utf8(body) {
+            self.scanner.scan(body);
+            valid = str::from_utf8(self.scanner.text()).is_ok();
+        }
+        if !valid {
+            encoding = claim.settle(doc.body, doc.url);
+            charset::decode(body, encoding, &mut self.decoded);
+            self.scanner.scan(self.decoded.as_bytes());
+        }
+        if self.keep.title {
+            let title = String::from_utf8_lossy(self.scanner.title());
+            for word in title.split_whitespace() {
+                if !self.title.is_empty() {
+                    self.title.push(' ');
+                }
+                self.title.push_str(word);
+            }
+        }
+        let text = if valid {
+            // SAFETY: found valid above, and not touched since.
+            unsafe { str::from_utf8_unchecked(self.scanner.text()) }
+        } else {
+            str::from_utf8(self.scanner.text()).expect("the scanner cuts valid UTF-8 at ASCII bytes only")
+        };
+        Extracted { text, title: &self.title, links: self.scanner.links(), encoding: encoding.name() }
+    }
+}

@@ -1,0 +1,284 @@
+use super::oracle::Page;
+use super::*;
+use proptest::prelude::*;
+
+/// What two texts must agree on: everything but the amount of white space and control characters.
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| c <= ' ').filter(|word| !word.is_empty()).map(Into::into).collect()
+}
+
+fn scan_at(level: Level, html: &[u8]) -> (String, String, Vec<Link>) {
+    let mut scanner = Scanner::with_level(true, level);
+    // Something before it, so that what a page leaves behind would show.
+    scanner.scan(b"<title>before</title><svg><style>before <template>");
+    scanner.scan(html);
+    let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (utf8(scanner.text()), utf8(scanner.title()), scanner.links().to_vec())
+}
+
+fn check(html: &str) {
+    let oracle = Page::read(html);
+    for level in Level::all() {
+        let (text, title, links) = scan_at(level, html.as_bytes());
+        assert_eq!(words(&text), words(str::from_utf8(&oracle.text).unwrap()), "{level:?} text of {html:?}");
+        assert_eq!(words(&title), words(str::from_utf8(&oracle.title).unwrap()), "{level:?} title of {html:?}");
+        let hrefs: Vec<_> = links.into_iter().map(|link| link.href).collect();
+        assert_eq!(hrefs, oracle.links, "{level:?} links of {html:?}");
+        // The same with other bytes behind it, so that a block ends elsewhere.
+        let mut scanner = Scanner::with_level(false, level);
+        scanner.scan(html.as_bytes());
+        assert_eq!(scanner.text(), text.as_bytes(), "{level:?} without links");
+    }
+}
+
+fn text(html: &str) -> String {
+    check(html);
+    words(&scan_at(Level::detect(), html.as_bytes()).0).join(" ")
+}
+
+#[test]
+fn boundaries() {
+    assert_eq!(text("f<b>oo</b>"), "foo");
+    assert_eq!(text("a<br>b<td>c<li>d<img>e<option>f<x-y>g</p>h<!-- -->i<wbr>j"), "a b c d e f g hij");
+    assert_eq!(text("a\t\r\n  <p>\n\n b"), "a b");
+    assert_eq!(text("a<h1>b</h1>c<blockquote>d</blockquote>e<spans>f<SPAN>g"), "a b c d e fg");
+}
+
+#[test]
+fn invisible() {
+    assert_eq!(text("a<script>x</script>b<style>y</style>c<noscript><p>z</noscript>d"), "a b c d");
+    assert_eq!(text("a<script>if (a<b) '</p>' <!-- <script> </script> x --></script>b"), "a b");
+    assert_eq!(text("a<script><!-- x </script>b"), "a b");
+    assert_eq!(text("a<script><!--> <script></script>b</script>c"), "a b c");
+    assert_eq!(text("a<template>b<template>c</template>d</template>e"), "a e");
+    assert_eq!(text("a<template>b<title>c</title>"), "a");
+    assert_eq!(text("<p alt='x' title=\"y>\">a</p><iframe>b</iframe><noframes>c</noframes>d"), "a d");
+    assert_eq!(text("<svg><style>a<b>c</style><text>d</text><script>e</script></svg><style>f<svg></style>g"), "d g");
+    assert_eq!(text("<svg><style>a</svg>b"), "b");
+}
+
+#[test]
+fn character_data() {
+    assert_eq!(text("<textarea>a<b>&amp;c</textareas></textarea>d"), "a<b>&c</textareas> d");
+    assert_eq!(text("<xmp>a<b>&amp;</xmp>c"), "a<b>&amp; c");
+    assert_eq!(text("a<plaintext>b</plaintext>&amp;c"), "a b</plaintext>&amp;c");
+    assert_eq!(text("<svg><![CDATA[a<b>&amp;]]>c</svg><![CDATA[d]]>e"), "a<b>&amp;c e");
+    assert_eq!(text("<title>a"), "a");
+    assert_eq!(text("<title>a</title"), "a</title");
+}
+
+#[test]
+fn titles() {
+    let title = |html: &str| {
+        check(html);
+        scan_at(Level::detect(), html.as_bytes()).1
+    };
+    assert_eq!(title("<svg><title>x</title></svg><title>a &lt; <b></title><title>c</title>"), "a < <b>");
+    assert_eq!(title("<template><title>x</title></template><TITLE >a</TITLE >"), "a");
+    assert_eq!(title("<title></title><title>b</title>"), "");
+}
+
+#[test]
+fn markup_that_is_none() {
+    assert_eq!(text("a < b <3 <> </> </ x> <?php > x"), "a < b <3 <> x");
+    assert_eq!(text("<!doctype html \"x>y\">z"), "y\">z");
+    assert_eq!(text("a<!-->b<!--->c<!-- -- > --!>d<!--x"), "abcd");
+    assert_eq!(text("a<!x>b<!>c<![if x]>d"), "abcd");
+    for end in [
+        "<", "</", "<a", "</a", "<a ", "<a b", "<a b=", "<a b='", "<a b=c", "<a /", "<!", "<!-", "<!--", "&", "&#",
+        "&#x", "&am",
+    ] {
+        check(&format!("x{end}"));
+    }
+}
+
+#[test]
+fn quotes() {
+    assert_eq!(text("<a b=\">\" c='>'>x"), "x");
+    assert_eq!(text("<a b=c\"d e=\"f>g\">x"), "x");
+    assert_eq!(text("<a b=c\"d>x"), "x");
+    assert_eq!(text("<a =\"b>c"), "c");
+    assert_eq!(text("<a=\"b>c"), "c");
+    assert_eq!(text("<a b =\"c>\">d"), "d");
+    assert_eq!(text("<a b==\"c>d"), "d");
+    assert_eq!(text("<a b=\"\"c=\"d>\">e"), "e");
+    assert_eq!(text("<a b=\"\"=\"d>e"), "e");
+    assert_eq!(text("<a b/=\"c>d"), "d");
+    assert_eq!(text("don't <p class=\"it's\">can't"), "don't can't");
+}
+
+#[test]
+fn links() {
+    let (_, _, links) = scan_at(
+        Level::detect(),
+        b"<base href=' http://x/ '><a name=n href='a?b&amp;c&copy=1'>l</a><area HREF=d href=e><a>none</a><template><a href=f>",
+    );
+    let expected: Vec<_> = [("http://x/", true), ("a?b&c&copy=1", false), ("d", false)]
+        .map(|(href, base)| Link { href: href.into(), base })
+        .into();
+    assert_eq!(links, expected);
+}
+
+/// Pieces that tag soup is made of.
+fn soup() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec![
+        "a",
+        "b",
+        "p",
+        "td",
+        "br",
+        "h1",
+        "span",
+        "title",
+        "textarea",
+        "script",
+        "style",
+        "svg",
+        "math",
+        "template",
+        "noscript",
+        "xmp",
+        "TITLE",
+        "Script",
+        "blockquote",
+        "plaintexts",
+        "area",
+        "base",
+        "x-y",
+        "desc",
+        "iframe",
+    ]);
+    let value = prop::sample::select(vec![
+        "",
+        "=",
+        "=x",
+        "=\"x\"",
+        "='x'",
+        "=\"a>b\"",
+        "='a>b'",
+        "=\"it's\"",
+        " = \"y\"",
+        "=x\"y",
+        "=\"&amp;&copy=&lt\"",
+        "=\"",
+        "='",
+        "/",
+        "\"",
+        "'",
+        "==\"",
+    ]);
+    let attribute =
+        (prop::sample::select(vec![" href", " class", " data-x", "\nid", "/", " =", "href", "\u{1}"]), value)
+            .prop_map(|(name, value)| format!("{name}{value}"));
+    let tag =
+        (any::<bool>(), name, prop::collection::vec(attribute, 0..4), prop::sample::select(vec![">", "/>", " >", ""]))
+            .prop_map(|(close, name, attributes, end)| {
+                format!("<{}{name}{}{end}", if close { "/" } else { "" }, attributes.concat())
+            });
+    let other = prop::sample::select(vec![
+        "word",
+        "two words",
+        " ",
+        "\n\n    ",
+        "é",
+        "漢字",
+        "don't",
+        "\"",
+        ">",
+        "<",
+        "&",
+        "&amp;",
+        "&ampx",
+        "&notit;",
+        "&#65;",
+        "&#x80;",
+        "&#",
+        "&nGt;",
+        "=",
+        "<!--",
+        "-->",
+        "--!>",
+        "<!-->",
+        "--",
+        "-",
+        "<![CDATA[",
+        "]]>",
+        "<!doctype html>",
+        "<?xml ?>",
+        "</",
+        "</script>",
+        "</title>",
+        "</style>",
+        "<!--<script>",
+        "</template>",
+        "</svg>",
+        "a long piece of text that is longer than a block of sixty-four bytes, without any markup",
+    ]);
+    prop::collection::vec(prop_oneof![tag.boxed(), other.prop_map(String::from).boxed()], 0..40)
+        .prop_map(|pieces| pieces.concat())
+}
+
+/// Well-formed pages: what the fast path is for.
+fn page() -> impl Strategy<Value = String> {
+    let name =
+        prop::sample::select(vec!["a", "b", "p", "div", "td", "h1", "span", "li", "code", "noscripts", "section"]);
+    let attribute = prop_oneof![
+        Just(" href=\"../x/y.html#z\"".to_owned()),
+        Just(" class=\"a b\"".to_owned()),
+        Just(" title=\"x > y\"".to_owned()),
+        Just(" alt='z'".to_owned()),
+        Just(" id=q".to_owned()),
+        Just(" disabled".to_owned()),
+        "[a-z]{1,80}".prop_map(|value| format!(" data-v=\"{value}\"")),
+    ];
+    let element = (name, prop::collection::vec(attribute, 0..3), "[a-z <>&;é\n]{0,20}")
+        .prop_map(|(name, attributes, text)| format!("<{name}{}>{text}</{name}>", attributes.concat()));
+    prop::collection::vec(prop_oneof![element.boxed(), "[a-z ,.\n]{0,90}".boxed()], 0..40)
+        .prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 1500 }))]
+
+    #[test]
+    fn same_words_as_html5gum_in_tag_soup(html in soup()) {
+        check(&html);
+    }
+
+    #[test]
+    fn same_words_as_html5gum_in_pages(html in page()) {
+        check(&html);
+    }
+
+    #[test]
+    fn same_words_as_html5gum_in_noise(html in "[<>/!a-b=\"'&;#x -]{0,150}") {
+        check(&html);
+    }
+
+    #[test]
+    fn any_bytes_at_any_level(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let plain = scan_at(Level::Plain, &bytes);
+        for level in Level::all() {
+            prop_assert_eq!(&scan_at(level, &bytes), &plain);
+        }
+    }
+}
+
+#[test]
+fn room_for_the_longest_text() {
+    for piece in ["&nGt;", "<p>", "a", "< ", "<p>a", " a", "&#0", "<svg><![CDATA[x]]></svg>"] {
+        check(&piece.repeat(500));
+    }
+}
+
+#[test]
+fn end_of_input_anywhere() {
+    let html = "<!doctype html><title>T &amp; t</title><p class=\"x\">a<!-- c --><a href='u'>b</a><script>var x = '<p>';</script>\
+        &eacute; <svg><![CDATA[d]]></svg><textarea>e</textarea><template>f</template>&#233;g";
+    for end in 0..=html.len() {
+        check(&html[..end]);
+    }
+    for start in 0..html.len() {
+        check(&html[start..]);
+    }
+}
