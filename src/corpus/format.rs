@@ -102,6 +102,15 @@ impl Record<'_> {
         }
     }
 
+    /// Reports that the record is no document. That its end is missing is told as well; that it is
+    /// over the size limit is not, since nobody wanted it.
+    pub(super) fn pass(&self, kind: SkipKind, sink: &mut dyn DocSink) {
+        if let Size::Short(why) = &self.size {
+            sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
+        }
+        self.skip(kind, "", sink);
+    }
+
     /// Reports a loss at this record.
     pub(super) fn skip(&self, kind: SkipKind, detail: impl Into<String>, sink: &mut dyn DocSink) {
         sink.skip(Skip { kind, offset: self.offset, detail: detail.into() });

@@ -33,7 +33,12 @@ impl<'a> Lines<'a> {
             None => (self.rest, &self.rest[self.rest.len()..]),
         };
         self.rest = rest;
-        Some(line.strip_suffix(b"\r").unwrap_or(line))
+        // Some tools wrote two carriage returns.
+        let mut line = line;
+        while let Some(shorter) = line.strip_suffix(b"\r") {
+            line = shorter;
+        }
+        Some(line)
     }
 }
 
@@ -149,12 +154,12 @@ pub(super) fn document(
 ) {
     match head.status {
         Some(200) => {}
-        Some(_) => return record.skip(SkipKind::HttpStatus, "", sink),
+        Some(_) => return record.pass(SkipKind::HttpStatus, sink),
         None => return record.skip(SkipKind::BadHead, "the status line has no status", sink),
     }
     let media = media(head.content_type);
     if media == Media::Other {
-        return record.skip(SkipKind::MediaType, "", sink);
+        return record.pass(SkipKind::MediaType, sink);
     }
     if !record.admit(context.options.max_record, sink) {
         return;

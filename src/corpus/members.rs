@@ -249,6 +249,8 @@ pub(super) struct Broken {
     pub produced: usize,
     /// What is wrong.
     pub why: &'static str,
+    /// True if nothing is wrong but that the file ends.
+    pub torn: bool,
 }
 
 /// Inflates one member piece by piece.
@@ -305,7 +307,7 @@ impl Stream {
                     match result {
                         Ok(status) => (u, p, status == Status::StreamEnd),
                         Err(_) => {
-                            return Err(Broken { produced: produced + p, why: "deflate data or checksum is wrong" });
+                            return Err(Broken { produced: produced + p, why: "deflate data or checksum is wrong", torn: false });
                         }
                     }
                 }
@@ -316,7 +318,7 @@ impl Stream {
                     let (u, p) = (source.pos(), target.pos());
                     match result {
                         Ok(hint) => (u, p, hint == 0),
-                        Err(_) => return Err(Broken { produced: produced + p, why: "zstd data or checksum is wrong" }),
+                        Err(_) => return Err(Broken { produced: produced + p, why: "zstd data or checksum is wrong", torn: false }),
                     }
                 }
                 Self::Bzip2(inner) => {
@@ -327,7 +329,7 @@ impl Stream {
                     match result {
                         Ok(status) => (u, p, status == bzip2::Status::StreamEnd),
                         Err(_) => {
-                            return Err(Broken { produced: produced + p, why: "bzip2 data or checksum is wrong" });
+                            return Err(Broken { produced: produced + p, why: "bzip2 data or checksum is wrong", torn: false });
                         }
                     }
                 }
@@ -338,7 +340,7 @@ impl Stream {
                 return Ok(Pulled { used, produced, done: true });
             }
             if u == 0 && p == 0 {
-                return Err(Broken { produced, why: "the compressed data breaks off" });
+                return Err(Broken { produced, why: "the compressed data breaks off", torn: true });
             }
         }
     }

@@ -47,7 +47,7 @@ What becomes a document:
   TRECWEB        each <DOC> with <DOCNO> and <DOCHDR>, by the same rules of status and type where the
                  header gives them. URL: first line of <DOCHDR>.
   newswire       each <DOC> with <DOCNO> (or id=\"…\"): the content of <TEXT>, <HEADLINE>, <TITLE> and
-                 their like; all of it, if there is none of these.
+                 their like; all of it, if there is no <TEXT> or <LP>.
   MediaWiki      pages of namespace 0 that are no redirects; id is the page id; wikitext without markup.
   JSON, JSONL    objects with an id (--id-field; else id, _id, docid, docno, pid) and a text
                  (--text-field; else contents, text, body, passage, segment); title and url if there.

@@ -6,7 +6,8 @@
 //! - A member that begins with a record head begins a *run*; members that do not continue it. A
 //!   record that is not complete when its run ends is short, whatever its head says.
 //! - A damaged member is reported once. What inflates before the damage is used, except the last
-//!   record, which the damage may have reached. Reading goes on at the next *provable* member: one
+//!   record, which the damage may have reached. (If the file just breaks off, the last record is
+//!   used as far as it goes.) Reading goes on at the next *provable* member: one
 //!   that has a valid header, begins with a record head, and inflates with the right checksum (of a
 //!   member that inflates to more than [`PROOF`] bytes, that many bytes).
 //!
@@ -203,12 +204,13 @@ impl Walker {
                     }
                 }
                 Err(broken) => {
+                    self.window.grow(produced);
                     if source.format.cut() == Cut::File {
-                        self.window.grow(produced);
-                    } else if total == 0 {
+                        // A text is used as far as it inflates.
+                    } else if broken.torn || total == 0 {
+                        let end = self.window.end();
                         self.window.end_run(framing, end, out);
                     } else {
-                        self.window.grow(produced);
                         self.window.drain(framing, false, true, out);
                         self.window.drop_content();
                         framing.reset();

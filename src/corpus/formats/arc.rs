@@ -11,7 +11,7 @@
 
 use memchr::{memchr, memchr_iter};
 
-use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record, Size};
+use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record};
 use super::super::http::{self, HttpHead, Media, media};
 use super::super::{Doc, DocSink, SkipKind};
 
@@ -118,7 +118,7 @@ impl Format for Arc {
         if bytes.len() >= total {
             let behind = bytes[total..].trim_ascii_start();
             let seen = behind.is_empty() || is_head(behind) || memchr(b'\n', behind).is_none();
-            return match next_head(&bytes[head - 1..total], total + 1 - head) {
+            return match next_head(&bytes[head - 1..], total + 1 - head) {
                 Some(at) if !seen => {
                     let why = format!("a new record begins after {at} of {length} bytes");
                     Frame::Short { end: head - 1 + at, why }
@@ -143,10 +143,7 @@ impl Format for Arc {
         };
         let block = record.bytes.get(end + 1..).unwrap_or_default();
         if !url.starts_with(b"http") {
-            if matches!(record.size, Size::Short(_)) {
-                record.admit(context.options.max_record, sink);
-            }
-            return record.skip(SkipKind::NotADocument, "", sink);
+            return record.pass(SkipKind::NotADocument, sink);
         }
         let url = String::from_utf8_lossy(url);
         if let Some((head, body)) = http::split(block) {
@@ -160,7 +157,7 @@ impl Format for Arc {
                     sink.doc(&Doc { id: &url, url: &url, title: "", body: block, content, charset: None, offset });
                 }
             }
-            Media::Other => record.skip(SkipKind::MediaType, "", sink),
+            Media::Other => record.pass(SkipKind::MediaType, sink),
             Media::Unknown => {
                 let head = HttpHead { status: Some(200), ..HttpHead::default() };
                 http::document(record, &url, &url, &head, block, context, sink);

@@ -1,8 +1,8 @@
 //! TREC newswire (AP, WSJ, FT, FBIS, LA Times, Federal Register; also NTCIR's and Terrier's uses of it).
 //!
 //! The text of a document is what stands in these elements, in the order of the document:
-//! [`TEXT_TAGS`]; a document without any of them gives all that follows its `<DOCNO>`. The content
-//! of `<TITLE>` is the title. Markup inside the text is handled like HTML's.
+//! [`TEXT_TAGS`]; a document without a `<TEXT>` or `<LP>` gives all that follows its `<DOCNO>`. The
+//! content of `<TITLE>` is the title. Markup inside the text is handled like HTML's.
 
 use memchr::memchr;
 
@@ -70,7 +70,7 @@ impl Format for Newswire {
     }
 }
 
-/// Appends the content of the text elements; false if there is none.
+/// Appends the content of the text elements; false if no `<TEXT>` or `<LP>` is among them.
 fn collect(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     let mut at = 0;
     let mut found = false;
@@ -89,7 +89,7 @@ fn collect(bytes: &[u8], out: &mut Vec<u8>) -> bool {
             // An unclosed <TEXT> goes to the end of the document.
             None => (&rest[inner..], rest.len()),
         };
-        found = true;
+        found |= ["TEXT", "LP"].contains(tag);
         // A document has one title, and the scanner finds it by its tag.
         if tag.eq_ignore_ascii_case("TITLE") {
             out.extend_from_slice(b"<title>");

@@ -145,7 +145,7 @@ fn whole(bytes: &[u8], head: usize, total: usize) -> Frame {
     let behind = &behind[gap..];
     let probe = behind.len().min(5);
     if behind[..probe] != b"WARC/"[..probe]
-        && let Some(at) = next_head(&bytes[head - 1..total], total + 1 - head)
+        && let Some(at) = next_head(&bytes[head - 1..], total + 1 - head)
     {
         let why = format!("a new record begins after {at} of {} bytes", total - head);
         return Frame::Short { end: head - 1 + at, why };
@@ -210,15 +210,9 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     let content = match media(fields.content_type) {
         _ if is(b"conversion") => Media::Is(Content::Text),
         media if is(b"resource") && is_web(target) => media,
-        _ => {
-            // Of a record that nobody wants only a torn end is worth a word.
-            if matches!(record.size, Size::Short(_)) {
-                record.admit(context.options.max_record, sink);
-            }
-            return record.skip(SkipKind::NotADocument, "", sink);
-        }
+        _ => return record.pass(SkipKind::NotADocument, sink),
     };
-    let Media::Is(content) = content else { return record.skip(SkipKind::MediaType, "", sink) };
+    let Media::Is(content) = content else { return record.pass(SkipKind::MediaType, sink) };
     if id.is_empty() {
         return record.skip(SkipKind::MissingField, "a record without an id or a target URI", sink);
     }
