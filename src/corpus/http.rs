@@ -33,7 +33,12 @@ impl<'a> Lines<'a> {
             None => (self.rest, &self.rest[self.rest.len()..]),
         };
         self.rest = rest;
-        Some(line.strip_suffix(b"\r").unwrap_or(line))
+        // Some tools wrote two carriage returns.
+        let mut line = line;
+        while let Some(shorter) = line.strip_suffix(b"\r") {
+            line = shorter;
+        }
+        Some(line)
     }
 }
 
@@ -58,10 +63,19 @@ pub(super) fn split(bytes: &[u8]) -> Option<(HttpHead<'_>, &[u8])> {
         return None;
     }
     let mut lines = Lines::new(bytes);
-    let mut words = lines.next_line()?.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    let mut words = lines
+        .next_line()?
+        .split(|&byte| byte == b' ')
+        .filter(|word| !word.is_empty());
     words.next();
-    let status = words.next().and_then(|word| std::str::from_utf8(word).ok()).and_then(|word| word.parse().ok());
-    let mut head = HttpHead { status, ..HttpHead::default() };
+    let status = words
+        .next()
+        .and_then(|word| std::str::from_utf8(word).ok())
+        .and_then(|word| word.parse().ok());
+    let mut head = HttpHead {
+        status,
+        ..HttpHead::default()
+    };
     fields(&mut lines, &mut head);
     Some((head, lines.rest()))
 }
@@ -73,7 +87,9 @@ pub(super) fn fields<'a>(lines: &mut Lines<'a>, head: &mut HttpHead<'a>) {
             break;
         }
         // The names have different lengths, which decides most lines.
-        let Some((name, value)) = field(line) else { continue };
+        let Some((name, value)) = field(line) else {
+            continue;
+        };
         let slot = match name.len() {
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut head.content_type,
             16 if name.eq_ignore_ascii_case(b"content-encoding") => &mut head.content_encoding,
@@ -94,7 +110,12 @@ pub(super) enum Media {
 
 /// Judges a `Content-Type` value.
 pub(super) fn media(value: Option<&[u8]>) -> Media {
-    let essence = value.unwrap_or_default().split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    let essence = value
+        .unwrap_or_default()
+        .split(|&byte| byte == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
     if essence.is_empty() {
         return Media::Unknown;
     }
@@ -107,13 +128,20 @@ pub(super) fn media(value: Option<&[u8]>) -> Media {
             return Media::Is(content);
         }
     }
-    if essence.eq_ignore_ascii_case(b"no-type") || !essence.contains(&b'/') { Media::Unknown } else { Media::Other }
+    if essence.eq_ignore_ascii_case(b"no-type") || !essence.contains(&b'/') {
+        Media::Unknown
+    } else {
+        Media::Other
+    }
 }
 
 /// What a body without a media type is, by its first bytes.
 pub(super) fn sniff_body(body: &[u8]) -> Option<Content> {
     let head = &body[..body.len().min(1024)];
-    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let start = head
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .trim_ascii_start();
     if super::formats::html::looks_like_html(start) {
         Some(Content::Html)
     } else if super::formats::text::looks_like_text(head) {
@@ -126,11 +154,26 @@ pub(super) fn sniff_body(body: &[u8]) -> Option<Content> {
 /// The `charset` parameter of a `Content-Type` value.
 pub(super) fn charset(value: Option<&[u8]>) -> Option<Cow<'_, str>> {
     for parameter in value?.split(|&byte| byte == b';').skip(1) {
-        let Some(equals) = memchr(b'=', parameter) else { continue };
-        if parameter[..equals].trim_ascii().eq_ignore_ascii_case(b"charset") {
+        let Some(equals) = memchr(b'=', parameter) else {
+            continue;
+        };
+        if parameter[..equals]
+            .trim_ascii()
+            .eq_ignore_ascii_case(b"charset")
+        {
             let label = parameter[equals + 1..].trim_ascii();
-            let label = label.strip_prefix(b"\"").unwrap_or(label).split(|&b| b == b'"').next().unwrap_or_default();
-            let label = label.strip_prefix(b"'").unwrap_or(label).split(|&b| b == b'\'').next().unwrap_or_default();
+            let label = label
+                .strip_prefix(b"\"")
+                .unwrap_or(label)
+                .split(|&b| b == b'"')
+                .next()
+                .unwrap_or_default();
+            let label = label
+                .strip_prefix(b"'")
+                .unwrap_or(label)
+                .split(|&b| b == b'\'')
+                .next()
+                .unwrap_or_default();
             return (!label.is_empty()).then(|| String::from_utf8_lossy(label));
         }
     }
@@ -149,18 +192,27 @@ pub(super) fn document(
 ) {
     match head.status {
         Some(200) => {}
-        Some(_) => return record.skip(SkipKind::HttpStatus, "", sink),
+        Some(_) => return record.pass(SkipKind::HttpStatus, sink),
         None => return record.skip(SkipKind::BadHead, "the status line has no status", sink),
     }
     let media = media(head.content_type);
     if media == Media::Other {
-        return record.skip(SkipKind::MediaType, "", sink);
+        return record.pass(SkipKind::MediaType, sink);
     }
     if !record.admit(context.options.max_record, sink) {
         return;
     }
-    let Context { inflater, bodies, options, .. } = context;
-    let Undone { body, lies, too_large } = decode::undo(
+    let Context {
+        inflater,
+        bodies,
+        options,
+        ..
+    } = context;
+    let Undone {
+        body,
+        lies,
+        too_large,
+    } = decode::undo(
         body,
         head.transfer_encoding.unwrap_or_default(),
         head.content_encoding.unwrap_or_default(),
@@ -169,7 +221,10 @@ pub(super) fn document(
         bodies,
     );
     if too_large {
-        let detail = format!("the body inflates to more than {} bytes", options.max_record);
+        let detail = format!(
+            "the body inflates to more than {} bytes",
+            options.max_record
+        );
         return record.skip(SkipKind::TooLarge, detail, sink);
     }
     if let Some(lies) = lies {
@@ -184,5 +239,13 @@ pub(super) fn document(
     };
     let charset = charset(head.content_type);
     let offset = record.offset;
-    sink.doc(&Doc { id, url, title: "", body, content, charset: charset.as_deref(), offset });
+    sink.doc(&Doc {
+        id,
+        url,
+        title: "",
+        body,
+        content,
+        charset: charset.as_deref(),
+        offset,
+    });
 }

@@ -49,10 +49,14 @@ impl Compression {
     pub(super) fn at_header(self, bytes: &[u8]) -> bool {
         match self {
             Self::None => false,
-            Self::Gzip => bytes.len() > 10 && bytes.starts_with(&[0x1f, 0x8b, 8]) && bytes[3] & 0xe0 == 0,
+            Self::Gzip => {
+                bytes.len() > 10 && bytes.starts_with(&[0x1f, 0x8b, 8]) && bytes[3] & 0xe0 == 0
+            }
             Self::Zstd => {
                 bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
-                    || (bytes.len() >= 8 && bytes[0] & 0xf0 == 0x50 && bytes[1..4] == [0x2a, 0x4d, 0x18])
+                    || (bytes.len() >= 8
+                        && bytes[0] & 0xf0 == 0x50
+                        && bytes[1..4] == [0x2a, 0x4d, 0x18])
             }
             Self::Bzip2 => {
                 bytes.len() > 10
@@ -143,7 +147,9 @@ pub(super) struct Inflater {
 
 impl Inflater {
     pub(super) fn new() -> Self {
-        Self { deflate: Deflate::new() }
+        Self {
+            deflate: Deflate::new(),
+        }
     }
 
     /// Inflates the deflate stream at the start of `data` to `out[at..]`, growing `out` up to
@@ -181,8 +187,12 @@ impl Inflater {
                 )
             };
             match result {
-                ld::libdeflate_result_LIBDEFLATE_SUCCESS => return Whole::Done { consumed, produced },
-                ld::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE if room == cap => return Whole::TooBig,
+                ld::libdeflate_result_LIBDEFLATE_SUCCESS => {
+                    return Whole::Done { consumed, produced };
+                }
+                ld::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE if room == cap => {
+                    return Whole::TooBig;
+                }
                 ld::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => {
                     out.resize(at + room.saturating_mul(4).min(cap), 0);
                 }
@@ -249,6 +259,8 @@ pub(super) struct Broken {
     pub produced: usize,
     /// What is wrong.
     pub why: &'static str,
+    /// True if nothing is wrong but that the file ends.
+    pub torn: bool,
 }
 
 /// Inflates one member piece by piece.
@@ -294,7 +306,11 @@ impl Stream {
             let part = &input[used..input.len().min(used + PART)];
             let room = &mut out[produced..];
             if room.is_empty() {
-                return Ok(Pulled { used, produced, done: false });
+                return Ok(Pulled {
+                    used,
+                    produced,
+                    done: false,
+                });
             }
             let (u, p, end) = match self {
                 Self::Gzip(inner) => {
@@ -305,7 +321,11 @@ impl Stream {
                     match result {
                         Ok(status) => (u, p, status == Status::StreamEnd),
                         Err(_) => {
-                            return Err(Broken { produced: produced + p, why: "deflate data or checksum is wrong" });
+                            return Err(Broken {
+                                produced: produced + p,
+                                why: "deflate data or checksum is wrong",
+                                torn: false,
+                            });
                         }
                     }
                 }
@@ -316,7 +336,13 @@ impl Stream {
                     let (u, p) = (source.pos(), target.pos());
                     match result {
                         Ok(hint) => (u, p, hint == 0),
-                        Err(_) => return Err(Broken { produced: produced + p, why: "zstd data or checksum is wrong" }),
+                        Err(_) => {
+                            return Err(Broken {
+                                produced: produced + p,
+                                why: "zstd data or checksum is wrong",
+                                torn: false,
+                            });
+                        }
                     }
                 }
                 Self::Bzip2(inner) => {
@@ -327,7 +353,11 @@ impl Stream {
                     match result {
                         Ok(status) => (u, p, status == bzip2::Status::StreamEnd),
                         Err(_) => {
-                            return Err(Broken { produced: produced + p, why: "bzip2 data or checksum is wrong" });
+                            return Err(Broken {
+                                produced: produced + p,
+                                why: "bzip2 data or checksum is wrong",
+                                torn: false,
+                            });
                         }
                     }
                 }
@@ -335,10 +365,18 @@ impl Stream {
             used += u;
             produced += p;
             if end {
-                return Ok(Pulled { used, produced, done: true });
+                return Ok(Pulled {
+                    used,
+                    produced,
+                    done: true,
+                });
             }
             if u == 0 && p == 0 {
-                return Err(Broken { produced, why: "the compressed data breaks off" });
+                return Err(Broken {
+                    produced,
+                    why: "the compressed data breaks off",
+                    torn: true,
+                });
             }
         }
     }

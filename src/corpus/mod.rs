@@ -47,7 +47,7 @@ What becomes a document:
   TRECWEB        each <DOC> with <DOCNO> and <DOCHDR>, by the same rules of status and type where the
                  header gives them. URL: first line of <DOCHDR>.
   newswire       each <DOC> with <DOCNO> (or id=\"…\"): the content of <TEXT>, <HEADLINE>, <TITLE> and
-                 their like; all of it, if there is none of these.
+                 their like; all of it, if there is no <TEXT> or <LP>.
   MediaWiki      pages of namespace 0 that are no redirects; id is the page id; wikitext without markup.
   JSON, JSONL    objects with an id (--id-field; else id, _id, docid, docno, pid) and a text
                  (--text-field; else contents, text, body, passage, segment); title and url if there.
@@ -91,7 +91,9 @@ pub struct Doc<'a> {
 /// Why a record did not become a document, or a stretch of a file could not be read.
 ///
 /// The names (`serde`, kebab-case) are those of the build report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SkipKind {
@@ -126,7 +128,10 @@ pub enum SkipKind {
 impl SkipKind {
     /// True if this is damage (counts under `--strict`), false if the record is just not a document.
     pub fn is_damage(self) -> bool {
-        !matches!(self, Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding)
+        !matches!(
+            self,
+            Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding
+        )
     }
 }
 

@@ -6,7 +6,8 @@
 //! - A member that begins with a record head begins a *run*; members that do not continue it. A
 //!   record that is not complete when its run ends is short, whatever its head says.
 //! - A damaged member is reported once. What inflates before the damage is used, except the last
-//!   record, which the damage may have reached. Reading goes on at the next *provable* member: one
+//!   record, which the damage may have reached. (If the file just breaks off, the last record is
+//!   used as far as it goes.) Reading goes on at the next *provable* member: one
 //!   that has a valid header, begins with a record head, and inflates with the right checksum (of a
 //!   member that inflates to more than [`PROOF`] bytes, that many bytes).
 //!
@@ -25,7 +26,7 @@ use super::{Skip, SkipKind};
 /// Members up to this many inflated bytes are inflated in one go, and proved as a whole.
 pub(super) const PROOF: usize = 16 << 20;
 
-/// Inflated bytes per step through a larger member.
+/// The most inflated bytes per step through a larger member.
 const STEP: usize = 256 << 10;
 
 /// A file to read from.
@@ -36,6 +37,8 @@ pub(super) struct Source<'a> {
     pub format: &'static dyn Format,
     /// Size limit of a record.
     pub max: usize,
+    /// [`PROOF`], or less in tests.
+    pub proof: usize,
 }
 
 /// What was read of a range.
@@ -66,7 +69,12 @@ enum Next {
 
 impl Walker {
     pub(super) fn new() -> Self {
-        Self { inflater: Inflater::new(), window: Window::new(), probe: Vec::new(), inflated: 0 }
+        Self {
+            inflater: Inflater::new(),
+            window: Window::new(),
+            probe: Vec::new(),
+            inflated: 0,
+        }
     }
 
     /// Reads what begins in `from..to`. With `fixed` reading begins at `from`; else at the first
@@ -87,7 +95,12 @@ impl Walker {
         } else {
             self.find_member(source, from, to)
         };
-        let Some(first) = first else { return Span { first: None, end: to } };
+        let Some(first) = first else {
+            return Span {
+                first: None,
+                end: to,
+            };
+        };
         let end = if source.compression == Compression::None {
             self.inflated += (to.min(source.data.len()).saturating_sub(first)) as u64;
             plain(source, first, to, out)
@@ -98,11 +111,20 @@ impl Walker {
         if self.probe.capacity() > STEP {
             self.probe = Vec::new();
         }
-        Span { first: Some(first), end }
+        Span {
+            first: Some(first),
+            end,
+        }
     }
 
     /// Reads member after member.
-    fn members(&mut self, source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink) -> usize {
+    fn members(
+        &mut self,
+        source: &Source<'_>,
+        first: usize,
+        to: usize,
+        out: &mut dyn RecordSink,
+    ) -> usize {
         let data = source.data;
         let mut framing = Framing::new(source.format, source.max);
         let mut at = first;
@@ -114,7 +136,13 @@ impl Walker {
                 return data.len();
             }
             let end = self.window.end();
-            match self.inflater.member(source.compression, &data[at..], &mut self.window.bytes, end, PROOF) {
+            match self.inflater.member(
+                source.compression,
+                &data[at..],
+                &mut self.window.bytes,
+                end,
+                source.proof,
+            ) {
                 Whole::Done { consumed, produced } => {
                     if begins_run(source, &self.window.bytes[end..end + produced]) {
                         self.window.end_run(&mut framing, end, out);
@@ -158,20 +186,27 @@ impl Walker {
                 return Next::End(data.len());
             }
             let detail = format!("no {} member begins here", source.compression.name());
-            out.lost(Skip { kind: SkipKind::Garbage, offset: at as u64, detail });
+            out.lost(Skip {
+                kind: SkipKind::Garbage,
+                offset: at as u64,
+                detail,
+            });
             return self.resume(source, framing, at + 1, to, out);
         }
+        let step = source.proof.clamp(LOOK, STEP);
         let mut stream = Stream::new(source.compression);
         let mut used = 0;
         let mut total = 0;
         loop {
             let end = self.window.end();
-            if self.window.bytes.len() < end + STEP {
+            if self.window.bytes.len() < end + step {
                 // Doubling keeps the cost of growing linear.
-                let room = (end + STEP).max(self.window.bytes.len() * 2);
-                self.window.bytes.resize(room.min(end + STEP + source.max), 0);
+                let room = (end + step).max(self.window.bytes.len() * 2);
+                self.window
+                    .bytes
+                    .resize(room.min(end + step + source.max), 0);
             }
-            let pulled = stream.pull(&data[at + used..], &mut self.window.bytes[end..end + STEP]);
+            let pulled = stream.pull(&data[at + used..], &mut self.window.bytes[end..end + step]);
             let produced = match &pulled {
                 Ok(pulled) => pulled.produced,
                 Err(broken) => broken.produced,
@@ -203,18 +238,21 @@ impl Walker {
                     }
                 }
                 Err(broken) => {
+                    self.window.grow(produced);
                     if source.format.cut() == Cut::File {
-                        self.window.grow(produced);
-                    } else if total == 0 {
+                        // A text is used as far as it inflates.
+                    } else if broken.torn || total == 0 {
+                        let end = self.window.end();
                         self.window.end_run(framing, end, out);
                     } else {
-                        self.window.grow(produced);
-                        self.window.drain(framing, false, true, out);
-                        self.window.drop_content();
-                        framing.reset();
+                        self.window.drain_damaged(framing, out);
                     }
                     let detail = format!("{} after {total} inflated bytes", broken.why);
-                    out.lost(Skip { kind: SkipKind::BadCompression, offset: at as u64, detail });
+                    out.lost(Skip {
+                        kind: SkipKind::BadCompression,
+                        offset: at as u64,
+                        detail,
+                    });
                     return self.resume(source, framing, at + 1, to, out);
                 }
             }
@@ -270,7 +308,9 @@ impl Walker {
                 return false;
             }
         }
-        self.inflater.member(source.compression, data, &mut self.probe, 0, PROOF) != Whole::Bad
+        self.inflater
+            .member(source.compression, data, &mut self.probe, 0, source.proof)
+            != Whole::Bad
     }
 }
 
@@ -282,10 +322,14 @@ fn begins_run(source: &Source<'_>, bytes: &[u8]) -> bool {
 /// The first place in `from..to` of a plain file where a record seems to begin.
 fn find_head(source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
     let data = source.data;
-    let Some(before) = from.checked_sub(1) else { return Some(0) };
+    let Some(before) = from.checked_sub(1) else {
+        return Some(0);
+    };
     let to = to.min(data.len());
     let stop = data.len().min(to + LOOK);
-    let found = source.format.find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
+    let found = source
+        .format
+        .find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
     Some(before + found)
 }
 
@@ -302,7 +346,8 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
         }
         let stop = data.len().min(at + enough);
         let bytes = &data[at..stop];
-        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)]) {
+        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)])
+        {
             return at;
         }
         let offset = at as u64;
@@ -310,12 +355,25 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
             // Cannot be: the bytes are enough. Going on loses less than stopping.
             Step::More => at = stop,
             Step::Advance(n) => at += n,
-            Step::Record { start, end, next, size } => {
-                out.record(super::format::Record { bytes: &bytes[start..end], offset, size });
+            Step::Record {
+                start,
+                end,
+                next,
+                size,
+            } => {
+                out.record(super::format::Record {
+                    bytes: &bytes[start..end],
+                    offset,
+                    size,
+                });
                 at += next;
             }
             Step::Lost { kind, why, skip } => {
-                out.lost(Skip { kind, offset, detail: why });
+                out.lost(Skip {
+                    kind,
+                    offset,
+                    detail: why,
+                });
                 at += skip;
             }
         }

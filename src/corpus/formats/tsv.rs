@@ -38,8 +38,14 @@ impl Format for Tsv {
             let id = &line[..memchr(b'\t', line).unwrap_or(0)];
             !id.is_empty() && id.len() <= 256 && !id.iter().any(u8::is_ascii_whitespace)
         };
-        let lines: Vec<&[u8]> = lines.into_iter().filter(|line| !line.trim_ascii().is_empty()).take(LINES).collect();
-        let Some(first) = lines.first().map(tabs) else { return false };
+        let lines: Vec<&[u8]> = lines
+            .into_iter()
+            .filter(|line| !line.trim_ascii().is_empty())
+            .take(LINES)
+            .collect();
+        let Some(first) = lines.first().map(tabs) else {
+            return false;
+        };
         first > 0 && lines.iter().all(is_row) && lines.iter().all(|line| tabs(line) == first)
     }
 
@@ -77,6 +83,14 @@ impl Format for Tsv {
         }
         let (url, title) = (String::from_utf8_lossy(url), String::from_utf8_lossy(title));
         let (content, charset, offset) = (Content::Text, Some("utf-8"), record.offset);
-        sink.doc(&Doc { id: &id, url: &url, title: &title, body, content, charset, offset });
+        sink.doc(&Doc {
+            id: &id,
+            url: &url,
+            title: &title,
+            body,
+            content,
+            charset,
+            offset,
+        });
     }
 }
