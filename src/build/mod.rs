@@ -1,1 +1,47 @@
-//! build
+//! The way from documents to an index: batches, sequencer, blocks, runs, heap merge.
+//!
+//! ```text
+//!  workers (all cores)          sequencer (1)          sorter (1)        spill (1)
+//!  piece → documents → terms ─► docIDs, termIDs ─► block ─► sorted block ─► run on disk
+//!       │                            │  ring of three blocks  ◄───────────────┘
+//!       └ worker-lifetime            └─► documents (1): names, lengths
+//!         dictionary
+//!  then: merge tasks (all cores), each a range of termIDs: heap over runs → lists → every codec
+//! ```
+//!
+//! Determinism comes from the sequencer alone: it takes batches in input order and numbers documents
+//! and terms by first occurrence, so neither threads, memory, block size nor sorter change a byte.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | [`options`] | what a build is asked to do |
+//! | [`plan`] | how `--memory` is divided |
+//! | [`terms`] | a worker's dictionary, which also counts tf |
+//! | [`batch`] | what a worker hands on, and how it makes it |
+//! | [`dictionary`] | the build's dictionary: term → termID |
+//! | [`sequence`] | global numbers, in input order; packs keys into blocks |
+//! | [`run`] | sorted keys on disk, in frames with a directory |
+//! | [`merge`] | n-way heap merge of a range of termIDs |
+//! | [`pipeline`] | threads and channels of the parse phase |
+//! | `assemble` | the merge phase: lists, codecs, publication |
+//! | [`sorting`] | the sort stage, and its way back to the CPU |
+//! | [`report`] | what happened: the build report |
+//! | [`timeline`] | CPU and GPU lanes as SVG |
+
+mod assemble;
+pub mod batch;
+pub mod dictionary;
+pub mod merge;
+pub mod options;
+pub mod pipeline;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod sequence;
+pub mod sorting;
+pub mod terms;
+pub mod timeline;
+
+pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
+pub use pipeline::{ParseTimes, build, parse_only};
+pub use report::BuildReport;

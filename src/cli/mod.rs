@@ -1,11 +1,105 @@
-//! One file per subcommand: arguments and `run`.
+//! The command line: one file per subcommand, each with its arguments and a `run`.
+//!
+//! stdout carries results, stderr everything else. Exit codes: 0 done (warnings included), 1 nothing
+//! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
 pub mod completions;
 pub mod synth;
 
 use std::process::ExitCode;
 
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub mod bench;
+pub mod completions;
+pub mod demo;
+pub mod devices;
+pub mod dump;
+pub mod index;
+pub mod query;
+pub mod stats;
+pub mod synth;
+pub mod ui;
+pub mod verify;
+
+/// Turns a web crawl into a compressed inverted index, and answers queries from it.
+#[derive(Parser, Debug)]
+#[command(
+    name = "gamut",
+    version,
+    after_help = "Try it:\n  \
+    gamut demo                                a small index, from nothing\n  \
+    gamut index crawl/*.warc.gz -o out/crawl  index a crawl\n  \
+    gamut query out/crawl lighthouse keeper   ask it\n\n\
+    Results go to stdout, everything else to stderr.\n\
+    Exit codes: 0 done, 1 nothing found (or damaged input under --strict), 2 error."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Index(Box<index::Args>),
+    Query(query::Args),
+    Stats(stats::Args),
+    Dump(dump::Args),
+    Verify(verify::Args),
+    Devices(devices::Args),
+    Synth(synth::Args),
+    Demo(demo::Args),
+    #[command(subcommand)]
+    Bench(bench::Command),
+    Completions(completions::Args),
+}
+
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let outcome = match &cli.command {
+        Command::Index(args) => index::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| ExitCode::SUCCESS),
+    };
+    outcome.unwrap_or_else(|error| {
+        if is_broken_pipe(&error) {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("gamut: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+/// True if the reader of our output went away (`gamut dump … | head`): no error of ours.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|e| e.downcast_ref::<std::io::Error>())
+        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
 }

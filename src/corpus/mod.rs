@@ -4,6 +4,59 @@
 //! hands out units of work in input order; each worker owns a [`PieceReader`], which turns a
 //! [`Piece`] into calls of a [`DocSink`]. A [`Handover`] proves, in input order, that neighbouring
 //! pieces meet, so that the documents do not depend on how the input was cut.
+//!
+//! ```text
+//! paths ─open─► files ─sniff─► format, compression ─pieces─► ranges, files, batches read ahead
+//!       ─walk─► members inflated, records framed ─Format::read─► Doc, Skip
+//! ```
+
+mod ahead;
+mod decode;
+mod format;
+mod formats;
+mod http;
+mod json_doc;
+mod json_scan;
+mod members;
+mod open;
+mod piece;
+mod sniff;
+mod transcode;
+mod walk;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size};
+pub use json_doc::{ID_FIELDS, TEXT_FIELDS};
+pub use members::Compression;
+pub use open::{Corpus, CorpusOptions, InputFile, Pieces};
+pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader};
+
+/// What becomes a document, for the help.
+///
+/// The same text in full sentences is in the documentation of each format.
+pub const RULES: &str = "\
+What becomes a document:
+  WARC, ARC      HTTP responses with status 200 that are HTML, XHTML or plain text by their
+                 Content-Type (without one: by their first bytes); WARC conversion records (WET) as
+                 plain text; WARC resource records of web pages. Not documents: requests, metadata,
+                 revisits, warcinfo, DNS records, other statuses, other media types.
+                 Id: WARC-TREC-ID, else the target URI without <>, else WARC-Record-ID.
+  TRECWEB        each <DOC> with <DOCNO> and <DOCHDR>, by the same rules of status and type where the
+                 header gives them. URL: first line of <DOCHDR>.
+  newswire       each <DOC> with <DOCNO> (or id=\"…\"): the content of <TEXT>, <HEADLINE>, <TITLE> and
+                 their like; all of it, if there is none of these.
+  MediaWiki      pages of namespace 0 that are no redirects; id is the page id; wikitext without markup.
+  JSON, JSONL    objects with an id (--id-field; else id, _id, docid, docno, pid) and a text
+                 (--text-field; else contents, text, body, passage, segment); title and url if there.
+  ClueWeb22      ClueWeb22-ID, URL, Clean-Text.
+  TSV            id, text; id, title, text; id, url, title, text.
+  text, HTML     one document a file; the id is the path below the directory given.
+Of a repeated header field the first counts. Content and transfer codings are undone; a body that is
+not coded as its header says is used as it is, with a warning. A record cut short is used as far as it
+goes. Damage costs the record it hits and is reported; reading goes on at the next record.";
 
 pub mod synth;
 
@@ -66,6 +119,8 @@ pub enum SkipKind {
     BadSyntax,
     /// A required field (id, text) is missing. Damage.
     MissingField,
+    /// A file that could be opened when the corpus was, but not when it was to be read. Damage.
+    Unreadable,
 }
 
 impl SkipKind {

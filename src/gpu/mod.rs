@@ -1,10 +1,96 @@
-//! The only place that names wgpu: adapter, kernels, buffers, timing, shader assembly.
+//! The only place that names wgpu: adapters, the device, kernels, buffers, transfers, timing.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | [`adapter`] | what adapters there are, and which one a [`Choice`] means |
+//! | [`device`] | [`Gpu`]: an open device whose every failure is a [`GpuError`], never a panic |
+//! | [`kernel`] | kernels as plain data, their assembly, splitting of dispatches, timed passes |
+//! | [`transfer`] | keys between the host and the device |
+//!
+//! A [`Gpu`] is a cheap handle; clones name the same device.
+
+pub mod adapter;
+pub mod device;
+pub mod kernel;
+pub mod transfer;
+
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use adapter::{AdapterKind, AdapterReport, Choice, adapters, chosen};
+pub use device::{Buffer, Gpu, Usage};
+pub use kernel::{Access, Dispatch, Kernel, Pipeline};
+pub use transfer::{Download, Upload};
 
 /// What can go wrong with a GPU.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter at all.
     #[error("no GPU adapter found; install a Vulkan driver, or use --sorter cpu")]
     NoAdapter,
+    /// There are adapters, but all of them are software, which is used only when named.
+    #[error("no hardware GPU found; use --sorter cpu, or name a software adapter with --device: {choices}")]
+    OnlySoftware {
+        /// The adapters there are, comma-separated.
+        choices: String,
+    },
+    /// `--device` names no adapter.
+    #[error("no GPU adapter matches \"{name}\"; there are: {choices}")]
+    UnknownDevice {
+        /// What was asked for.
+        name: String,
+        /// The adapters there are, comma-separated.
+        choices: String,
+    },
+    /// The adapter lacks something that no kernel can do without.
+    #[error("{adapter} lacks {feature}; choose another --device, or use --sorter cpu")]
+    Unsupported {
+        /// The adapter's name.
+        adapter: String,
+        /// What is missing.
+        feature: &'static str,
+    },
+    /// The driver refused to open the device.
+    #[error("cannot open {adapter}: {message}; is another process holding it?")]
+    Open {
+        /// The adapter's name.
+        adapter: String,
+        /// What the driver said.
+        message: String,
+    },
+    /// The device is gone: reset, unplugged, hung, or destroyed.
+    #[error("the GPU was lost: {message}")]
+    Lost {
+        /// What the driver said.
+        message: String,
+    },
+    /// The device has no memory left.
+    #[error("the GPU is out of memory at {what}; use a smaller block, or --sorter cpu")]
+    OutOfMemory {
+        /// What was being made.
+        what: String,
+    },
+    /// The driver or wgpu refused an operation: a bug here or there.
+    #[error("the GPU refused {what}: {message}; please report this")]
+    Refused {
+        /// The operation.
+        what: String,
+        /// Why.
+        message: String,
+    },
+    /// More than the adapter can do at once.
+    #[error("{what}: {value} is over the adapter's {limit_name} of {limit}; use a smaller block")]
+    Limit {
+        /// What is too large.
+        what: String,
+        /// How large.
+        value: u64,
+        /// The adapter's limit.
+        limit: u64,
+        /// The limit's name.
+        limit_name: &'static str,
+    },
 }

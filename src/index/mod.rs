@@ -1,6 +1,41 @@
 //! The index directory: format, manifest, writer, reader, verify.
 //!
-//! What the merge hands over, range of termIDs by range, is a [`ListBatch`].
+//! ```text
+//! manifest.json            what the index is; every other file with length and checksum
+//! terms.fst                term → termID (crate `fst`)
+//! terms.bin                per term: df, cf, greatest tf, score bound, and the posting of terms with one document
+//! docs.bin, docs.zst       per document: length; external id, URL, title
+//! tf.bin                   term frequencies of every list, once for all codecs
+//! <codec>/postings.bin     docIDs of every list
+//! <codec>/lists.bin        where each list is; skip entries
+//! ```
+//!
+//! The byte layout of each file is in the documentation of the module that reads and writes it:
+//! [`format`] (what all have in common), [`manifest`], [`tables`] (`terms.bin`, `lists.bin`), [`docs`],
+//! [`tf`], [`bound`] (score bounds), [`crate::codec`] (lists of docIDs).
+//!
+//! What the merge hands over, range of termIDs by range, is a [`ListBatch`]. A [`ListEncoder`] turns it
+//! into words on any thread, and [`IndexWriter::append`] puts those behind each other.
+
+pub mod bound;
+pub mod docs;
+mod encode;
+pub mod format;
+pub mod manifest;
+mod output;
+mod publish;
+pub mod tables;
+pub mod tf;
+mod writer;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use bound::{Bound, BoundReader, DEFAULT_B, DEFAULT_K1, Norm};
+pub use docs::{DocName, DocTable, DocTableWriter};
+pub use encode::{EncodedLists, ListEncoder};
+pub use manifest::{FileSpec, InputSpec, Manifest, Statistics};
+pub use writer::{IndexWriter, ManifestFields, Summary, TermsWriter};
 
 /// The postings lists of consecutive termIDs, as the merge produces them: docIDs strictly increasing
 /// within a list, term frequencies at least 1, every list non-empty.

@@ -2,11 +2,36 @@
 //!
 //! A key is `term:32 | doc-in-block:24 | tf:8`; sorting keys as integers sorts by (term, doc).
 //! Every sorter gives the same bytes.
+//!
+//! | sorter | where | how | memory beyond the block |
+//! |---|---|---|---|
+//! | [`bitonic`] | GPU | the K-model's bitonic network (Capannini et al., section 5) | none on the device |
+//! | [`radix`] | GPU | least significant digit first, reduce then scan | the block once more |
+//! | [`cpu`] | CPU | least significant digit first, all cores | the block once more |
+
+pub mod bitonic;
+pub mod cpu;
+pub mod gamma;
+pub mod network;
+pub mod radix;
+
+#[cfg(test)]
+mod tests;
+
+use crate::gpu::{Choice, Gpu};
+use crate::{Error, Result};
 
 /// Sorts blocks of keys.
 pub trait Sorter: Send {
     /// Its name in the registry: `cpu`, `bitonic`, `radix`.
     fn name(&self) -> &'static str;
+
+    /// The largest block that it can sort.
+    fn max_keys(&self) -> usize;
+
+    /// Host memory in bytes, beyond the block itself, that it holds on to once it has sorted a block of
+    /// so many keys.
+    fn host_bytes(&self, keys: usize) -> u64;
 
     /// Sorts `keys` ascending, in place.
     ///
@@ -15,11 +40,12 @@ pub trait Sorter: Send {
     /// the low 32 bits alone.
     ///
     /// # Errors
-    /// The device failed; `keys` then holds the same keys as before, in the order it had before.
-    fn sort(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> crate::Result<SortTimes>;
+    /// The device failed, or the block is over [`Sorter::max_keys`]; `keys` then holds the same keys as
+    /// before, in the order it had before.
+    fn sort(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> Result<SortTimes>;
 }
 
-/// Where the time of one sort went, in seconds. On the CPU only `sort` is non-zero.
+/// Where the time of one sort went, in seconds, and how much it moved. On the CPU only `sort` is non-zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SortTimes {
     /// Host to device.
@@ -28,4 +54,106 @@ pub struct SortTimes {
     pub sort: f64,
     /// Device to host.
     pub download: f64,
+    /// Bytes that the sort read and wrote on the device; 0 on the CPU.
+    pub moved_bytes: u64,
+}
+
+/// How a registered sorter is made.
+#[derive(Clone, Copy)]
+enum Make {
+    /// It needs no device.
+    Cpu(fn() -> Box<dyn Sorter>),
+    /// It runs on a device.
+    Gpu(fn(Gpu) -> Box<dyn Sorter>),
+}
+
+/// A registered sorter.
+#[derive(Clone, Copy)]
+pub struct SorterEntry {
+    /// What `--sorter` takes.
+    pub name: &'static str,
+    /// One line for the help.
+    pub description: &'static str,
+    make: Make,
+}
+
+impl SorterEntry {
+    /// Whether it runs on a GPU.
+    pub fn on_gpu(&self) -> bool {
+        matches!(self.make, Make::Gpu(_))
+    }
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// It needs a device and `device` means none that can be opened.
+    pub fn make(&self, device: &Choice) -> Result<Box<dyn Sorter>> {
+        match self.make {
+            Make::Cpu(make) => Ok(make()),
+            Make::Gpu(make) => Ok(make(Gpu::open(device)?)),
+        }
+    }
+
+    /// Makes it on a device that is open already, if it needs one.
+    pub fn make_on(&self, gpu: &Gpu) -> Box<dyn Sorter> {
+        match self.make {
+            Make::Cpu(make) => make(),
+            Make::Gpu(make) => make(gpu.clone()),
+        }
+    }
+}
+
+/// Every sorter, in the order of help and tables.
+pub static SORTERS: &[SorterEntry] = &[
+    SorterEntry {
+        name: "bitonic",
+        description: "bitonic network on the GPU, in place",
+        make: Make::Gpu(|gpu| Box::new(bitonic::Bitonic::new(gpu))),
+    },
+    SorterEntry {
+        name: "radix",
+        description: "radix sort on the GPU, faster, twice the device memory",
+        make: Make::Gpu(|gpu| Box::new(radix::Radix::new(gpu))),
+    },
+    SorterEntry {
+        name: "cpu",
+        description: "radix sort on all cores of the processor",
+        make: Make::Cpu(|| Box::new(cpu::Cpu::new())),
+    },
+];
+
+/// Makes the sorter that `name` means. `auto` is the GPU radix sort if [`Choice::Auto`] finds a hardware
+/// GPU, or `device` names any, and the CPU's otherwise.
+///
+/// # Errors
+/// An unknown name; or a GPU was asked for, by sorter or by device, and there is none.
+pub fn sorter(name: &str, device: &Choice) -> Result<Box<dyn Sorter>> {
+    if name == "auto" {
+        return match Gpu::open(device) {
+            Ok(gpu) => Ok(Box::new(radix::Radix::new(gpu))),
+            Err(_) if *device == Choice::Auto => Ok(Box::new(cpu::Cpu::new())),
+            Err(error) => Err(error.into()),
+        };
+    }
+    match SORTERS.iter().find(|s| s.name == name) {
+        Some(entry) => entry.make(device),
+        None => Err(Error::UnknownName {
+            kind: "sorter",
+            name: name.to_owned(),
+            choices: std::iter::once("auto").chain(SORTERS.iter().map(|s| s.name)).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// Fails if a block of `keys` keys is over `max`.
+fn check_block(keys: usize, max: usize) -> Result<()> {
+    if keys <= max {
+        return Ok(());
+    }
+    Err(Error::Limit {
+        what: "keys of a block",
+        value: keys as u64,
+        limit: max as u64,
+        hint: "the adapter binds no larger buffer; use smaller blocks or --sorter cpu",
+    })
 }

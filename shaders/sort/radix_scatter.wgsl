@@ -1,0 +1,109 @@
+// Scatter: each key of a span to its place. Tile by tile, keys are ranked by digit, keeping their order,
+// brought into that order in workgroup memory, and written, so that neighbouring threads write
+// neighbouring keys.
+//
+// The rank of a key is found by its *team*, threads that see one another's digits (a subgroup, or a
+// thread alone: rank_*.wgsl): keys of the same digit in lower teams, plus those of its own team before.
+
+@group(0) @binding(0) var<storage, read> source: array<vec2<u32>>;
+@group(0) @binding(1) var<storage, read_write> target_keys: array<vec2<u32>>;
+// [digit][span]: keys with this digit in the spans before
+@group(0) @binding(2) var<storage, read> counts: array<u32>;
+@group(0) @binding(3) var<storage, read> totals: array<u32>;
+
+// keys of each digit of each team, later how many come before them in the tile: [digit][team], an empty
+// slot after every 32
+var<workgroup> bins: array<atomic<u32>, BIN_SLOTS>;
+var<workgroup> tile: array<vec2<u32>, TILE>;
+// where in the target the tile's first key of each digit goes, less its place in the tile
+var<workgroup> offsets: array<u32, RADIX>;
+
+fn bin(d: u32, team: u32) -> u32 {
+    let i = d * TEAMS + team;
+    return i + (i >> 5u);
+}
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    //TEAM_BUILTINS
+) {
+    let span = group.y * grid.x + group.x;
+    if span >= params.spans {
+        return;
+    }
+    //TEAM
+    let thread = me.thread;
+
+    // where this span's first key of digit `thread` goes
+    var total = 0u;
+    if thread < RADIX {
+        total = totals[thread];
+    }
+    var place = scan(total, me);
+    if thread < RADIX {
+        place += counts[thread * params.spans + span];
+    }
+
+    let begin = span * params.span_keys;
+    let end = min(begin + params.span_keys, params.keys);
+    for (var base = begin; base < end; base += TILE) {
+        let filled = min(TILE, end - base);
+        let at = first_of(me);
+        let stride = stride_of(me);
+        // what is missing from the last tile sorts after everything else
+        //[
+        let i@ = at + @u * stride;
+        var key@ = vec2<u32>(0xffffffffu, 0xffffffffu);
+        if i@ < filled {
+            key@ = source[base + i@];
+        }
+        //]
+        for (var i = thread; i < BIN_SLOTS; i += THREADS) {
+            atomicStore(&bins[i], 0u);
+        }
+        workgroupBarrier();
+        //[
+        let digit@ = digit(key@);
+        let rank@ = rank(digit@, me);
+        //]
+        workgroupBarrier();
+
+        // exclusive sum over all bins, BINS / THREADS of them a thread
+        var sum = 0u;
+        for (var j = 0u; j < BINS / THREADS; j++) {
+            let i = thread * (BINS / THREADS) + j;
+            sum += atomicLoad(&bins[i + (i >> 5u)]);
+        }
+        var before = scan(sum, me);
+        for (var j = 0u; j < BINS / THREADS; j++) {
+            let i = thread * (BINS / THREADS) + j;
+            let count = atomicLoad(&bins[i + (i >> 5u)]);
+            atomicStore(&bins[i + (i >> 5u)], before);
+            before += count;
+        }
+        workgroupBarrier();
+        //[
+        tile[atomicLoad(&bins[bin(digit@, me.team)]) + rank@] = key@;
+        //]
+        if thread < RADIX {
+            let first = atomicLoad(&bins[bin(thread, 0u)]);
+            var next = TILE;
+            if thread + 1u < RADIX {
+                next = atomicLoad(&bins[bin(thread + 1u, 0u)]);
+            }
+            offsets[thread] = place - first;
+            place += next - first;
+        }
+        workgroupBarrier();
+        //[
+        let j@ = thread + @u * THREADS;
+        if j@ < filled {
+            let key = tile[j@];
+            target_keys[offsets[digit(key)] + j@] = key;
+        }
+        //]
+        // the barrier after the next tile's zeroing keeps this tile until all have read it
+    }
+}

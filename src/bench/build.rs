@@ -1,0 +1,192 @@
+//! `gamut bench build`: a crawl indexed in every pipeline, and with sorting taken out.
+//!
+//! What is measured: seconds and MB of document bodies per second, end to end, of the paper's three
+//! indexers (Capannini et al., table 2 and figure 8A), each run several times in turn so that a drift
+//! of the machine hits all alike; the first round warms the page cache and is not counted. "without
+//! sorting" replaces each block by keys that are sorted already, so that its distance from
+//! `overlapped` is what sorting costs that parsing does not hide; it is compared on the parse phase.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a subcommand: results to stdout, progress to stderr")]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::build::report::count;
+use crate::build::run::pack;
+use crate::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
+use crate::cli::ui::parse_size;
+use crate::sort::{SortTimes, Sorter};
+
+/// Index a crawl in every pipeline and compare.
+///
+/// Example: gamut bench build crawl.warc.gz --memory 4GiB --rounds 3
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Files and directories
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Where indexes are made and removed again
+    #[arg(long, default_value = "out/bench-build", value_name = "DIR")]
+    scratch: PathBuf,
+    /// Counted rounds
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Pipelines to compare, comma-separated
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["overlapped", "serial", "cpu"])]
+    pipelines: Vec<Pipeline>,
+    /// Sorter of the overlapped and serial pipelines
+    #[arg(long, default_value = "auto", value_name = "NAME")]
+    sorter: String,
+    /// GPU by name or number
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Codecs
+    #[arg(long, default_value = "all", value_name = "LIST")]
+    codec: String,
+    /// Worker threads [default: one per core]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+    threads: usize,
+    /// Memory for the whole process [default: a quarter of the machine's]
+    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
+    memory: u64,
+    /// Also leave sorting out, to see how much of it parsing hides
+    #[arg(long)]
+    without_sorting: bool,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Stands for a sorter that costs nothing: writes keys that are in order already.
+struct NoSorting;
+
+impl Sorter for NoSorting {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+    fn device(&self) -> String {
+        "CPU".into()
+    }
+    fn max_keys(&self) -> usize {
+        usize::MAX
+    }
+    fn sort(&mut self, keys: &mut [u64], _: u32) -> crate::Result<SortTimes> {
+        // Lists of 24 postings with gaps of some hundred: about what a sorted block of a crawl packs to.
+        for (i, key) in keys.iter_mut().enumerate() {
+            *key = pack((i / 24) as u32, (i % 24 * 311) as u32, 1);
+        }
+        Ok(SortTimes::default())
+    }
+}
+
+#[derive(Default)]
+struct Row {
+    name: String,
+    seconds: Vec<f64>,
+    parse: Vec<f64>,
+    last: Option<BuildReport>,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// What a build returns.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let options = |pipeline| BuildOptions {
+        force: true,
+        codecs: vec![args.codec.clone()],
+        threads: args.threads,
+        memory: args.memory,
+        pipeline,
+        sorter: if pipeline == Pipeline::Cpu { "cpu".into() } else { args.sorter.clone() },
+        device: args.device.clone(),
+        ..BuildOptions::new(args.inputs.clone(), args.scratch.clone())
+    };
+    let mut rows: Vec<Row> =
+        args.pipelines.iter().map(|p| Row { name: format!("{p:?}").to_lowercase(), ..Row::default() }).collect();
+    let mut bare = Row { name: "without sorting".into(), ..Row::default() };
+    for round in 0..=args.rounds {
+        for (row, &pipeline) in rows.iter_mut().zip(&args.pipelines) {
+            let report = build::build(&options(pipeline), Arc::new(SilentProgress))?;
+            eprintln!("round {round}: {} {:.2} s", row.name, report.seconds);
+            if round > 0 {
+                row.seconds.push(report.seconds);
+                row.parse.push(report.parse_seconds);
+            }
+            row.last = Some(report);
+        }
+        if args.without_sorting {
+            let times = build::parse_only(&options(Pipeline::Overlapped), Box::new(NoSorting))?;
+            eprintln!("round {round}: without sorting, parse phase {:.2} s", times.seconds);
+            if round > 0 {
+                bare.parse.push(times.seconds);
+            }
+        }
+    }
+    std::fs::remove_dir_all(&args.scratch)?;
+    if args.json { print_json(&rows, &bare)? } else { print_table(&rows, &bare)? }
+    Ok(())
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>7} {:>9}  sorter",
+        "pipeline", "seconds", "MB/s", "parse s", "merge s", "sort s", "hidden", "blocks", "peak MiB"
+    )?;
+    for row in rows {
+        let (seconds, Some(report)) = (median(&row.seconds), &row.last) else { continue };
+        writeln!(
+            out,
+            "{:<16} {:>9.2} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0}% {:>7} {:>9.0}  {} on {}",
+            row.name,
+            seconds,
+            report.body_bytes as f64 / 1e6 / seconds,
+            median(&row.parse),
+            report.merge_seconds,
+            report.stages.get("sort").map_or(0.0, |t| t.busy),
+            report.sort_hidden * 100.0,
+            report.blocks,
+            report.peak_memory as f64 / 1048576.0,
+            report.sorter,
+            report.device
+        )?;
+    }
+    if !bare.parse.is_empty() {
+        let parse = median(&bare.parse);
+        writeln!(out, "{:<16} {:>9} {:>9} {parse:>9.2}", bare.name, "-", "-")?;
+        if let Some(overlapped) = rows.iter().find(|r| r.name == "overlapped") {
+            writeln!(out, "overlapped / without sorting, parse phase: {:.3}", median(&overlapped.parse) / parse)?;
+        }
+    }
+    if let Some(report) = rows.iter().find_map(|r| r.last.as_ref()) {
+        writeln!(
+            out,
+            "{} documents, {} postings, {:.1} MB of documents, {} threads, {} MiB allowed; medians of {} rounds",
+            count(report.documents),
+            count(report.postings),
+            report.body_bytes as f64 / 1e6,
+            report.plan.threads,
+            report.plan.budget >> 20,
+            rows.first().map_or(0, |r| r.seconds.len())
+        )?;
+    }
+    Ok(())
+}
+
+fn print_json(rows: &[Row], bare: &Row) -> anyhow::Result<()> {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|r| serde_json::json!({ "pipeline": r.name, "seconds": r.seconds, "parse_seconds": r.parse, "report": r.last }))
+        .collect();
+    let out = serde_json::json!({ "pipelines": rows, "without_sorting_parse_seconds": bare.parse });
+    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&out)?)?;
+    Ok(())
+}

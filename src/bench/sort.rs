@@ -1,0 +1,367 @@
+//! `gamut bench sort`: every sorter on blocks of keys, after Capannini et al., section 6.
+//!
+//! **What is measured**: keys a second of the sort alone (device timestamps; the host's clock for the
+//! CPU), the wall time with both transfers, and how near the sort is to the time that its passes over
+//! memory take at the speed of a copy kernel. **Data**: keys of several distributions, from a fixed seed.
+//! **How**: half a second of sorts that do not count, so that the device's clocks are up; then as many as
+//! asked for, each on fresh keys and each result compared with `sort_unstable`'s. Medians.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail, ensure};
+use rayon::prelude::*;
+
+use crate::gpu::{Access, Choice, Dispatch, Gpu, GpuError, Kernel, Usage};
+use crate::sort::{SORTERS, SortTimes, Sorter};
+
+/// Arguments of `gamut bench sort`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Smallest block, as a power of two
+    #[arg(long, value_name = "LOG2", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=31))]
+    from: u32,
+    /// Largest block, as a power of two
+    #[arg(long, value_name = "LOG2", default_value_t = 22, value_parser = clap::value_parser!(u32).range(0..=31))]
+    to: u32,
+    /// From one size to the next, in powers of two
+    #[arg(long, value_name = "LOG2", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=31))]
+    step: u32,
+    /// Sorters to measure, comma-separated [default: all that this machine can run]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    sorters: Vec<String>,
+    /// Distributions of keys, comma-separated: uniform, gaussian, zipf, sorted, reversed, equal, crawl
+    #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "uniform,crawl")]
+    distributions: Vec<String>,
+    /// Sorts that count, per line of the table
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+    /// Seconds of sorts that do not count, before those that do
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    warm_up: f64,
+    /// GPU to use, by name or index; software ones must be named
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    device: String,
+    /// Write the table as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, serde::Serialize)]
+struct Line {
+    sorter: &'static str,
+    keys: u64,
+    distribution: &'static str,
+    /// Keys a second of the sort alone, in 10^9.
+    gkeys_per_second: f64,
+    /// Keys a second with transfers, in 10^9.
+    gkeys_per_second_wall: f64,
+    /// Median seconds.
+    sort: f64,
+    upload: f64,
+    download: f64,
+    /// Time of the passes at the speed of a copy, over time taken; `None` on the CPU.
+    share_of_memory_floor: Option<f64>,
+}
+
+/// A distribution of keys.
+struct Distribution {
+    name: &'static str,
+    /// Bits in which keys that agree above them are sorted already.
+    sorted_low_bits: u32,
+    /// Key `i` from 64 random bits and `i`.
+    key: fn(u64, u64) -> u64,
+}
+
+const DISTRIBUTIONS: &[Distribution] = &[
+    Distribution { name: "uniform", sorted_low_bits: 0, key: |random, _| random },
+    Distribution { name: "gaussian", sorted_low_bits: 0, key: |random, _| (0..4).map(|i| mix(random ^ i) >> 2).sum() },
+    Distribution { name: "zipf", sorted_low_bits: 0, key: |random, _| zipf(random) << 32 | mix(random) >> 32 },
+    Distribution { name: "sorted", sorted_low_bits: 0, key: |_, i| i << 16 },
+    Distribution { name: "reversed", sorted_low_bits: 0, key: |_, i| u64::MAX - (i << 16) },
+    Distribution { name: "equal", sorted_low_bits: 0, key: |_, _| 0x0123_4567_89ab_cdef },
+    // what a build packs: terms by frequency, documents in order
+    Distribution { name: "crawl", sorted_low_bits: 32, key: |random, i| zipf(random) << 32 | (i >> 8) << 8 | 1 },
+];
+
+/// A bijection that scatters (the finalizer of splitmix64).
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// One of 2^22 terms, the r-th with a probability near 1/r.
+fn zipf(random: u64) -> u64 {
+    (22.0 * (random >> 11) as f64 / (1u64 << 53) as f64).exp2() as u64 - 1
+}
+
+impl Distribution {
+    fn keys(&self, n: usize) -> Vec<u64> {
+        let random = |i: u64| mix(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x6761_6d75);
+        (0..n as u64).into_par_iter().map(|i| (self.key)(random(i), i)).collect()
+    }
+}
+
+/// Measures, and prints a table or JSON.
+///
+/// # Errors
+/// Unknown names, no such device, a file that cannot be written, or a wrong result.
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "results go to stdout, remarks to stderr")]
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    ensure!(args.from <= args.to, "--from {} is over --to {}", args.from, args.to);
+    let distributions = args
+        .distributions
+        .iter()
+        .map(|name| {
+            DISTRIBUTIONS.iter().find(|d| d.name == *name).with_context(|| {
+                let all: Vec<_> = DISTRIBUTIONS.iter().map(|d| d.name).collect();
+                format!("unknown distribution \"{name}\"; there are: {}", all.join(", "))
+            })
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let csv = args
+        .csv
+        .as_ref()
+        .map(|path| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display())))
+        .transpose()?;
+    let gpu = match Gpu::open(&Choice::parse(&args.device)) {
+        Ok(gpu) => Some(gpu),
+        Err(error) if args.device == "auto" && wanted(args, true).is_empty() => {
+            eprintln!("gamut: CPU only: {error}");
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let bandwidth = gpu.as_ref().map(copy_bandwidth).transpose()?;
+    let lines = measure(args, &distributions, gpu.as_ref(), bandwidth)?;
+    if args.json {
+        let device = gpu.as_ref().map(Gpu::report);
+        let report = serde_json::json!({ "device": device, "copy_bytes_per_second": bandwidth, "lines": lines });
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        if let (Some(gpu), Some(bandwidth)) = (&gpu, bandwidth) {
+            let report = gpu.report();
+            println!("device: {} ({}), copies {:.0} GB/s read + written", report.name, report.driver, bandwidth / 1e9);
+        }
+        print_table(&lines);
+    }
+    if let Some(file) = csv {
+        write_csv(file, &lines).context("cannot write the CSV file")?;
+    }
+    Ok(())
+}
+
+/// The sorters that were named and run on a GPU (or not).
+fn wanted(args: &Args, on_gpu: bool) -> Vec<&str> {
+    let named = |name: &str| SORTERS.iter().any(|s| s.name == name && s.on_gpu() == on_gpu);
+    args.sorters.iter().map(String::as_str).filter(|n| named(n)).collect()
+}
+
+#[allow(clippy::print_stderr, reason = "progress goes to stderr")]
+fn measure(
+    args: &Args,
+    distributions: &[&Distribution],
+    gpu: Option<&Gpu>,
+    bandwidth: Option<f64>,
+) -> anyhow::Result<Vec<Line>> {
+    let mut sorters: Vec<Box<dyn Sorter>> = Vec::new();
+    for name in &args.sorters {
+        if !SORTERS.iter().any(|s| s.name == name) {
+            let all: Vec<_> = SORTERS.iter().map(|s| s.name).collect();
+            bail!("unknown sorter \"{name}\"; there are: {}", all.join(", "));
+        }
+    }
+    for entry in SORTERS.iter().filter(|s| args.sorters.is_empty() || args.sorters.iter().any(|n| n == s.name)) {
+        match gpu {
+            Some(gpu) => sorters.push(entry.make_on(gpu)),
+            None if entry.on_gpu() => {}
+            None => sorters.push(entry.make(&Choice::Auto)?),
+        }
+    }
+    let mut lines = Vec::new();
+    for log_n in (args.from..=args.to).step_by(args.step as usize) {
+        for distribution in distributions {
+            let keys = distribution.keys(1 << log_n);
+            let mut expected = keys.clone();
+            let start = Instant::now();
+            expected.sort_unstable();
+            let times = SortTimes { sort: start.elapsed().as_secs_f64(), ..SortTimes::default() };
+            lines.push(line("sort_unstable", distribution, keys.len(), &[times], None));
+            for sorter in &mut sorters {
+                if keys.len() > sorter.max_keys() {
+                    eprintln!("gamut: {} sorts at most {} keys here", sorter.name(), sorter.max_keys());
+                    continue;
+                }
+                let times = repeat(args, sorter.as_mut(), &keys, &expected, distribution.sorted_low_bits)?;
+                lines.push(line(sorter.name(), distribution, keys.len(), &times, bandwidth));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn repeat(
+    args: &Args,
+    sorter: &mut dyn Sorter,
+    keys: &[u64],
+    expected: &[u64],
+    sorted_low_bits: u32,
+) -> anyhow::Result<Vec<SortTimes>> {
+    let mut block = vec![0; keys.len()];
+    let mut sort = || -> anyhow::Result<SortTimes> {
+        block.par_chunks_mut(1 << 17).zip(keys.par_chunks(1 << 17)).for_each(|(to, from)| to.copy_from_slice(from));
+        let times = sorter.sort(&mut block, sorted_low_bits)?;
+        let same = block.par_chunks(1 << 17).zip(expected.par_chunks(1 << 17)).all(|(a, b)| a == b);
+        ensure!(same, "{} sorted {} keys wrongly", sorter.name(), keys.len());
+        Ok(times)
+    };
+    let start = Instant::now();
+    loop {
+        sort()?;
+        if start.elapsed().as_secs_f64() >= args.warm_up {
+            break;
+        }
+    }
+    (0..args.repetitions).map(|_| sort()).collect()
+}
+
+fn median(times: &[SortTimes], of: impl Fn(&SortTimes) -> f64) -> f64 {
+    let mut values: Vec<_> = times.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn line(
+    sorter: &'static str,
+    distribution: &Distribution,
+    keys: usize,
+    times: &[SortTimes],
+    bandwidth: Option<f64>,
+) -> Line {
+    let sort = median(times, |t| t.sort);
+    let wall = median(times, |t| t.upload + t.sort + t.download);
+    let moved = times[0].moved_bytes;
+    Line {
+        sorter,
+        keys: keys as u64,
+        distribution: distribution.name,
+        gkeys_per_second: keys as f64 / sort / 1e9,
+        gkeys_per_second_wall: keys as f64 / wall / 1e9,
+        sort,
+        upload: median(times, |t| t.upload),
+        download: median(times, |t| t.download),
+        share_of_memory_floor: bandwidth.filter(|_| moved > 0).map(|bandwidth| moved as f64 / bandwidth / sort),
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "results go to stdout")]
+fn print_table(lines: &[Line]) {
+    println!(
+        "{:<14} {:>10} {:<9} {:>8} {:>8} {:>9} {:>9} {:>9} {:>6}",
+        "sorter", "keys", "keys are", "Gkeys/s", "wall", "sort ms", "up ms", "down ms", "floor"
+    );
+    for l in lines {
+        let floor = l.share_of_memory_floor.map_or_else(String::new, |f| format!("{:.0} %", f * 100.0));
+        println!(
+            "{:<14} {:>10} {:<9} {:>8.3} {:>8.3} {:>9.3} {:>9.3} {:>9.3} {:>6}",
+            l.sorter,
+            l.keys,
+            l.distribution,
+            l.gkeys_per_second,
+            l.gkeys_per_second_wall,
+            l.sort * 1e3,
+            l.upload * 1e3,
+            l.download * 1e3,
+            floor
+        );
+    }
+}
+
+fn write_csv(file: std::fs::File, lines: &[Line]) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(file);
+    writeln!(out, "sorter,keys,distribution,gkeys_per_second,gkeys_per_second_wall,sort,upload,download,share_of_memory_floor")?;
+    for l in lines {
+        let floor = l.share_of_memory_floor.map_or_else(String::new, |f| f.to_string());
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{floor}",
+            l.sorter,
+            l.keys,
+            l.distribution,
+            l.gkeys_per_second,
+            l.gkeys_per_second_wall,
+            l.sort,
+            l.upload,
+            l.download
+        )?;
+    }
+    out.flush()
+}
+
+/// The kernel whose speed is the floor.
+fn copy_kernel() -> Kernel {
+    Kernel {
+        name: "copy",
+        source: include_str!("../../shaders/shared/copy.wgsl").to_owned(),
+        bindings: &[Access::Read, Access::ReadWrite],
+        immediate_bytes: 4,
+    }
+}
+
+/// Bytes read and written a second by a copy kernel: the best of several runs after half a second of them.
+fn copy_bandwidth(gpu: &Gpu) -> Result<f64, GpuError> {
+    let software = gpu.report().kind == crate::gpu::AdapterKind::Software;
+    let limit = gpu.report().max_binding_bytes.min(gpu.report().max_buffer_bytes);
+    let bytes = limit.min(if software { 16 << 20 } else { 512 << 20 }) / 16 * 16;
+    let pipeline = gpu.pipeline(&copy_kernel())?;
+    let buffers = [gpu.buffer("copy source", bytes, Usage::Storage)?, gpu.buffer("copy target", bytes, Usage::Storage)?];
+    let count = (bytes / 16) as u32;
+    let immediates = count.to_le_bytes();
+    let dispatch = Dispatch {
+        pipeline: &pipeline,
+        buffers: &[&buffers[0], &buffers[1]],
+        immediates: &immediates,
+        groups: count.div_ceil(256),
+    };
+    let start = Instant::now();
+    let mut best = f64::INFINITY;
+    while start.elapsed().as_secs_f64() < 0.7 {
+        best = best.min(gpu.run("copy", &[dispatch; 8])? / 8.0);
+    }
+    Ok(2.0 * bytes as f64 / best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_distributions_are_what_they_say() {
+        for distribution in DISTRIBUTIONS {
+            let keys = distribution.keys(5000);
+            assert_eq!(keys.len(), 5000);
+            let low = distribution.sorted_low_bits;
+            let mut stable = keys.clone();
+            stable.sort_by_key(|k| k >> low);
+            if low > 0 {
+                assert!(stable.is_sorted(), "{}", distribution.name);
+            }
+        }
+        let zipf = DISTRIBUTIONS[2].keys(100_000);
+        let first = zipf.iter().filter(|&&k| k >> 32 == 0).count();
+        assert!((3_000..6_000).contains(&first), "term 0 came {first} times");
+    }
+
+    #[test]
+    fn test_medians_and_floor() {
+        let times = [3.0, 1.0, 2.0].map(|sort| SortTimes { sort, moved_bytes: 100, ..SortTimes::default() });
+        let line = line("x", &DISTRIBUTIONS[0], 4, &times, Some(100.0));
+        assert_eq!((line.sort, line.gkeys_per_second, line.share_of_memory_floor), (2.0, 2e-9, Some(0.5)));
+    }
+}

@@ -1,0 +1,165 @@
+//! What a worker hands on, and how it makes it: a piece of input → documents → counted terms.
+
+use std::time::Instant;
+
+use super::terms::{LocalPosting, LocalTerms, NewTerms};
+use crate::corpus::{Doc, DocSink, Piece, PieceEnd, PieceReader, Skip};
+use crate::text::{Analyzer, Extractor, TermSink};
+
+/// A document of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchDoc {
+    /// One past its last posting in [`Batch::postings`].
+    pub postings_end: u32,
+    /// Its length in tokens.
+    pub len: u32,
+    /// One past the last byte of its id, URL and title in [`Batch::names`].
+    pub name_ends: [u32; 3],
+}
+
+/// Counts of a batch, for the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchCounts {
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Bytes inflated.
+    pub inflated_bytes: u64,
+    /// Bytes of document bodies (HTML for a crawl).
+    pub body_bytes: u64,
+    /// Bytes of text.
+    pub text_bytes: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// Everything a worker found in one piece.
+#[derive(Default)]
+pub struct Batch {
+    /// The worker, whose local term numbers these are.
+    pub worker: usize,
+    /// True if the worker emptied its dictionary before this batch.
+    pub reset: bool,
+    /// Terms whose local numbers follow those of the worker's earlier batches.
+    pub new_terms: NewTerms,
+    /// Documents, in order.
+    pub docs: Vec<BatchDoc>,
+    /// Postings of all documents, in order of first occurrence within a document.
+    pub postings: Vec<LocalPosting>,
+    /// Ids, URLs and titles of all documents.
+    pub names: String,
+    /// Records that are not documents, and damage.
+    pub skips: Vec<Skip>,
+    /// Counts.
+    pub counts: BatchCounts,
+    /// When the worker began and ended, for the timeline.
+    pub span: Option<(Instant, Instant)>,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.new_terms.clear();
+        self.docs.clear();
+        self.postings.clear();
+        self.names.clear();
+        self.skips.clear();
+        self.counts = BatchCounts::default();
+        self.reset = false;
+        self.span = None;
+    }
+
+    /// Id, URL and title of document `i`.
+    pub fn name(&self, i: usize) -> [&str; 3] {
+        let [id, url, title] = self.docs[i].name_ends.map(|e| e as usize);
+        let start = if i == 0 { 0 } else { self.docs[i - 1].name_ends[2] as usize };
+        [&self.names[start..id], &self.names[id..url], &self.names[url..title]]
+    }
+}
+
+/// A worker's tools, kept between pieces.
+pub struct Worker {
+    number: usize,
+    reader: PieceReader,
+    parser: Parser,
+}
+
+/// What turns a document into postings; apart from the reader, which calls it.
+struct Parser {
+    extractor: Extractor,
+    analyzer: Analyzer,
+    terms: LocalTerms,
+    store: (bool, bool),
+    batch: Batch,
+}
+
+impl Worker {
+    /// `store`: keep URLs, keep titles.
+    pub fn new(number: usize, reader: PieceReader, extractor: Extractor, analyzer: Analyzer, local_terms: usize, store: (bool, bool)) -> Self {
+        let parser = Parser { extractor, analyzer, terms: LocalTerms::new(local_terms), store, batch: Batch::default() };
+        Self { number, reader, parser }
+    }
+
+    /// Reads a piece into `batch`, whose memory is used again.
+    pub fn read(&mut self, piece: &Piece, mut batch: Batch) -> (Batch, PieceEnd) {
+        let began = Instant::now();
+        batch.clear();
+        batch.worker = self.number;
+        if self.parser.terms.is_full() {
+            self.parser.terms.reset();
+            batch.reset = true;
+        }
+        self.parser.batch = batch;
+        let end = self.reader.read(piece, &mut self.parser);
+        let mut batch = std::mem::take(&mut self.parser.batch);
+        batch.counts.disk_bytes = piece.disk_bytes();
+        batch.counts.inflated_bytes = self.reader.bytes_inflated();
+        batch.span = Some((began, Instant::now()));
+        (batch, end)
+    }
+}
+
+/// Counts the terms of one document.
+struct Counter<'a> {
+    terms: &'a mut LocalTerms,
+    postings: &'a mut Vec<LocalPosting>,
+    new_terms: &'a mut NewTerms,
+    len: u32,
+}
+
+impl TermSink for Counter<'_> {
+    #[inline]
+    fn term(&mut self, term: &[u8]) {
+        self.terms.count(term, self.postings, self.new_terms);
+        self.len += 1;
+    }
+}
+
+impl DocSink for Parser {
+    fn doc(&mut self, doc: &Doc<'_>) {
+        let batch = &mut self.batch;
+        let found = self.extractor.extract(doc);
+        self.terms.begin_document();
+        let mut counter = Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
+        if !doc.title.is_empty() {
+            self.analyzer.analyze(doc.title, &mut counter);
+        }
+        self.analyzer.analyze(found.text, &mut counter);
+        let len = counter.len;
+        let title = if doc.title.is_empty() { found.title } else { doc.title };
+        let mut name_ends = [0; 3];
+        for (end, (keep, name)) in name_ends.iter_mut().zip([(true, doc.id), (self.store.0, doc.url), (self.store.1, title)]) {
+            // The id often is the URL; it is then stored once, as the id.
+            if keep {
+                batch.names.push_str(name);
+            }
+            *end = batch.names.len() as u32;
+        }
+        batch.counts.body_bytes += doc.body.len() as u64;
+        batch.counts.text_bytes += found.text.len() as u64;
+        batch.counts.tokens += u64::from(len);
+        batch.docs.push(BatchDoc { postings_end: batch.postings.len() as u32, len, name_ends });
+    }
+
+    fn skip(&mut self, skip: Skip) {
+        self.batch.skips.push(skip);
+    }
+}

@@ -1,0 +1,455 @@
+//! Threads and channels of a build: the parse phase here, the merge phase in [`super::assemble`].
+//!
+//! CPU work runs on tokio's blocking pool; stages are joined by bounded channels. A piece of input
+//! needs a permit before it is read and gives it back when it is sequenced, so that the pieces in
+//! flight, and with them memory, stay bounded however unequal they are.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinHandle;
+
+use super::assemble::{self, Parsed};
+use super::batch::{Batch, BatchCounts, Worker};
+use super::options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
+use super::plan::{self, MemoryPlan};
+use super::report::{self, BuildReport, Clock, Lane, Skipped};
+use super::run::{Run, RunWriter};
+use super::sequence::{Block, Sequencer};
+use super::sorting::{BlockSorter, SortOutcome};
+use crate::corpus::{Corpus, Handover, HandoverResult, Piece, PieceEnd, Pieces};
+use crate::index::{DocTable, DocTableWriter, IndexWriter};
+use crate::sort::Sorter;
+use crate::text::{Analyzer, Extractor, Keep};
+use crate::{Error, Result};
+
+/// What all threads of a build share.
+pub(super) struct Shared {
+    pub options: BuildOptions,
+    pub plan: MemoryPlan,
+    pub progress: Arc<dyn Progress>,
+    pub clock: Clock,
+    /// Set by the first error, so that the other threads stop.
+    failed: AtomicBool,
+    pieces: Mutex<Pieces>,
+    /// Batches to be used again.
+    pool: Mutex<Vec<Batch>>,
+    /// Workers hold it for reading; a serial build sorts under the write lock.
+    gate: RwLock<()>,
+}
+
+impl Shared {
+    pub(super) fn stopped(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.options.cancel.load(Ordering::Relaxed)
+    }
+
+    fn serial(&self) -> bool {
+        self.options.pipeline != Pipeline::Overlapped
+    }
+}
+
+/// Builds an index.
+///
+/// # Errors
+/// Every [`Error`]; nothing is left at `options.output` but what was there before.
+pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<BuildReport> {
+    prepare(options, progress, None)?.block_on(|shared, corpus, writer, sorter| async move { run(&shared, corpus, writer, sorter).await })
+}
+
+/// The parse phase of a build with a sorter of one's own, for measuring; no index comes of it.
+///
+/// # Errors
+/// As [`build`].
+pub fn parse_only(options: &BuildOptions, sorter: Box<dyn Sorter>) -> Result<ParseTimes> {
+    let prepared = prepare(options, Arc::new(SilentProgress), Some(sorter))?;
+    prepared.block_on(|shared, corpus, writer, sorter| async move {
+        let corpus = Arc::new(corpus);
+        let parsed = parse_phase(&shared, &corpus, writer, sorter).await?;
+        let spans = shared.clock.spans();
+        Ok(ParseTimes { seconds: parsed.seconds, body_bytes: parsed.counts.body_bytes, keys: parsed.sorting.keys, spans })
+    })
+}
+
+/// What [`parse_only`] measured.
+#[derive(Clone, Debug)]
+pub struct ParseTimes {
+    /// Wall time of the phase.
+    pub seconds: f64,
+    /// Bytes of document bodies.
+    pub body_bytes: u64,
+    /// Keys sorted.
+    pub keys: u64,
+    /// What the lanes did.
+    pub spans: Vec<report::Span>,
+}
+
+/// A build that is checked and ready to run.
+struct Prepared {
+    shared: Arc<Shared>,
+    corpus: Corpus,
+    writer: IndexWriter,
+    sorter: BlockSorter,
+}
+
+/// Checks everything that can be checked before work starts.
+fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<Box<dyn Sorter>>) -> Result<Prepared> {
+    let clock = Clock::start();
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let memory = if options.memory == 0 { plan::default_memory() } else { options.memory };
+    let ring = if options.pipeline == Pipeline::Overlapped { plan::RING } else { 1 };
+    let mut plan = MemoryPlan::new(memory, threads, ring, options.block_keys)?;
+    let codecs = crate::codec::parse_list(&options.codecs.join(","))?;
+    Analyzer::new(&options.analyzer)?;
+    let sorter = match sorter {
+        Some(sorter) => BlockSorter::with(sorter, threads),
+        None => BlockSorter::choose(options, threads)?,
+    };
+    plan.block_keys = plan.block_keys.min(sorter.max_keys());
+    let mut corpus_options = options.corpus.clone();
+    corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
+    let corpus = Corpus::open(&options.inputs, &corpus_options)?;
+    let writer = IndexWriter::create(&options.output, options.force, &codecs)?;
+    let shared = Arc::new(Shared {
+        pieces: Mutex::new(corpus.pieces(threads)),
+        options: options.clone(),
+        plan,
+        progress,
+        clock,
+        failed: AtomicBool::new(false),
+        pool: Mutex::default(),
+        gate: RwLock::default(),
+    });
+    Ok(Prepared { shared, corpus, writer, sorter })
+}
+
+impl Prepared {
+    /// Runs `body` on a runtime of its own.
+    fn block_on<T, F: Future<Output = Result<T>>>(
+        self,
+        body: impl FnOnce(Arc<Shared>, Corpus, IndexWriter, BlockSorter) -> F,
+    ) -> Result<T> {
+        let Self { shared, corpus, writer, sorter } = self;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(2 * shared.plan.threads + 16)
+            .build()
+            .map_err(Error::io("start threads for", &shared.options.output))?;
+        let outcome = runtime.block_on(body(shared, corpus, writer, sorter));
+        // A worker that waits for input would otherwise hold the runtime up.
+        runtime.shutdown_background();
+        outcome
+    }
+}
+
+async fn run(shared: &Arc<Shared>, corpus: Corpus, writer: IndexWriter, sorter: BlockSorter) -> Result<BuildReport> {
+    let corpus = Arc::new(corpus);
+    shared.progress.begin(Stage::Parse, corpus.total_bytes());
+    let parsed = parse_phase(shared, &corpus, writer, sorter).await?;
+    if parsed.documents.lens.is_empty() {
+        return Err(Error::NoDocuments { files: corpus.files().len(), why: why_none(&parsed.skipped) });
+    }
+    let report = assemble::merge_phase(shared, &corpus, parsed).await?;
+    if let Some(path) = &shared.options.timeline {
+        let title = format!("gamut index: {} documents in {:.1} s", report::count(report.documents), report.seconds);
+        super::timeline::draw(path, &title, &shared.clock.spans(), report.device != "CPU")?;
+    }
+    Ok(report)
+}
+
+fn why_none(skipped: &Skipped) -> String {
+    let Some((kind, n)) = skipped.by_kind.iter().max_by_key(|(_, n)| **n) else {
+        return "the files are empty; name a crawl, a collection or a directory of them".into();
+    };
+    match skipped.losses.first() {
+        Some(loss) => format!("{} record(s) were skipped, {n} of them as {kind:?}; first: {} at byte {}: {}", skipped.total(), loss.file.display(), loss.offset, loss.detail),
+        None => format!("{} record(s) were skipped, {n} of them as {kind:?}", skipped.total()),
+    }
+}
+
+/// A batch on its way to the sequencer.
+struct Parcel {
+    piece: Piece,
+    batch: Batch,
+    end: PieceEnd,
+    _permit: OwnedSemaphorePermit,
+}
+
+async fn parse_phase(shared: &Arc<Shared>, corpus: &Arc<Corpus>, mut writer: IndexWriter, sorter: BlockSorter) -> Result<Parsed> {
+    let began = shared.clock.now();
+    let (plan, options) = (shared.plan, &shared.options);
+    let runs_dir = writer.temp_dir().join("runs");
+    std::fs::create_dir(&runs_dir).map_err(Error::io("create", &runs_dir))?;
+
+    let window = Arc::new(Semaphore::new(plan.window));
+    let (parcels_in, parcels) = mpsc::channel::<Parcel>(plan.window);
+    let (full_in, full) = mpsc::channel::<Block>(plan.ring);
+    let (sorted_in, sorted) = mpsc::channel::<Block>(plan.ring);
+    let (empty_in, empty) = mpsc::channel::<Block>(plan.ring + 1);
+    let (documents_in, documents) = mpsc::channel::<Batch>(4);
+    for _ in 1..plan.ring {
+        let block = Block { keys: Vec::with_capacity(plan.block_keys), ..Block::default() };
+        let _ = empty_in.try_send(block);
+    }
+
+    let mut workers = Vec::new();
+    for number in 0..plan.threads {
+        let worker = new_worker(shared, corpus, number)?;
+        workers.push(spawn(shared, {
+            let (shared, window, out) = (shared.clone(), window.clone(), parcels_in.clone());
+            move || work(&shared, worker, &window, &out)
+        }));
+    }
+    drop(parcels_in);
+    let sequencer = spawn(shared, {
+        let spare = new_worker(shared, corpus, plan.threads)?;
+        let (shared, corpus) = (shared.clone(), corpus.clone());
+        move || Sequencing::new(&shared, &corpus, spare, full_in, empty, documents_in).run(parcels)
+    });
+    let sort = spawn(shared, {
+        let shared = shared.clone();
+        move || sorter.run(&shared.clock, full, &sorted_in)
+    });
+    let spill = spawn(shared, {
+        let shared = shared.clone();
+        move || spill(&shared, &runs_dir, sorted, &empty_in)
+    });
+    let table = writer.documents()?;
+    let documents = spawn(shared, {
+        let shared = shared.clone();
+        move || store_documents(&shared, table, documents)
+    });
+
+    // All are awaited before the first error is returned, so that none still writes when the
+    // temporary directory goes.
+    let mut first_error = None;
+    let mut keep = |e: Error| {
+        // What follows from another thread's failure is not the cause.
+        if !matches!(e, Error::Interrupted) || first_error.is_none() {
+            if matches!(first_error, None | Some(Error::Interrupted)) {
+                first_error = Some(e);
+            }
+        }
+    };
+    for worker in workers {
+        worker.await.unwrap_or_else(panicked).unwrap_or_else(&mut keep);
+    }
+    let sequenced = sequencer.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
+    let sorting = sort.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
+    let runs = spill.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
+    let documents = documents.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
+    let (Some(sequenced), Some(sorting), Some(runs), Some(documents), None) = (sequenced, sorting, runs, documents, first_error.take()) else {
+        return Err(first_error.unwrap_or(Error::Interrupted));
+    };
+    if options.cancel.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    let Sequenced { dictionary, counts, skipped } = sequenced;
+    Ok(Parsed { writer, runs, documents, dictionary, counts, skipped, sorting, seconds: shared.clock.now() - began })
+}
+
+/// Runs `stage` on the blocking pool; an error stops the other stages.
+pub(super) fn spawn<T: Send + 'static>(shared: &Arc<Shared>, stage: impl FnOnce() -> Result<T> + Send + 'static) -> JoinHandle<Result<T>> {
+    let shared = shared.clone();
+    tokio::task::spawn_blocking(move || {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(stage));
+        if !matches!(outcome, Ok(Ok(_))) {
+            shared.failed.store(true, Ordering::Relaxed);
+        }
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// A panic in a stage is a bug: let it reach the user as one.
+pub(super) fn panicked<T>(error: tokio::task::JoinError) -> Result<T> {
+    match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => Err(Error::Interrupted),
+    }
+}
+
+fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
+    let options = &shared.options;
+    let extractor = Extractor::new(Keep { title: options.store_titles, links: false });
+    let store = (options.store_urls, options.store_titles);
+    let reader = corpus.reader();
+    Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, shared.plan.local_terms, store))
+}
+
+fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc::Sender<Parcel>) -> Result<()> {
+    loop {
+        let Ok(permit) = Handle::current().block_on(window.clone().acquire_owned()) else { return Ok(()) };
+        if shared.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let piece = match shared.pieces.lock() {
+            Ok(mut pieces) => pieces.next(),
+            Err(_) => None,
+        };
+        let Some(piece) = piece else { return Ok(()) };
+        let batch = shared.pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
+        let (batch, end) = {
+            let _open = shared.gate.read();
+            worker.read(&piece, batch)
+        };
+        if let Some((from, to)) = batch.span {
+            shared.clock.record_span(Lane::Parse(batch.worker), from, to);
+        }
+        if out.blocking_send(Parcel { piece, batch, end, _permit: permit }).is_err() {
+            return Err(Error::Interrupted);
+        }
+    }
+}
+
+/// What the sequencer leaves.
+struct Sequenced {
+    dictionary: super::dictionary::Dictionary,
+    counts: BatchCounts,
+    skipped: Skipped,
+}
+
+struct Sequencing<'a> {
+    shared: &'a Shared,
+    corpus: &'a Corpus,
+    spare: Worker,
+    full: mpsc::Sender<Block>,
+    empty: mpsc::Receiver<Block>,
+    documents: mpsc::Sender<Batch>,
+    counts: BatchCounts,
+    skipped: Skipped,
+    handover: Handover,
+}
+
+impl<'a> Sequencing<'a> {
+    fn new(
+        shared: &'a Shared,
+        corpus: &'a Corpus,
+        spare: Worker,
+        full: mpsc::Sender<Block>,
+        empty: mpsc::Receiver<Block>,
+        documents: mpsc::Sender<Batch>,
+    ) -> Self {
+        let (counts, skipped) = (BatchCounts::default(), Skipped::default());
+        Self { shared, corpus, spare, full, empty, documents, counts, skipped, handover: Handover::default() }
+    }
+
+    fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
+        let plan = self.shared.plan;
+        let first = Block { keys: Vec::with_capacity(plan.block_keys), ..Block::default() };
+        let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_keys, first);
+        let (mut early, mut next) = (BTreeMap::new(), 0u64);
+        while let Some(parcel) = parcels.blocking_recv() {
+            early.insert(parcel.piece.number, parcel);
+            while let Some(parcel) = early.remove(&next) {
+                let from = Instant::now();
+                self.take(&mut sequencer, parcel)?;
+                next += 1;
+                self.shared.clock.record(Lane::Sequence, from);
+                let held = sequencer.memory() + sequencer.documents() * 12;
+                if held > plan.dictionary_bytes {
+                    return Err(Error::Memory {
+                        given: plan.budget,
+                        needed: plan.budget * 2,
+                        what: "the dictionary and the document lengths of this collection",
+                    });
+                }
+            }
+        }
+        if !early.is_empty() || self.shared.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let (dictionary, last) = sequencer.finish();
+        if !last.keys.is_empty() && self.full.blocking_send(last).is_err() {
+            return Err(Error::Interrupted);
+        }
+        Ok(Sequenced { dictionary, counts: self.counts, skipped: self.skipped })
+    }
+
+    fn take(&mut self, sequencer: &mut Sequencer, parcel: Parcel) -> Result<()> {
+        let Parcel { mut piece, mut batch, mut end, _permit } = parcel;
+        loop {
+            sequencer.learn(&batch);
+            match self.handover.check(&piece, &end) {
+                HandoverResult::Accept => break,
+                HandoverResult::Discard => {
+                    sequencer.discard(&batch);
+                    self.give_back(batch);
+                    self.shared.progress.advance(piece.disk_bytes());
+                    return Ok(());
+                }
+                HandoverResult::Redo(again) => {
+                    sequencer.discard(&batch);
+                    (batch, end) = self.spare.read(&again, batch);
+                    piece = again;
+                }
+            }
+        }
+        let (shared, full, empty) = (self.shared, &self.full, &mut self.empty);
+        sequencer.accept(&batch, &mut |block| {
+            let _closed = shared.serial().then(|| shared.gate.write());
+            full.blocking_send(block).map_err(|_| Error::Interrupted)?;
+            empty.blocking_recv().ok_or(Error::Interrupted)
+        })?;
+        let (sum, one) = (&mut self.counts, batch.counts);
+        sum.disk_bytes += one.disk_bytes;
+        sum.inflated_bytes += one.inflated_bytes;
+        sum.body_bytes += one.body_bytes;
+        sum.text_bytes += one.text_bytes;
+        sum.tokens += one.tokens;
+        for skip in &batch.skips {
+            self.skipped.add(&self.corpus.files()[piece.file].path, skip);
+        }
+        shared.progress.advance(one.disk_bytes);
+        self.documents.blocking_send(batch).map_err(|_| Error::Interrupted)
+    }
+
+    fn give_back(&self, batch: Batch) {
+        give_back(self.shared, batch);
+    }
+}
+
+fn give_back(shared: &Shared, batch: Batch) {
+    if let Ok(mut pool) = shared.pool.lock() {
+        pool.push(batch);
+    }
+}
+
+fn spill(shared: &Shared, dir: &std::path::Path, mut sorted: mpsc::Receiver<Block>, empty: &mpsc::Sender<Block>) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    while let Some(mut block) = sorted.blocking_recv() {
+        let from = Instant::now();
+        let run = RunWriter::create(&dir.join(format!("{:06}", block.number)))?.write(&block.keys, block.first_doc)?;
+        runs.push(run);
+        block.keys.clear();
+        shared.clock.record(Lane::Spill, from);
+        // The sequencer may have ended already.
+        let _ = empty.blocking_send(block);
+    }
+    Ok(runs)
+}
+
+fn store_documents(
+    shared: &Shared,
+    mut table: DocTableWriter,
+    mut batches: mpsc::Receiver<Batch>,
+) -> Result<DocTable> {
+    while let Some(batch) = batches.blocking_recv() {
+        let from = Instant::now();
+        for (i, doc) in batch.docs.iter().enumerate() {
+            let [id, url, title] = batch.name(i);
+            table.push(id, url, title, doc.len)?;
+        }
+        shared.clock.record(Lane::Documents, from);
+        give_back(shared, batch);
+    }
+    table.finish()
+}
+
+/// Outcome of the sort stage, re-exported for the merge phase.
+pub(super) type Sorting = SortOutcome;

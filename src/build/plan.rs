@@ -1,0 +1,144 @@
+//! How `--memory` is divided. Decided and checked before work starts.
+
+use super::terms::LocalTerms;
+use crate::{Error, Result};
+
+const MIB: u64 = 1 << 20;
+
+/// Blocks in the ring: one fills, one is sorted, one is spilled.
+pub const RING: usize = 3;
+
+/// The division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MemoryPlan {
+    /// The whole budget, bytes.
+    pub budget: u64,
+    /// Worker threads.
+    pub threads: usize,
+    /// Keys in a block.
+    pub block_keys: usize,
+    /// Blocks in the ring.
+    pub ring: usize,
+    /// Inflated bytes that a piece of input should hold.
+    pub piece_bytes: usize,
+    /// Pieces that may be between a worker and the sequencer.
+    pub window: usize,
+    /// Terms that a worker's dictionary may hold.
+    pub local_terms: usize,
+    /// Bytes that the dictionary of the build and the documents' lengths may take.
+    pub dictionary_bytes: u64,
+    /// Bytes that one merge task may take.
+    pub merge_bytes: u64,
+}
+
+impl MemoryPlan {
+    /// Divides `budget` bytes among `threads` workers. `block_keys` of 0 lets the plan choose.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with the least budget that would do.
+    pub fn new(budget: u64, threads: usize, ring: usize, block_keys: usize) -> Result<Self> {
+        let threads = threads.max(1);
+        let t = threads as u64;
+        // The program, its stacks, thread pools and allocator slack.
+        let base = 48 * MIB + 4 * MIB * t;
+        let least = base + 12 * MIB * t + 96 * MIB;
+        if budget < least {
+            return Err(Error::Memory { given: budget, needed: least, what: "a build with this many threads" });
+        }
+        let free = budget - base;
+        // Two fifths to the blocks (the ring and the sorter's second buffer), a fifth each to the
+        // workers and to the dictionary with the document lengths; the rest is slack for large records.
+        let block_share = free * 2 / 5 / (ring as u64 + 1) / 8;
+        let keys = if block_keys > 0 { block_keys } else { prev_power_of_two(block_share).clamp(1 << 18, 1 << 25) as usize };
+        let blocks = keys as u64 * 8 * (ring as u64 + 1);
+        if blocks + base > budget {
+            return Err(Error::Memory { given: budget, needed: blocks + base + 32 * MIB * t, what: "a block of that many keys" });
+        }
+        let per_worker = (free / 5 / t).min(512 * MIB);
+        // A worker holds a piece, its text and up to two finished batches of about half a piece each.
+        let piece_bytes = prev_power_of_two((per_worker / 8).clamp(MIB, 8 * MIB)) as usize;
+        let mut local_terms = 1 << 15;
+        while LocalTerms::bytes_for(local_terms * 2) as u64 <= per_worker / 2 && local_terms < 1 << 22 {
+            local_terms *= 2;
+        }
+        Ok(Self {
+            budget,
+            threads,
+            block_keys: keys,
+            ring,
+            piece_bytes,
+            window: 2 * threads + 2,
+            local_terms,
+            dictionary_bytes: free * 2 / 5,
+            merge_bytes: free / 2 / t,
+        })
+    }
+}
+
+fn prev_power_of_two(n: u64) -> u64 {
+    if n == 0 { 0 } else { 1 << (63 - n.leading_zeros()) }
+}
+
+/// A quarter of the machine's memory, at least 512 MiB; what a container may use where that is less.
+pub fn default_memory() -> u64 {
+    (machine_memory() / 4).max(512 * MIB)
+}
+
+#[cfg(target_os = "linux")]
+fn machine_memory() -> u64 {
+    let number = |path: &str| std::fs::read_to_string(path).ok().and_then(|s| s.trim().parse::<u64>().ok());
+    let total = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|s| s.lines().find(|l| l.starts_with("MemTotal"))?.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .map_or(4096 * MIB, |kib| kib * 1024);
+    let limit = number("/sys/fs/cgroup/memory.max").or_else(|| number("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    limit.map_or(total, |l| l.min(total))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn machine_memory() -> u64 {
+    8192 * MIB
+}
+
+/// The most memory that this process has held so far, bytes (resident set, file mappings included).
+pub fn peak_memory() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage fills the struct it is given; an all-zero rusage is valid.
+    let kib = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init().ru_maxrss as u64
+    };
+    if cfg!(target_os = "macos") { kib } else { kib * 1024 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stay_within_the_whole() {
+        for budget in [256 * MIB, 512 * MIB, 1024 * MIB, 4096 * MIB, 8192 * MIB, 65536 * MIB] {
+            for threads in [1, 2, 4, 16, 64] {
+                match MemoryPlan::new(budget, threads, RING, 0) {
+                    Ok(p) => {
+                        let t = threads as u64;
+                        let blocks = p.block_keys as u64 * 8 * (p.ring as u64 + 1);
+                        let workers = t * (4 * p.piece_bytes as u64 + LocalTerms::bytes_for(p.local_terms) as u64);
+                        assert!(blocks + workers + p.dictionary_bytes <= budget, "{p:?}");
+                        assert!(p.merge_bytes * t + p.dictionary_bytes <= budget, "{p:?}");
+                    }
+                    Err(Error::Memory { needed, .. }) => {
+                        assert!(needed > budget);
+                        MemoryPlan::new(needed, threads, RING, 0).expect("what the error asks for is enough");
+                    }
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_blocks_over_the_budget() {
+        assert!(matches!(MemoryPlan::new(512 * MIB, 2, RING, 1 << 26), Err(Error::Memory { .. })));
+    }
+}

@@ -1,0 +1,420 @@
+//! The build report: what happened, for a person and for a machine.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use super::options::Pipeline;
+use super::plan::MemoryPlan;
+use crate::corpus::{Skip, SkipKind};
+use crate::sort::SortTimes;
+
+/// A stretch of work of one lane, in seconds since the build began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Which thread or device.
+    pub lane: Lane,
+    /// Begin.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+}
+
+/// A row of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// A worker in the parse phase.
+    Parse(usize),
+    /// The sequencer.
+    Sequence,
+    /// The sorter; on a GPU when the build used one.
+    Sort,
+    /// Writing runs.
+    Spill,
+    /// Document table.
+    Documents,
+    /// A worker in the merge phase.
+    Merge(usize),
+    /// Dictionary: sorting terms, building the FST.
+    Terms,
+    /// Writing lists, then checksums and publication.
+    Write,
+}
+
+impl Lane {
+    /// The stage that the lane belongs to, as the report names it.
+    pub fn stage(self) -> &'static str {
+        match self {
+            Self::Parse(_) => "parse",
+            Self::Sequence => "sequence",
+            Self::Sort => "sort",
+            Self::Spill => "spill",
+            Self::Documents => "documents",
+            Self::Merge(_) => "merge",
+            Self::Terms => "terms",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// Collects spans from all threads.
+pub struct Clock {
+    began: Instant,
+    spans: Mutex<Vec<Span>>,
+}
+
+/// Neighbouring spans of a lane that are closer than this are drawn as one, seconds.
+const GAP: f64 = 0.002;
+
+impl Clock {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self { began: Instant::now(), spans: Mutex::default() }
+    }
+
+    /// Seconds since the start.
+    pub fn now(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Records that `lane` worked from `from` until now.
+    pub fn record(&self, lane: Lane, from: Instant) {
+        self.record_span(lane, from, Instant::now());
+    }
+
+    /// Records a span.
+    pub fn record_span(&self, lane: Lane, from: Instant, to: Instant) {
+        let seconds = |t: Instant| t.saturating_duration_since(self.began).as_secs_f64();
+        if let Ok(mut spans) = self.spans.lock() {
+            spans.push(Span { lane, from: seconds(from), to: seconds(to) });
+        }
+    }
+
+    /// All spans, by lane, in order of time.
+    pub fn spans(&self) -> Vec<Span> {
+        let mut spans = self.spans.lock().map(|s| s.clone()).unwrap_or_default();
+        spans.sort_by(|a, b| a.lane.cmp(&b.lane).then(a.from.total_cmp(&b.from)));
+        spans
+    }
+}
+
+/// Joins neighbouring spans for drawing.
+pub fn coalesce(spans: &[Span]) -> Vec<Span> {
+    let mut out: Vec<Span> = Vec::new();
+    for &span in spans {
+        match out.last_mut() {
+            Some(last) if last.lane == span.lane && span.from - last.to < GAP => last.to = span.to,
+            _ => out.push(span),
+        }
+    }
+    out
+}
+
+/// One stage's time, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct StageTime {
+    /// Threads (or devices) of the stage.
+    pub lanes: usize,
+    /// Sum over lanes of the time at work.
+    pub busy: f64,
+    /// Sum over lanes of the time between a lane's first and last work at which it had none.
+    pub waiting: f64,
+    /// First begin to last end.
+    pub wall: f64,
+}
+
+/// Sums spans by stage.
+pub fn stage_times(spans: &[Span]) -> BTreeMap<String, StageTime> {
+    let mut lanes: BTreeMap<Lane, (f64, f64, f64)> = BTreeMap::new();
+    for span in spans {
+        let entry = lanes.entry(span.lane).or_insert((span.from, span.to, 0.0));
+        entry.0 = entry.0.min(span.from);
+        entry.1 = entry.1.max(span.to);
+        entry.2 += span.to - span.from;
+    }
+    let mut stages: BTreeMap<String, (StageTime, f64, f64)> = BTreeMap::new();
+    for (lane, (from, to, busy)) in lanes {
+        let (stage, first, last) =
+            stages.entry(lane.stage().into()).or_insert((StageTime::default(), f64::INFINITY, 0.0));
+        stage.lanes += 1;
+        stage.busy += busy;
+        stage.waiting += to - from - busy;
+        *first = first.min(from);
+        *last = last.max(to);
+        stage.wall = *last - *first;
+    }
+    stages.into_iter().map(|(name, (stage, ..))| (name, stage)).collect()
+}
+
+/// How much of the sorter's time passed while workers were still parsing.
+pub fn hidden_sort(spans: &[Span]) -> f64 {
+    let parse_end = spans.iter().filter(|s| matches!(s.lane, Lane::Parse(_))).fold(0.0, |m: f64, s| m.max(s.to));
+    let (mut all, mut hidden) = (0.0, 0.0);
+    for span in spans.iter().filter(|s| s.lane == Lane::Sort) {
+        all += span.to - span.from;
+        hidden += (span.to.min(parse_end) - span.from).max(0.0);
+    }
+    if all > 0.0 { hidden / all } else { 1.0 }
+}
+
+/// A loss, as the report lists it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Loss {
+    /// The file.
+    pub file: PathBuf,
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// What kind.
+    pub kind: SkipKind,
+    /// Details.
+    pub detail: String,
+}
+
+/// Losses listed one by one; beyond that they are only counted.
+pub const LISTED: usize = 10_000;
+
+/// Records that did not become documents.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Skipped {
+    /// Count by kind.
+    pub by_kind: BTreeMap<SkipKind, u64>,
+    /// The first 10,000 that are damage or warnings, in input order.
+    pub losses: Vec<Loss>,
+}
+
+impl Skipped {
+    /// Counts a skip, and lists it if it is more than a mere non-document.
+    pub fn add(&mut self, file: &Path, skip: &Skip) {
+        *self.by_kind.entry(skip.kind).or_default() += 1;
+        let listed = skip.kind.is_damage() || skip.kind == SkipKind::BadCoding;
+        if listed && self.losses.len() < LISTED {
+            self.losses.push(Loss {
+                file: file.to_path_buf(),
+                offset: skip.offset,
+                kind: skip.kind,
+                detail: skip.detail.clone(),
+            });
+        }
+    }
+
+    /// How many are damage.
+    pub fn damage(&self) -> u64 {
+        self.by_kind.iter().filter(|(kind, _)| kind.is_damage()).map(|(_, n)| n).sum()
+    }
+
+    /// How many in all.
+    pub fn total(&self) -> u64 {
+        self.by_kind.values().sum()
+    }
+}
+
+/// An input file, as recorded.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct InputRecord {
+    /// Path as found.
+    pub path: PathBuf,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Format, by content.
+    pub format: String,
+    /// Compression, by content.
+    pub compression: String,
+}
+
+/// See the module's page. Times are seconds, sizes bytes.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct BuildReport {
+    /// gamut's version.
+    pub version: String,
+    /// Where the index is.
+    pub index: PathBuf,
+    /// Input files in the order in which they were indexed.
+    pub inputs: Vec<InputRecord>,
+    /// How parsing and sorting shared the time.
+    pub pipeline: Pipeline,
+    /// The sorter that was used.
+    pub sorter: String,
+    /// The device it ran on.
+    pub device: String,
+    /// How memory was divided.
+    pub plan: MemoryPlan,
+    /// Input bytes on disk.
+    pub disk_bytes: u64,
+    /// Bytes after decompression.
+    pub inflated_bytes: u64,
+    /// Bytes of document bodies.
+    pub body_bytes: u64,
+    /// Bytes of text.
+    pub text_bytes: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Documents whose external id had occurred before.
+    pub duplicate_ids: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// Distinct terms.
+    pub terms: u64,
+    /// Postings.
+    pub postings: u64,
+    /// Sort keys (a posting with tf over 255 takes several).
+    pub keys: u64,
+    /// Blocks sorted, that is runs merged.
+    pub blocks: usize,
+    /// Bytes of runs written.
+    pub run_bytes: u64,
+    /// Bytes of the finished index.
+    pub index_bytes: u64,
+    /// The whole build.
+    pub seconds: f64,
+    /// Until the last run was on disk.
+    pub parse_seconds: f64,
+    /// Merging and encoding.
+    pub merge_seconds: f64,
+    /// Sync, checksums, publication.
+    pub finish_seconds: f64,
+    /// Per stage.
+    pub stages: BTreeMap<String, StageTime>,
+    /// Sorting by part, summed over blocks.
+    pub sort_times: SortTimes,
+    /// Share of the sorting that passed while workers parsed, 0 to 1.
+    pub sort_hidden: f64,
+    /// Peak resident memory of the process.
+    pub peak_memory: u64,
+    /// What went wrong without ending the build (a lost device, say).
+    pub warnings: Vec<String>,
+    /// Records that did not become documents.
+    pub skipped: Skipped,
+}
+
+impl BuildReport {
+    /// MB of document bodies a second, end to end.
+    pub fn megabytes_per_second(&self) -> f64 {
+        self.body_bytes as f64 / 1e6 / self.seconds
+    }
+
+    /// The readable summary, several lines.
+    pub fn summary(&self) -> String {
+        let mut s = String::new();
+        let mb = |n: u64| n as f64 / 1e6;
+        let _ = writeln!(
+            s,
+            "{} documents, {} terms, {} postings, {} tokens in {:.1} s",
+            count(self.documents),
+            count(self.terms),
+            count(self.postings),
+            count(self.tokens),
+            self.seconds
+        );
+        let _ = writeln!(
+            s,
+            "read      {:>10.1} MB on disk, {:.1} MB of documents, {:.1} MB of text: {:.0} MB/s of documents end to end",
+            mb(self.disk_bytes),
+            mb(self.body_bytes),
+            mb(self.text_bytes),
+            self.megabytes_per_second()
+        );
+        let _ = writeln!(
+            s,
+            "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s",
+            self.parse_seconds, self.merge_seconds, self.finish_seconds
+        );
+        let _ = writeln!(
+            s,
+            "sort      {} on {}: {} blocks, {:.2} s of work, {:.0} % of it behind parsing",
+            self.sorter,
+            self.device,
+            self.blocks,
+            self.stages.get("sort").map_or(0.0, |t| t.busy),
+            self.sort_hidden * 100.0
+        );
+        for (name, time) in &self.stages {
+            let _ = writeln!(
+                s,
+                "  {name:<10} {:>3} lane{} {:>8.2} s busy {:>8.2} s waiting",
+                time.lanes,
+                if time.lanes == 1 { " " } else { "s" },
+                time.busy,
+                time.waiting
+            );
+        }
+        let _ = writeln!(
+            s,
+            "memory    {:.0} MiB at the peak, {:.0} MiB allowed",
+            self.peak_memory as f64 / 1048576.0,
+            self.plan.budget as f64 / 1048576.0
+        );
+        let _ = writeln!(s, "index     {:.1} MB in {}", mb(self.index_bytes), self.index.display());
+        if self.duplicate_ids > 0 {
+            let _ = writeln!(
+                s,
+                "note      {} documents have an external id that occurred before; all are kept",
+                count(self.duplicate_ids)
+            );
+        }
+        for (kind, n) in &self.skipped.by_kind {
+            let name = serde_json::to_value(kind).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+            let _ = writeln!(s, "skipped   {:>10} {name}{}", count(*n), if kind.is_damage() { " (damage)" } else { "" });
+        }
+        for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
+            let _ = writeln!(s, "damage    {} at byte {}: {}", loss.file.display(), loss.offset, loss.detail);
+        }
+        if self.skipped.damage() > 5 {
+            let _ = writeln!(s, "          more in {}", self.index.join(FILE).display());
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(s, "warning   {warning}");
+        }
+        s
+    }
+}
+
+/// The report's file in the index directory.
+pub const FILE: &str = "build-report.json";
+
+/// 1234567 → "1,234,567".
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn times_add_up_and_hiding_is_measured_against_parsing() {
+        let span = |lane, from, to| Span { lane, from, to };
+        let spans = [
+            span(Lane::Parse(0), 0.0, 4.0),
+            span(Lane::Parse(0), 5.0, 10.0),
+            span(Lane::Parse(1), 0.0, 8.0),
+            span(Lane::Sort, 5.0, 7.0),
+            span(Lane::Sort, 9.0, 11.0),
+        ];
+        let stages = stage_times(&spans);
+        assert_eq!(stages["parse"], StageTime { lanes: 2, busy: 17.0, waiting: 1.0, wall: 10.0 });
+        assert_eq!(stages["sort"], StageTime { lanes: 1, busy: 4.0, waiting: 2.0, wall: 6.0 });
+        assert_eq!(hidden_sort(&spans), 0.75);
+    }
+
+    #[test]
+    fn close_spans_are_drawn_as_one() {
+        let span = |lane, from, to| Span { lane, from, to };
+        let spans = [span(Lane::Sort, 0.0, 1.0), span(Lane::Sort, 1.001, 2.0), span(Lane::Sort, 3.0, 4.0), span(Lane::Spill, 4.0, 5.0)];
+        assert_eq!(coalesce(&spans), [span(Lane::Sort, 0.0, 2.0), spans[2], spans[3]]);
+    }
+}

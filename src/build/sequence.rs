@@ -1,0 +1,177 @@
+//! The sequencer: takes batches in input order, gives documents and terms their global numbers, and
+//! packs keys into the open block.
+//!
+//! A worker's local term numbers are translated by a table per worker. An entry stays open until the
+//! first posting that needs it, so that termIDs follow first occurrence in the input even when a
+//! batch is thrown away (see [`crate::corpus::Handover`]).
+
+use super::batch::Batch;
+use super::dictionary::Dictionary;
+use super::run::pack;
+use super::terms::split;
+use crate::{Error, Result};
+
+/// Documents that a block can span: docs within a block are 24 bits.
+pub const BLOCK_DOCS: u32 = 1 << 24;
+
+/// A block of keys on its way round the ring.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// The keys, in document order until sorted.
+    pub keys: Vec<u64>,
+    /// Global docID of the block's document 0.
+    pub first_doc: u32,
+    /// Position among the build's blocks.
+    pub number: usize,
+}
+
+/// Local term number → termID, for one worker.
+#[derive(Default)]
+struct Translation {
+    ids: Vec<u32>,
+    /// Terms whose entry is still open: their bytes, by local number, ascending.
+    open: Vec<(u32, Box<[u8]>)>,
+}
+
+const OPEN: u32 = u32::MAX;
+
+/// See the module's page.
+pub struct Sequencer {
+    dictionary: Dictionary,
+    workers: Vec<Translation>,
+    documents: u64,
+    block: Block,
+    block_keys: usize,
+}
+
+/// Called with each full block; gives back an empty one.
+pub type Exchange<'a> = dyn FnMut(Block) -> Result<Block> + 'a;
+
+impl Sequencer {
+    /// Blocks take up to `block_keys` keys; `block` is the first to fill.
+    pub fn new(workers: usize, block_keys: usize, block: Block) -> Self {
+        Self {
+            dictionary: Dictionary::default(),
+            workers: (0..workers).map(|_| Translation::default()).collect(),
+            documents: 0,
+            block,
+            block_keys,
+        }
+    }
+
+    /// Documents so far.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Bytes held by the dictionary and the translations.
+    pub fn memory(&self) -> u64 {
+        let tables: usize = self.workers.iter().map(|w| w.ids.capacity() * 4).sum();
+        (self.dictionary.memory() + tables) as u64
+    }
+
+    /// Learns the batch's new terms without numbering them. To be called for every batch of a worker
+    /// in the order in which the worker made them, also for one that is then thrown away.
+    pub fn learn(&mut self, batch: &Batch) {
+        let worker = &mut self.workers[batch.worker];
+        if batch.reset {
+            worker.ids.clear();
+            worker.open.clear();
+        }
+        worker.ids.resize(worker.ids.len() + batch.new_terms.len(), OPEN);
+    }
+
+    /// Keeps the bytes of a discarded batch's new terms: the worker will not send them again.
+    pub fn discard(&mut self, batch: &Batch) {
+        let worker = &mut self.workers[batch.worker];
+        let first = worker.ids.len() - batch.new_terms.len();
+        worker.open.extend((0..batch.new_terms.len()).map(|i| ((first + i) as u32, batch.new_terms.get(i).into())));
+    }
+
+    /// Numbers the batch's documents and terms and packs its postings.
+    ///
+    /// # Errors
+    /// Limits of documents and terms; what `exchange` returns.
+    pub fn accept(&mut self, batch: &Batch, exchange: &mut Exchange<'_>) -> Result<()> {
+        let first_new = self.workers[batch.worker].ids.len() - batch.new_terms.len();
+        let mut start = 0;
+        for doc in &batch.docs {
+            let id = self.next_document()?;
+            let postings = &batch.postings[start..doc.postings_end as usize];
+            start = doc.postings_end as usize;
+            // A document goes into one block whole, unless it is larger than a block.
+            let fits = postings.len() <= self.block_keys - self.block.keys.len();
+            if id - self.block.first_doc >= BLOCK_DOCS || (!fits && !self.block.keys.is_empty()) {
+                self.turn_over(id, exchange)?;
+            }
+            let worker = &mut self.workers[batch.worker];
+            let mut doc_in_block = id - self.block.first_doc;
+            for &posting in postings {
+                let (local, tf) = split(posting);
+                let entry = &mut worker.ids[local as usize];
+                if *entry == OPEN {
+                    *entry = match (local as usize).checked_sub(first_new) {
+                        Some(i) => self.dictionary.intern(batch.new_terms.get(i))?,
+                        None => {
+                            let at = worker.open.binary_search_by_key(&local, |o| o.0).unwrap_or(usize::MAX);
+                            let id = self.dictionary.intern(&worker.open[at].1)?;
+                            worker.open.remove(at);
+                            id
+                        }
+                    };
+                }
+                let term = *entry;
+                let mut left = tf;
+                while left > 0 {
+                    if self.block.keys.len() == self.block_keys {
+                        let first_doc = id;
+                        let full = std::mem::replace(&mut self.block, Block::default());
+                        let number = full.number + 1;
+                        self.block = exchange(full)?;
+                        self.block.first_doc = first_doc;
+                        self.block.number = number;
+                        doc_in_block = 0;
+                    }
+                    let part = left.min(255);
+                    self.block.keys.push(pack(term, doc_in_block, part));
+                    left -= part;
+                }
+            }
+        }
+        // What a kept batch did not use of its own new terms (none, unless a document was dropped).
+        debug_assert!(self.workers[batch.worker].ids[first_new..].iter().all(|&id| id != OPEN));
+        Ok(())
+    }
+
+    fn next_document(&mut self) -> Result<u32> {
+        let id = self.documents;
+        if id >= u64::from(u32::MAX) {
+            return Err(Error::Limit {
+                what: "documents",
+                value: id + 1,
+                limit: u64::from(u32::MAX),
+                hint: "split the collection into several indexes",
+            });
+        }
+        self.documents += 1;
+        Ok(id as u32)
+    }
+
+    fn turn_over(&mut self, next_doc: u32, exchange: &mut Exchange<'_>) -> Result<()> {
+        let full = std::mem::take(&mut self.block);
+        let number = full.number + usize::from(!full.keys.is_empty());
+        self.block = if full.keys.is_empty() { full } else { exchange(full)? };
+        self.block.first_doc = next_doc;
+        self.block.number = number;
+        Ok(())
+    }
+
+    /// The dictionary and the last block, which may be empty.
+    pub fn finish(mut self) -> (Dictionary, Block) {
+        self.dictionary.seal();
+        (self.dictionary, self.block)
+    }
+}
+
+#[cfg(test)]
+mod tests;

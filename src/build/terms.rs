@@ -1,0 +1,336 @@
+//! A worker's dictionary: token → worker-local term number, counting tf on the way.
+//!
+//! One look-up a token does both jobs. The table lives as long as the worker, so that a term's bytes
+//! travel to the sequencer once per worker and not once per batch; when it reaches its cap it is
+//! emptied and the next batch says so ([`LocalTerms::reset`]).
+//!
+//! Terms of up to 16 bytes (98 % of tokens) are stored and compared inside their slot, so that a hit
+//! touches one cache line. Longer ones keep a hash in the slot and their bytes in an arena.
+
+use rapidhash::v3::rapidhash_v3;
+
+/// Bytes of a term that fit a slot.
+const INLINE: usize = 16;
+
+/// One slot: 32 bytes, two to a cache line.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// First 8 bytes of the term, zero-padded; the hash of a long term.
+    low: u64,
+    /// Next 8 bytes, zero-padded; the arena offset of a long term.
+    high: u64,
+    /// Local term number + 1; 0 marks an empty slot.
+    number: u32,
+    /// Length of the term in bytes.
+    len: u32,
+    /// The document that met the term last.
+    doc: u32,
+    /// Where that document's posting of it is, in the batch.
+    posting: u32,
+}
+
+const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, doc: 0, posting: 0 };
+
+/// Posting of a batch: local term number in the high half, tf in the low half.
+pub type LocalPosting = u64;
+
+/// Splits a [`LocalPosting`] into (local term number, tf).
+pub fn split(posting: LocalPosting) -> (u32, u32) {
+    ((posting >> 32) as u32, posting as u32)
+}
+
+/// The terms a batch is the first of its worker to use, in order of first occurrence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewTerms {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl NewTerms {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Term `i`'s bytes.
+    pub fn get(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.bytes[start..self.ends[i] as usize]
+    }
+
+    /// Forgets them, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, term: &[u8]) {
+        self.bytes.extend_from_slice(term);
+        self.ends.push(self.bytes.len() as u32);
+    }
+}
+
+/// See the module's page.
+pub struct LocalTerms {
+    slots: Vec<Slot>,
+    mask: usize,
+    len: usize,
+    cap: usize,
+    long_terms: Vec<u8>,
+    doc: u32,
+}
+
+impl LocalTerms {
+    /// An empty dictionary that asks to be reset once it holds `cap` terms.
+    pub fn new(cap: usize) -> Self {
+        let slots = 1 << 14;
+        Self {
+            slots: vec![EMPTY; slots],
+            mask: slots - 1,
+            len: 0,
+            cap: cap.max(1 << 12),
+            long_terms: Vec::new(),
+            doc: 0,
+        }
+    }
+
+    /// Bytes that a dictionary of `terms` terms takes at most (the table doubles at 60 %).
+    pub fn bytes_for(terms: usize) -> usize {
+        (terms * 10 / 6).next_power_of_two().max(1 << 14) * size_of::<Slot>() * 3 / 2
+    }
+
+    /// Terms held.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True if no term is held.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// True if the dictionary has reached its cap and should be [`reset`](Self::reset) before the next batch.
+    pub fn is_full(&self) -> bool {
+        self.len >= self.cap || self.long_terms.len() >= self.cap.saturating_mul(16)
+    }
+
+    /// Forgets all terms; numbers start at 0 again.
+    pub fn reset(&mut self) {
+        self.slots.fill(EMPTY);
+        self.long_terms.clear();
+        self.len = 0;
+        self.doc = 0;
+    }
+
+    /// Begins a document: the next [`count`](Self::count) of any term is its first there.
+    pub fn begin_document(&mut self) {
+        if self.doc == u32::MAX {
+            for slot in &mut self.slots {
+                slot.doc = 0;
+            }
+            self.doc = 0;
+        }
+        self.doc += 1;
+    }
+
+    /// Counts one token: its posting in `postings` gains 1, or is pushed with tf 1.
+    ///
+    /// A term never met before is numbered and its bytes go to `new_terms`.
+    #[inline]
+    pub fn count(&mut self, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        let (low, high) = if term.len() <= INLINE { inline_key(term) } else { (rapidhash_v3(term), 0) };
+        let mut at = hash(low, high, term.len()) as usize & self.mask;
+        loop {
+            let slot = &mut self.slots[at];
+            if slot.low == low && slot.len as usize == term.len() && slot.number != 0 {
+                let same = if term.len() <= INLINE {
+                    slot.high == high
+                } else {
+                    let start = slot.high as usize;
+                    &self.long_terms[start..start + term.len()] == term
+                };
+                if same {
+                    if slot.doc == self.doc {
+                        postings[slot.posting as usize] += 1;
+                    } else {
+                        slot.doc = self.doc;
+                        slot.posting = postings.len() as u32;
+                        postings.push(u64::from(slot.number - 1) << 32 | 1);
+                    }
+                    return;
+                }
+            }
+            if slot.number == 0 {
+                break;
+            }
+            at = (at + 1) & self.mask;
+        }
+        self.insert(at, low, high, term, postings, new_terms);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert(
+        &mut self,
+        at: usize,
+        low: u64,
+        mut high: u64,
+        term: &[u8],
+        postings: &mut Vec<LocalPosting>,
+        new_terms: &mut NewTerms,
+    ) {
+        if term.len() > INLINE {
+            high = self.long_terms.len() as u64;
+            self.long_terms.extend_from_slice(term);
+        }
+        let number = self.len as u32;
+        self.slots[at] = Slot {
+            low,
+            high,
+            number: number + 1,
+            len: term.len() as u32,
+            doc: self.doc,
+            posting: postings.len() as u32,
+        };
+        postings.push(u64::from(number) << 32 | 1);
+        new_terms.push(term);
+        self.len += 1;
+        if self.len * 10 > self.slots.len() * 6 {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        let bigger = vec![EMPTY; self.slots.len() * 2];
+        let old = std::mem::replace(&mut self.slots, bigger);
+        self.mask = self.slots.len() - 1;
+        for slot in old.into_iter().filter(|s| s.number != 0) {
+            let high = if slot.len as usize <= INLINE { slot.high } else { 0 };
+            let mut at = hash(slot.low, high, slot.len as usize) as usize & self.mask;
+            while self.slots[at].number != 0 {
+                at = (at + 1) & self.mask;
+            }
+            self.slots[at] = slot;
+        }
+    }
+}
+
+/// The first 16 bytes of a term of at most 16, as two little-endian words, zero-padded.
+#[inline]
+fn inline_key(term: &[u8]) -> (u64, u64) {
+    let n = term.len();
+    if n >= 8 {
+        let low = u64::from_le_bytes(term[..8].try_into().unwrap_or_default());
+        let tail = u64::from_le_bytes(term[n - 8..].try_into().unwrap_or_default());
+        // The last 8 bytes overlap the first ones by 16 - n; shift the overlap out.
+        let high = if n == 8 { 0 } else { tail >> (8 * (16 - n)) };
+        (low, high)
+    } else if n >= 4 {
+        let head = u64::from(u32::from_le_bytes(term[..4].try_into().unwrap_or_default()));
+        let tail = u64::from(u32::from_le_bytes(term[n - 4..].try_into().unwrap_or_default()));
+        (head | tail << (8 * (n - 4)), 0)
+    } else if n > 0 {
+        let word =
+            u64::from(term[0]) | u64::from(term[n / 2]) << (8 * (n / 2)) | u64::from(term[n - 1]) << (8 * (n - 1));
+        (word, 0)
+    } else {
+        (0, 0)
+    }
+}
+
+/// A folded multiply over the key; good enough for a table whose keys an adversary would have to fill
+/// with crawled pages, and a cap bounds the damage.
+#[inline]
+fn hash(low: u64, high: u64, len: usize) -> u64 {
+    let a = low ^ 0x9e37_79b9_7f4a_7c15 ^ (len as u64) << 56;
+    let b = high ^ 0xd6e8_feb8_6659_fd93;
+    let product = u128::from(a).wrapping_mul(u128::from(b) | 1);
+    let folded = (product as u64) ^ (product >> 64) as u64;
+    folded ^ folded >> 29
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    /// The obvious way: a map per document, numbers by first occurrence.
+    fn slow(documents: &[Vec<Vec<u8>>]) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+        let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
+        let mut terms = Vec::new();
+        let postings = documents
+            .iter()
+            .map(|tokens| {
+                let mut order: Vec<(u32, u32)> = Vec::new();
+                for token in tokens {
+                    let number = *numbers.entry(token.clone()).or_insert_with(|| {
+                        terms.push(token.clone());
+                        terms.len() as u32 - 1
+                    });
+                    match order.iter_mut().find(|(n, _)| *n == number) {
+                        Some((_, tf)) => *tf += 1,
+                        None => order.push((number, 1)),
+                    }
+                }
+                order
+            })
+            .collect();
+        (postings, terms)
+    }
+
+    fn fast(documents: &[Vec<Vec<u8>>]) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+        let (mut table, mut postings, mut new) = (LocalTerms::new(1 << 20), Vec::new(), NewTerms::default());
+        let lists = documents
+            .iter()
+            .map(|tokens| {
+                table.begin_document();
+                let start = postings.len();
+                for token in tokens {
+                    table.count(token, &mut postings, &mut new);
+                }
+                postings[start..].iter().map(|&p| split(p)).collect()
+            })
+            .collect();
+        (lists, (0..new.len()).map(|i| new.get(i).to_vec()).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn counts_like_a_map(documents in prop::collection::vec(
+            prop::collection::vec(prop::collection::vec(prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), any::<u8>()], 1..40), 0..200), 0..12)) {
+            prop_assert_eq!(fast(&documents), slow(&documents));
+        }
+    }
+
+    #[test]
+    fn every_length_and_zero_byte_tells_terms_apart() {
+        // Zero bytes must not be confused with the zero padding of a shorter term.
+        let tokens: Vec<Vec<u8>> = (1..=40).flat_map(|n| [vec![0u8; n], vec![b'x'; n]]).collect();
+        assert_eq!(fast(&[tokens.clone(), tokens.clone()]), slow(&[tokens.clone(), tokens]));
+    }
+
+    #[test]
+    fn grows_past_its_first_table() {
+        let tokens: Vec<Vec<u8>> = (0..60_000u32).map(|i| format!("term number {i}").into_bytes()).collect();
+        let (lists, terms) = fast(&[tokens.clone(), tokens.clone()]);
+        assert_eq!(terms, tokens);
+        assert_eq!(lists[0], lists[1], "second document meets known terms only");
+    }
+
+    #[test]
+    fn inline_keys_are_the_padded_bytes() {
+        for n in 0..=16usize {
+            let term: Vec<u8> = (1..=n as u8).collect();
+            let mut padded = [0u8; 16];
+            padded[..n].copy_from_slice(&term);
+            let want = u128::from_le_bytes(padded);
+            assert_eq!(inline_key(&term), (want as u64, (want >> 64) as u64), "length {n}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What several subcommands share: progress, sizes, Ctrl-C.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::build::{Progress, Stage};
+
+/// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
+pub struct Terminal {
+    bar: Mutex<Bar>,
+}
+
+enum Bar {
+    Drawn(ProgressBar),
+    Plain { stage: Stage, total: u64, done: u64, began: Instant, said: Instant },
+    None,
+}
+
+/// Between plain lines.
+const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+impl Terminal {
+    /// The progress for a command: silent when `quiet`.
+    pub fn new(quiet: bool) -> Arc<dyn Progress> {
+        if quiet { Arc::new(crate::build::SilentProgress) } else { Arc::new(Self { bar: Mutex::new(Bar::None) }) }
+    }
+}
+
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Parse => "parsing",
+        Stage::Merge => "merging",
+        Stage::Finish => "finishing",
+    }
+}
+
+impl Progress for Terminal {
+    fn begin(&self, stage: Stage, total: u64) {
+        let Ok(mut bar) = self.bar.lock() else { return };
+        if let Bar::Drawn(old) = &*bar {
+            old.finish_and_clear();
+        }
+        if std::io::stderr().is_terminal() {
+            let template = match stage {
+                Stage::Parse => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
+                Stage::Merge => "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left",
+                Stage::Finish => "{msg:9} {spinner}",
+            };
+            let drawn = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(8));
+            drawn.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            drawn.set_message(name(stage));
+            drawn.tick();
+            *bar = Bar::Drawn(drawn);
+        } else {
+            let now = Instant::now();
+            *bar = Bar::Plain { stage, total, done: 0, began: now, said: now };
+        }
+    }
+
+    fn advance(&self, units: u64) {
+        let Ok(mut bar) = self.bar.lock() else { return };
+        match &mut *bar {
+            Bar::Drawn(drawn) => drawn.inc(units),
+            Bar::Plain { stage, total, done, began, said } => {
+                *done += units;
+                if said.elapsed() > PLAIN_EVERY {
+                    *said = Instant::now();
+                    let seconds = began.elapsed().as_secs_f64();
+                    let share = *done as f64 / (*total).max(1) as f64;
+                    eprintln!(
+                        "{} {:.0} %, {:.0} s, about {:.0} s left",
+                        name(*stage),
+                        share * 100.0,
+                        seconds,
+                        seconds / share.max(1e-9) * (1.0 - share).max(0.0)
+                    );
+                }
+            }
+            Bar::None => {}
+        }
+    }
+
+    fn note(&self, line: &str) {
+        match self.bar.lock().as_deref() {
+            Ok(Bar::Drawn(drawn)) => drawn.println(line),
+            _ => eprintln!("{line}"),
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Ok(Bar::Drawn(drawn)) = self.bar.get_mut() {
+            drawn.finish_and_clear();
+        }
+    }
+}
+
+/// Reads `4GiB`, `512MiB`, `2g`, `1000000`: a number of bytes. Powers of 1024 but for kB, MB, GB, TB.
+///
+/// # Errors
+/// What is wrong with it, for clap.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is no size; write 4GiB, 512MiB or 1000000"))?;
+    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1048576.0,
+        "g" | "gib" => 1073741824.0,
+        "t" | "tib" => 1099511627776.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        other => return Err(format!("unknown unit \"{other}\"; there are KiB, MiB, GiB, TiB, kB, MB, GB, TB")),
+    };
+    Ok((number * factor) as u64)
+}
+
+/// Sets the flag it returns at the first Ctrl-C or termination request; a second one ends the
+/// process at once.
+pub fn cancel_on_signal() -> Arc<AtomicBool> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let flag = cancel.clone();
+    std::thread::spawn(move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            loop {
+                wait_for_signal().await;
+                if flag.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+                eprintln!("gamut: stopping and cleaning up; once more to stop at once");
+            }
+        });
+    });
+    cancel
+}
+
+#[cfg(unix)]
+async fn wait_for_signal() {
+    let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait_for_signal() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_size;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!(parse_size("512m"), Ok(512 << 20));
+        assert_eq!(parse_size("1.5 kB"), Ok(1500));
+        assert_eq!(parse_size("77"), Ok(77));
+        for bad in ["", "GiB", "-1", "4 potatoes", "1e3"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `para-ef`: Elias-Fano per block of 128, laid out for a workgroup to decode.
+//!
+//! From Griffin (Liu, Wang, Swanson, PPoPP 2018, section 3.1.1), after Elias (1974), Fano (1971) and
+//! Vigna's quasi-succinct indices (WSDM 2013, doi:10.1145/2433396.2433409).
+//!
+//! A block of `n` docIDs `d[0] < … < d[n-1]` stores the `m = n - 1` numbers
+//! `e[i] = d[i+1] - d[0] - 1 - i`, which never decrease; taking `i` off is what a *strictly*
+//! increasing list allows, and makes a run of neighbours cost one bit each. With `U = e[m-1]` the
+//! split is at `b = ⌊log2(U / m)⌋` bits (0 if `U < m`), the paper's choice. A block of one docID has no words.
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0..5 | `b`, 0 to 31 |
+//! | 5..14 | `h`, length of the high part in bits, less than `3m` |
+//! | 14..14+h | high part: bit `14 + (e[i] >> b) + i` is set for each `i`, no other |
+//! | 14+h.. | low part: `m` fields of `b` bits, in order; then zeros up to the next word |
+//!
+//! A thread per word counts the ones (the first word without its 14 header bits, the last one cut
+//! at `14 + h`), a prefix sum numbers them, and the one numbered `i` at bit `p` gives
+//! `d[i+1] = d[0] + 1 + i + ((p - 14 - i) << b | low[i])`.
+//!
+//! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block: up
+//! to three where the slice has them.
+
+use super::bits::bits_of;
+use super::{Codec, CodecError, Skip};
+
+const BLOCK: usize = 128;
+const HEADER_BITS: usize = 14;
+
+/// Elias-Fano per block of 128, `para-ef`.
+pub struct ParaEf;
+
+/// Number of low bits for `m` numbers up to `top`.
+#[inline]
+fn low_bits(top: u32, m: u32) -> u32 {
+    bits_of(top / m).saturating_sub(1)
+}
+
+impl Codec for ParaEf {
+    fn name(&self) -> &'static str {
+        "para-ef"
+    }
+
+    fn id(&self) -> u8 {
+        2
+    }
+
+    fn paper(&self) -> &'static str {
+        "Liu, Wang, Swanson: Griffin (PPoPP 2018), section 3.1.1"
+    }
+
+    fn block_len(&self) -> usize {
+        BLOCK
+    }
+
+    fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
+        let start = out.len();
+        for block in list.chunks(BLOCK) {
+            skips.push(Skip { first: block[0], offset: (out.len() - start) as u32, bound: 0 });
+            encode_block(block, out);
+        }
+    }
+
+    fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        let words = list.get(skip.offset as usize..).ok_or(CodecError::Truncated)?;
+        decode(words, skip.first, out)
+    }
+
+    fn size(&self, list: &[u32]) -> usize {
+        list.chunks(BLOCK).map(block_words).sum()
+    }
+}
+
+fn block_words(block: &[u32]) -> usize {
+    let m = block.len() - 1;
+    if m == 0 {
+        return 0;
+    }
+    let top = block[m] - block[0] - m as u32;
+    let b = low_bits(top, m as u32);
+    (HEADER_BITS + m + (top >> b) as usize + m * b as usize).div_ceil(32)
+}
+
+fn encode_block(block: &[u32], out: &mut Vec<u32>) {
+    let (first, rest) = (block[0], &block[1..]);
+    let m = rest.len();
+    if m == 0 {
+        return;
+    }
+    let top = rest[m - 1] - first - m as u32;
+    let b = low_bits(top, m as u32);
+    let high_len = m + (top >> b) as usize;
+    let start = out.len();
+    let low_at = HEADER_BITS + high_len;
+    out.resize(start + (low_at + m * b as usize).div_ceil(32), 0);
+    let words = &mut out[start..];
+    words[0] = b | (high_len as u32) << 5;
+    for (i, &doc) in rest.iter().enumerate() {
+        let bit = HEADER_BITS + ((doc - first - 1 - i as u32) >> b) as usize + i;
+        words[bit / 32] |= 1 << (bit % 32);
+    }
+    if b > 0 {
+        let mask = (1u32 << b) - 1;
+        let mut word = low_at / 32;
+        let mut acc = u64::from(words[word]);
+        let mut fill = (low_at % 32) as u32;
+        for (i, &doc) in rest.iter().enumerate() {
+            acc |= u64::from((doc - first - 1 - i as u32) & mask) << fill;
+            fill += b;
+            if fill >= 32 {
+                words[word] = acc as u32;
+                word += 1;
+                acc >>= 32;
+                fill -= 32;
+            }
+        }
+        if fill > 0 {
+            words[word] = acc as u32;
+        }
+    }
+}
+
+/// Decodes a block of `out.len()` docIDs at the start of `words`.
+fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
+    let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
+    *slot = first;
+    if rest.is_empty() {
+        return Ok(0);
+    }
+    let m = rest.len();
+    if m >= BLOCK {
+        return Err(CodecError::Malformed("a para-ef block has at most 128 docIDs"));
+    }
+    let head = *words.first().ok_or(CodecError::Truncated)?;
+    let b = head & 31;
+    let high_len = (head >> 5 & 511) as usize;
+    if high_len < m || high_len >= 3 * m {
+        return Err(CodecError::Malformed("the length of the high part fits no block"));
+    }
+    let used = (HEADER_BITS + high_len + m * b as usize).div_ceil(32);
+    if used > words.len() {
+        return Err(CodecError::Truncated);
+    }
+    // The unpacking loop loads eight bytes at a time, up to two words past the block.
+    if words.len() >= used + 3 {
+        unpack(&words[..used + 3], first, b, high_len, rest)?;
+    } else {
+        let mut padded = [0u32; MAX_WORDS + 3];
+        padded[..used].copy_from_slice(&words[..used]);
+        unpack(&padded[..used + 3], first, b, high_len, rest)?;
+    }
+    Ok(used)
+}
+
+/// The most words of a block: 14 + 381 + 127 · 31 bits.
+const MAX_WORDS: usize = (HEADER_BITS + 3 * 127 + 127 * 31).div_ceil(32);
+
+fn unpack(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("popcnt")
+    {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { unpack_x86(words, first, b, high_len, out) };
+    }
+    unpack_any(words, first, b, high_len, out)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn unpack_x86(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
+    unpack_any(words, first, b, high_len, out)
+}
+
+/// The two halves of a block. `words` has three words more than the block uses.
+#[inline(always)]
+fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
+    let m = out.len();
+    // Where the ones are. A word's ones are written in groups of eight without asking how many there
+    // are, hence the slack behind the array.
+    let mut ones = [0u32; 3 * BLOCK + 64 + 8];
+    let end = HEADER_BITS + high_len;
+    let mut found = 0;
+    let mut base = 0;
+    while base < end {
+        let mut word = u64::from(words[base / 32]) | u64::from(words[base / 32 + 1]) << 32;
+        if base == 0 {
+            word &= !0 << HEADER_BITS;
+        }
+        if end - base < 64 {
+            word &= (1 << (end - base)) - 1;
+        }
+        let count = word.count_ones() as usize;
+        let slots = &mut ones[found..found + 64];
+        let mut k = 0;
+        while k < count {
+            for slot in &mut slots[k..k + 8] {
+                *slot = (base as u32).wrapping_add(word.trailing_zeros());
+                word &= word.wrapping_sub(1);
+            }
+            k += 8;
+        }
+        found += count;
+        base += 64;
+    }
+    if found != m {
+        return Err(CodecError::Malformed("the high part has another number of ones than the block has docIDs"));
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(words);
+    let mask = (1u64 << b) - 1;
+    let offset = first.wrapping_add(1);
+    let mut at = end;
+    debug_assert!((end + (m - 1) * b as usize) / 8 + 8 <= bytes.len(), "the caller pads by three words");
+    for (i, (slot, one)) in out.iter_mut().zip(&ones).enumerate() {
+        // SAFETY: the last field starts inside the block, whose words `decode` counted, and the slice has
+        // three words more, so eight bytes from any field's first byte on are inside it.
+        let load = unsafe { bytes.as_ptr().add(at / 8).cast::<u64>().read_unaligned() };
+        let low = (u64::from_le(load) >> (at % 8) & mask) as u32;
+        let high = one.wrapping_sub(HEADER_BITS as u32 + i as u32);
+        *slot = offset.wrapping_add(i as u32).wrapping_add(high << b | low);
+        at += b as usize;
+    }
+    Ok(())
+}

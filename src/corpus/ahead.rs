@@ -1,0 +1,154 @@
+//! Reading ahead: a thread that inflates and frames a file that can only be read from its front,
+//! and hands on its records in batches, so that the workers can parse them in parallel.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use super::Skip;
+use super::format::{Record, Size};
+use super::open::Plan;
+use super::piece::{map, unreadable};
+use super::walk::Walker;
+use super::window::RecordSink;
+
+/// Batches that wait for a worker, per file.
+const WAITING: usize = 2;
+
+enum Entry {
+    Record { range: Range<usize>, offset: u64, size: Size },
+    Lost(Skip),
+}
+
+/// Framed records of a file, in order.
+#[derive(Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    disk: u64,
+}
+
+impl Batch {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn inflated(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Bytes of the file on disk that this batch took.
+    pub(super) fn disk(&self) -> u64 {
+        self.disk
+    }
+
+    pub(super) fn replay(&self, out: &mut dyn RecordSink) {
+        for entry in &self.entries {
+            match entry {
+                Entry::Record { range, offset, size } => {
+                    out.record(Record { bytes: &self.bytes[range.clone()], offset: *offset, size: size.clone() });
+                }
+                Entry::Lost(skip) => out.lost(skip.clone()),
+            }
+        }
+    }
+}
+
+/// Collects records into batches and sends them.
+struct Cutter {
+    batch: Batch,
+    sender: SyncSender<Batch>,
+    size: usize,
+    reached: u64,
+    sent: u64,
+    stopped: bool,
+}
+
+impl Cutter {
+    fn send(&mut self) {
+        self.batch.disk = self.reached - self.sent;
+        self.sent = self.reached;
+        let batch = std::mem::take(&mut self.batch);
+        self.stopped |= self.sender.send(batch).is_err();
+    }
+
+    fn send_if_full(&mut self) {
+        if self.batch.bytes.len() >= self.size || self.batch.entries.len() >= 1 << 16 {
+            self.send();
+        }
+    }
+}
+
+impl RecordSink for Cutter {
+    fn record(&mut self, record: Record<'_>) {
+        let from = self.batch.bytes.len();
+        self.batch.bytes.extend_from_slice(record.bytes);
+        let range = from..self.batch.bytes.len();
+        self.batch.entries.push(Entry::Record { range, offset: record.offset, size: record.size });
+        self.send_if_full();
+    }
+
+    fn lost(&mut self, skip: Skip) {
+        self.batch.entries.push(Entry::Lost(skip));
+        self.send_if_full();
+    }
+
+    fn reached(&mut self, disk: u64) {
+        self.reached = self.reached.max(disk);
+    }
+
+    fn stopped(&self) -> bool {
+        self.stopped
+    }
+}
+
+/// A running thread.
+pub(super) struct Ahead {
+    /// The file it reads.
+    pub(super) file: usize,
+    receiver: Option<Receiver<Batch>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ahead {
+    /// Starts reading a file. `None` if the system gives no thread.
+    pub(super) fn start(plan: &Arc<Plan>, file: usize) -> Option<Self> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let plan = plan.clone();
+        let body = move || {
+            let (entry, options) = (&plan.files[file], &plan.options);
+            let size = options.piece_bytes;
+            let mut cutter =
+                Cutter { batch: Batch::default(), sender, size, reached: 0, sent: 0, stopped: false };
+            match map(&entry.info.path) {
+                Ok(map) => entry.read_all(&map, options, &mut Walker::new(), &mut cutter),
+                Err(error) => cutter.lost(unreadable(&error)),
+            }
+            cutter.reached = cutter.reached.max(entry.info.bytes);
+            if !cutter.stopped {
+                cutter.send();
+            }
+        };
+        let thread = std::thread::Builder::new().name("gamut-read".into()).spawn(body).ok()?;
+        Some(Self { file, receiver: Some(receiver), thread: Some(thread) })
+    }
+
+    /// The next batch; blocks. `None` after the last.
+    pub(super) fn next(&mut self) -> Option<Batch> {
+        self.receiver.as_ref()?.recv().ok()
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        // Without a receiver the next send fails, and the thread ends.
+        self.receiver = None;
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}

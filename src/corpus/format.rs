@@ -1,0 +1,205 @@
+//! What a format is: how its records are told apart, and how a record becomes a document.
+
+use super::members::Inflater;
+use super::{CorpusOptions, DocSink, Skip, SkipKind, formats};
+
+/// How far a head test may look, in bytes.
+pub(super) const LOOK: usize = 4096;
+
+/// The longest head of a record that is read, in bytes; a longer one is damage.
+pub(super) const MAX_HEAD: usize = 1 << 20;
+
+/// How a format's files may be cut for parallel reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// At record heads: plain files anywhere, compressed ones at members that begin with a head.
+    /// A member that begins with a head ends the record before it, whatever that one's length says.
+    Records,
+    /// At line ends of plain files. Members mean nothing: a line may span two.
+    Lines,
+    /// Nowhere: a file is read from front to back.
+    Sequential,
+    /// Nowhere: a file is one document.
+    File,
+}
+
+/// What stands at the start of a buffer that begins at a record boundary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// More bytes are needed to tell. Never the answer when there are no more.
+    More,
+    /// So many bytes that belong to no record and mean nothing: blank lines, the end of a list. At least one.
+    Padding(usize),
+    /// A record: the bytes `start..end`; the next one begins at `next`.
+    Record {
+        /// First byte.
+        start: usize,
+        /// Behind the last byte.
+        end: usize,
+        /// Where to go on; at least 1.
+        next: usize,
+    },
+    /// A record that ends before it should, `0..end`, at the next head or at the end of the data.
+    Short {
+        /// Behind the last byte; at least 1.
+        end: usize,
+        /// What is missing.
+        why: String,
+    },
+    /// A record over the size limit. Its first `prefix` bytes are there; the next one begins at
+    /// `next`, or has to be searched for.
+    Long {
+        /// Bytes that may be looked at.
+        prefix: usize,
+        /// Length of the record, if it says so.
+        next: Option<u64>,
+    },
+    /// Damage: the next head has to be searched for.
+    Lost {
+        /// What kind.
+        kind: SkipKind,
+        /// For a person.
+        why: String,
+    },
+}
+
+/// How much of a record is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// All of it.
+    Whole,
+    /// Less than its head says, or its end mark is missing.
+    Short(String),
+    /// It is over the size limit and only its first bytes are there.
+    Long,
+}
+
+/// One framed record.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    /// Its bytes, head and all.
+    pub bytes: &'a [u8],
+    /// Offset for [`super::Doc::offset`].
+    pub offset: u64,
+    /// How much of it is there.
+    pub size: Size,
+}
+
+impl Record<'_> {
+    /// Reports what is wrong with the size. True if the record is to be read all the same.
+    pub(super) fn admit(&self, max: usize, sink: &mut dyn DocSink) -> bool {
+        match &self.size {
+            Size::Whole => true,
+            Size::Short(why) => {
+                sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
+                true
+            }
+            Size::Long => {
+                let detail = format!("a record is longer than the limit of {max} bytes");
+                sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
+                false
+            }
+        }
+    }
+
+    /// Reports a loss at this record.
+    pub(super) fn skip(&self, kind: SkipKind, detail: impl Into<String>, sink: &mut dyn DocSink) {
+        sink.skip(Skip { kind, offset: self.offset, detail: detail.into() });
+    }
+}
+
+/// The first inflated bytes of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The bytes, at most 64 KiB.
+    pub bytes: &'a [u8],
+    /// True if that is the whole file.
+    pub complete: bool,
+}
+
+impl<'a> Head<'a> {
+    /// Without byte order mark and leading white space.
+    pub fn trimmed(&self) -> &'a [u8] {
+        self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.bytes).trim_ascii_start()
+    }
+}
+
+/// What a worker keeps between records: options and buffers.
+pub struct Context {
+    pub(super) options: CorpusOptions,
+    /// The file's name below the directory that was given: the id of whole-file documents.
+    pub(super) name: String,
+    pub(super) inflater: Inflater,
+    /// Two buffers for bodies whose codings are undone.
+    pub(super) bodies: [Vec<u8>; 2],
+    pub(super) id: Vec<u8>,
+    pub(super) title: Vec<u8>,
+}
+
+impl Context {
+    pub(super) fn new(options: &CorpusOptions) -> Self {
+        Self {
+            options: options.clone(),
+            name: String::new(),
+            inflater: Inflater::new(),
+            bodies: [Vec::new(), Vec::new()],
+            id: Vec::new(),
+            title: Vec::new(),
+        }
+    }
+
+    /// Gives back what one enormous record made the buffers grow to.
+    pub(super) fn shrink(&mut self) {
+        const KEEP: usize = 8 << 20;
+        for buffer in self.bodies.iter_mut().chain([&mut self.id, &mut self.title]) {
+            if buffer.capacity() > KEEP {
+                *buffer = Vec::new();
+            }
+        }
+    }
+}
+
+/// A format of input files. Implementations are plain functions of bytes without state, so that a
+/// file may be entered at any record.
+pub trait Format: Sync {
+    /// Name in reports.
+    fn name(&self) -> &'static str;
+
+    /// One line for the help.
+    fn description(&self) -> &'static str;
+
+    /// True if a file that starts with these bytes is of this format. Formats are asked in the
+    /// order of [`FORMATS`]; the first that says yes gets the file.
+    fn sniff(&self, head: &Head<'_>) -> bool;
+
+    /// How files may be cut.
+    fn cut(&self) -> Cut;
+
+    /// True if a record surely begins here. Looks at no more than 4 KiB.
+    fn at_head(&self, bytes: &[u8]) -> bool;
+
+    /// The first offset in `1..limit` at which a record seems to begin.
+    fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
+
+    /// What stands at the start of `bytes`; `at_end` says that nothing follows them. Records
+    /// longer than `max` bytes are [`Frame::Long`]; no more than `max` + [`LOOK`] bytes need be there.
+    fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame;
+
+    /// Turns a record into documents and skips.
+    fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink);
+}
+
+/// All formats, in the order in which they are tried.
+pub const FORMATS: &[&dyn Format] = &[
+    &formats::warc::Warc,
+    &formats::arc::Arc,
+    &formats::mediawiki::MediaWiki,
+    &formats::trecweb::TrecWeb,
+    &formats::newswire::Newswire,
+    &formats::clueweb22::ClueWeb22,
+    &formats::jsonl::JsonLines,
+    &formats::json::Json,
+    &formats::html::Html,
+    &formats::tsv::Tsv,
+    &formats::text::Text,
+];

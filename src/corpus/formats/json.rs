@@ -1,0 +1,72 @@
+//! JSON objects one behind the other, over several lines, or in an array. Objects and fields are
+//! those of [JSON lines](super::jsonl).
+
+use memchr::memmem;
+
+use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::json_doc::{ID_FIELDS, Names, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS, document};
+use super::super::json_scan::{Fault, skip};
+use super::super::{DocSink, SkipKind};
+
+/// See the module.
+pub struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn description(&self) -> &'static str {
+        "JSON objects over several lines or in an array, fields as for JSON lines"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let bytes = head.trimmed();
+        let inner = bytes.strip_prefix(b"[").unwrap_or(bytes).trim_ascii_start();
+        inner.first() == Some(&b'{') && inner[1..].trim_ascii_start().first().is_some_and(|b| matches!(b, b'"' | b'}'))
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::Sequential
+    }
+
+    fn at_head(&self, bytes: &[u8]) -> bool {
+        bytes.first() == Some(&b'{')
+    }
+
+    fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
+        // Behind a damage the next object that starts a line, which may be a nested one.
+        let stop = limit.saturating_add(1).min(bytes.len());
+        memmem::find_iter(&bytes[..stop], b"\n{").map(|at| at + 1).find(|&at| at < limit)
+    }
+
+    fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
+        let is_between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'[' | b',' | b']');
+        let padding = bytes.iter().take_while(|byte| is_between(byte)).count();
+        if padding > 0 {
+            return Frame::Padding(padding);
+        }
+        if bytes.starts_with(b"\xef\xbb\xbf") {
+            return Frame::Padding(3);
+        }
+        if bytes[0] != b'{' {
+            return Frame::Lost { kind: SkipKind::BadSyntax, why: "no JSON object".into() };
+        }
+        match skip(&bytes[..bytes.len().min(max)], 0) {
+            Ok(end) => Frame::Record { start: 0, end, next: end },
+            Err(Fault::Bad(at)) => {
+                Frame::Lost { kind: SkipKind::BadSyntax, why: format!("no JSON at byte {at} of an object") }
+            }
+            Err(Fault::Incomplete) if bytes.len() > max => Frame::Long { prefix: max, next: None },
+            Err(Fault::Incomplete) if at_end => {
+                Frame::Lost { kind: SkipKind::BadSyntax, why: "the JSON object breaks off".into() }
+            }
+            Err(Fault::Incomplete) => Frame::More,
+        }
+    }
+
+    fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
+        let names = Names { id: ID_FIELDS, text: TEXT_FIELDS, title: TITLE_FIELDS, url: URL_FIELDS };
+        document(record, &names, context, sink);
+    }
+}

@@ -1,0 +1,75 @@
+//! JSON lines: one object a line. The layouts of Anserini (`id`, `contents`), BEIR (`_id`, `title`,
+//! `text`) and MS MARCO (`docid`, `body` …) are known; other fields are chosen by options.
+
+use memchr::memchr;
+
+use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::json_doc::{ID_FIELDS, Names, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS, document};
+use super::super::json_scan::object;
+use super::super::{DocSink, walk};
+
+/// See the module.
+pub struct JsonLines;
+
+/// Frames a line; see [`Format::frame`].
+pub(super) fn frame_line(bytes: &[u8], at_end: bool, max: usize) -> Frame {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return Frame::Padding(3);
+    }
+    match memchr(b'\n', &bytes[..bytes.len().min(max)]) {
+        Some(end) if bytes[..end].trim_ascii().is_empty() => Frame::Padding(end + 1),
+        Some(end) => Frame::Record { start: 0, end, next: end + 1 },
+        None if bytes.len() > max => Frame::Long { prefix: max, next: None },
+        None if !at_end => Frame::More,
+        None if bytes.trim_ascii().is_empty() => Frame::Padding(bytes.len()),
+        None => Frame::Record { start: 0, end: bytes.len(), next: bytes.len() },
+    }
+}
+
+/// True if the head starts with a line that is a JSON object.
+pub(super) fn starts_with_object_line(head: &Head<'_>) -> bool {
+    let bytes = head.trimmed();
+    if bytes.first() != Some(&b'{') {
+        return false;
+    }
+    match memchr(b'\n', bytes) {
+        Some(end) => object(&bytes[..end], |_, _| {}).is_ok(),
+        // A first line that long is no pretty-printing.
+        None => !head.complete || object(bytes, |_, _| {}).is_ok_and(|end| bytes[end..].trim_ascii().is_empty()),
+    }
+}
+
+impl Format for JsonLines {
+    fn name(&self) -> &'static str {
+        "jsonl"
+    }
+
+    fn description(&self) -> &'static str {
+        "JSON lines (Anserini, BEIR, MS MARCO, or fields of your choice)"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        starts_with_object_line(head)
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
+    fn at_head(&self, _bytes: &[u8]) -> bool {
+        true
+    }
+
+    fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
+        walk::next_line(bytes, limit)
+    }
+
+    fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
+        frame_line(bytes, at_end, max)
+    }
+
+    fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
+        let names = Names { id: ID_FIELDS, text: TEXT_FIELDS, title: TITLE_FIELDS, url: URL_FIELDS };
+        document(record, &names, context, sink);
+    }
+}

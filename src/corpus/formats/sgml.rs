@@ -1,0 +1,98 @@
+//! What TRECWEB and newswire share: records between `<DOC>` and `</DOC>`.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memmem};
+
+use super::super::SkipKind;
+use super::super::format::Frame;
+
+/// True if `<DOC>` or `<DOC …>` stands here, in upper or lower case.
+pub(super) fn is_head(bytes: &[u8]) -> bool {
+    (bytes.starts_with(b"<DOC") || bytes.starts_with(b"<doc"))
+        && bytes.get(4).is_some_and(|&byte| byte == b'>' || byte.is_ascii_whitespace())
+}
+
+/// The first head in `1..limit` that starts a line.
+pub(super) fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
+    let stop = limit.saturating_add(4).min(bytes.len());
+    let first = |tag: &[u8], stop: usize| {
+        memmem::find_iter(&bytes[..stop], tag).map(|at| at + 1).find(|&at| at < limit && is_head(&bytes[at..]))
+    };
+    let upper = first(b"\n<DOC", stop);
+    first(b"\n<doc", upper.unwrap_or(stop)).or(upper)
+}
+
+/// Frames `<DOC>` … `</DOC>`; see [`super::super::Format::frame`].
+pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
+    let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    if blank > 0 {
+        return Frame::Padding(blank);
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return Frame::Padding(3);
+    }
+    if bytes.len() < 5 && !at_end {
+        return Frame::More;
+    }
+    if bytes.starts_with(b"<!--")
+        && let Some(end) = memmem::find(&bytes[..bytes.len().min(max)], b"-->")
+    {
+        return Frame::Padding(end + 3);
+    }
+    if bytes.starts_with(b"<!--") && !at_end && bytes.len() <= max {
+        return Frame::More;
+    }
+    if !is_head(bytes) {
+        return Frame::Lost { kind: SkipKind::Garbage, why: "bytes outside of <DOC>".into() };
+    }
+    let seen = &bytes[..bytes.len().min(max)];
+    let close = memmem::find(seen, if bytes[1] == b'D' { b"</DOC>" } else { b"</doc>" });
+    let next = next_head(seen, close.unwrap_or(seen.len()));
+    match (close, next) {
+        (_, Some(end)) => Frame::Short { end, why: "a new <DOC> begins before </DOC>".into() },
+        (Some(close), None) => Frame::Record { start: 0, end: close, next: close + 6 },
+        (None, None) if bytes.len() > max => Frame::Long { prefix: max, next: None },
+        (None, None) if at_end => Frame::Short { end: bytes.len(), why: "</DOC> is missing".into() },
+        (None, None) => Frame::More,
+    }
+}
+
+/// What stands between `<tag>` (or `<tag …>`) and `</tag>`, and the offset behind it.
+pub(super) fn element<'a>(bytes: &'a [u8], tag: &str) -> Option<(&'a [u8], usize)> {
+    let (start, inner) = opening(bytes, tag)?;
+    let close = format!("</{tag}>");
+    let end = memmem::find(&bytes[inner..], close.as_bytes())? + inner;
+    debug_assert!(start < inner);
+    Some((&bytes[inner..end], end + close.len()))
+}
+
+/// Where `<tag>` or `<tag …>` starts, and where its content does.
+pub(super) fn opening(bytes: &[u8], tag: &str) -> Option<(usize, usize)> {
+    let open = format!("<{tag}");
+    for at in memmem::find_iter(bytes, open.as_bytes()) {
+        let behind = at + open.len();
+        match bytes.get(behind) {
+            Some(b'>') => return Some((at, behind + 1)),
+            Some(byte) if byte.is_ascii_whitespace() => {
+                return Some((at, behind + memchr(b'>', &bytes[behind..])? + 1));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The document number: `<DOCNO>`, else the `id` of `<DOC id="…">` (NTCIR).
+pub(super) fn docno(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let id = match element(bytes, "DOCNO").or_else(|| element(bytes, "docno")) {
+        Some((docno, _)) => docno,
+        None => {
+            let tag = &bytes[..memchr(b'>', bytes)?];
+            let at = memmem::find(tag, b"id=\"").or_else(|| memmem::find(tag, b"ID=\""))? + 4;
+            &tag[at..at + memchr(b'"', &tag[at..])?]
+        }
+    };
+    let id = id.trim_ascii();
+    (!id.is_empty()).then(|| String::from_utf8_lossy(id))
+}

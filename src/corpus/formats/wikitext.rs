@@ -1,0 +1,178 @@
+//! Wikitext to plain text, lightly: enough that words are words.
+//!
+//! The rules, in the order of the text:
+//! - `{{…}}` templates and `{|…|}` tables, nested ones too, are dropped, but the cells of tables stay.
+//! - `[[target|label]]` gives the label, `[[target]]` the target; links with a colon in the target
+//!   (files, categories, other languages) give nothing.
+//! - `[http://… label]` gives the label; runs of `'` and `=` of two or more are dropped.
+//! - `<!-- -->` and `<ref>…</ref>` are dropped; of other tags the content stays.
+//! - `&nbsp;`, `&amp;`, `&lt;`, `&gt;`, `&quot;` are undone.
+//!
+//! What is not closed stays as it is.
+
+use memchr::memmem;
+
+/// Appends the plain text of `wikitext`.
+pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
+    let bytes = wikitext.as_bytes();
+    let mut at = 0;
+    // Open brackets are looked for to the end once only: without a partner there, none has one.
+    let mut closed = Closed::default();
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        at += match rest[0] {
+            b'{' if rest.starts_with(b"{{") => match template(rest, &mut closed) {
+                Some(len) => len,
+                None => plain(rest, 2, out),
+            },
+            b'{' if rest.starts_with(b"{|") => line_break(2, out),
+            b'|' if rest.starts_with(b"|}") => line_break(2, out),
+            b'|' => line_break(1, out),
+            b'[' if rest.starts_with(b"[[") => link(rest, out),
+            // Nothing, since letters behind a link belong to its last word.
+            b']' if rest.starts_with(b"]]") => 2,
+            b']' => line_break(1, out),
+            b'[' if rest.starts_with(b"[http") => {
+                let end = rest.iter().position(|&byte| matches!(byte, b' ' | b']' | b'\n')).unwrap_or(rest.len());
+                line_break(end, out)
+            }
+            mark @ (b'\'' | b'=') if rest.get(1) == Some(&mark) => {
+                rest.iter().take_while(|&&byte| byte == mark).count()
+            }
+            b'<' => tag(rest, &mut closed, out),
+            b'&' => entity(rest, out),
+            _ => {
+                let stop = rest.iter().position(|byte| b"{|[]'=<&".contains(byte)).unwrap_or(rest.len());
+                plain(rest, stop.max(1), out)
+            }
+        };
+    }
+}
+
+/// What has been looked for in vain.
+#[derive(Default)]
+struct Closed {
+    no_template: bool,
+    no_comment: bool,
+    no_ref: bool,
+}
+
+fn plain(rest: &[u8], len: usize, out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(&rest[..len.min(rest.len())]);
+    len.min(rest.len())
+}
+
+fn line_break(len: usize, out: &mut Vec<u8>) -> usize {
+    out.push(b' ');
+    len
+}
+
+/// Length of the template here, with those inside it.
+fn template(rest: &[u8], closed: &mut Closed) -> Option<usize> {
+    if closed.no_template {
+        return None;
+    }
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(pair) = rest.get(at..at + 2) {
+        match pair {
+            b"{{" => {
+                depth += 1;
+                at += 2;
+            }
+            b"}}" => {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    closed.no_template = true;
+    None
+}
+
+/// A link; nested ones, in the captions of pictures, are left to the next steps.
+fn link(rest: &[u8], out: &mut Vec<u8>) -> usize {
+    let inner = &rest[2..];
+    let stop = inner.iter().position(|byte| matches!(byte, b'|' | b']' | b'[' | b'\n')).unwrap_or(inner.len());
+    let target = &inner[..stop];
+    let is_special = target.contains(&b':');
+    match inner.get(stop) {
+        Some(b']') if is_special => 2 + stop,
+        Some(b']') => 2 + plain(inner, stop, out),
+        Some(b'|') if is_special => {
+            out.push(b' ');
+            2 + stop + 1
+        }
+        Some(b'|') => 2 + stop + 1,
+        _ => 2,
+    }
+}
+
+fn tag(rest: &[u8], closed: &mut Closed, out: &mut Vec<u8>) -> usize {
+    if rest.starts_with(b"<!--") && !closed.no_comment {
+        match memmem::find(rest, b"-->") {
+            Some(end) => return end + 3,
+            None => closed.no_comment = true,
+        }
+    }
+    let Some(end) = rest.iter().take(1024).position(|&byte| byte == b'>') else { return plain(rest, 1, out) };
+    if !rest.get(1).is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'/') {
+        return plain(rest, 1, out);
+    }
+    let is_ref = rest[1..].starts_with(b"ref") && !rest[4].is_ascii_alphabetic();
+    if is_ref && rest[end - 1] != b'/' && !closed.no_ref {
+        match memmem::find(rest, b"</ref>") {
+            Some(end) => return line_break(end + 6, out),
+            None => closed.no_ref = true,
+        }
+    }
+    line_break(end + 1, out)
+}
+
+fn entity(rest: &[u8], out: &mut Vec<u8>) -> usize {
+    for (name, text) in [("&nbsp;", " "), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\"")] {
+        if rest.starts_with(name.as_bytes()) {
+            out.extend_from_slice(text.as_bytes());
+            return name.len();
+        }
+    }
+    plain(rest, 1, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(wikitext: &str) -> String {
+        let mut out = Vec::new();
+        strip(wikitext, &mut out);
+        let text = String::from_utf8(out).expect("the output is UTF-8");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn test_markup_goes_and_words_stay() {
+        assert_eq!(words("'''Bold''' and ''slanted''"), "Bold and slanted");
+        assert_eq!(words("a {{t|x={{u}}}} b"), "a b");
+        assert_eq!(words("[[Reichstag (Weimar)|Reichstag]] in [[Berlin]]s"), "Reichstag in Berlins");
+        assert_eq!(words("[[File:a.png|thumb|The [[cat]] sat]] end [[Category:X]]"), "thumb The cat sat end");
+        assert_eq!(words("[http://a b]c"), "b c");
+        assert_eq!(words("== Head ==\nx<ref name=\"n\">gone</ref>y<ref name=\"n\"/>z"), "Head x y z");
+        assert_eq!(words("{| class=w\n|-\n| one || two\n|}"), "class=w - one two");
+        assert_eq!(words("see [http://a.b/c the page]<!-- no -->."), "see the page .");
+        assert_eq!(words("a&nbsp;b &lt;x&gt; R&D"), "a b <x> R&D");
+    }
+
+    #[test]
+    fn test_unclosed_markup_stays_and_costs_linear_time() {
+        assert_eq!(words("a {{ b"), "a {{ b");
+        assert_eq!(words("a [[ b"), "a b");
+        let deep = "{{".repeat(100_000) + &"<!--<ref>".repeat(50_000);
+        let mut out = Vec::new();
+        strip(&deep, &mut out);
+        assert!(out.len() > 200_000, "{}", out.len());
+    }
+}

@@ -1,0 +1,163 @@
+//! From a JSON object to a document.
+
+use std::borrow::Cow;
+
+use super::format::{Context, Record};
+use super::json_scan::{Fault, Value, object, unescape};
+use super::{Content, Doc, DocSink, SkipKind};
+
+/// Names under which an id is looked for, best first: Anserini, BEIR, MS MARCO, TREC.
+pub const ID_FIELDS: &[&str] = &["id", "_id", "docid", "docno", "pid"];
+/// Names under which a text is looked for, best first: Anserini, BEIR, MS MARCO.
+pub const TEXT_FIELDS: &[&str] = &["contents", "text", "body", "passage", "segment"];
+/// Names under which a title is looked for.
+pub const TITLE_FIELDS: &[&str] = &["title"];
+/// Names under which a URL is looked for.
+pub const URL_FIELDS: &[&str] = &["url"];
+
+/// The names of a layout of JSON objects.
+pub(super) struct Names<'a> {
+    pub id: &'a [&'a str],
+    pub text: &'a [&'a str],
+    pub title: &'a [&'a str],
+    pub url: &'a [&'a str],
+}
+
+/// The most fields that a text may be joined of.
+pub(super) const MAX_FIELDS: usize = 8;
+
+/// The first value of each name, by its place in the list.
+struct Slots<'a, 'n> {
+    names: &'n [&'n str],
+    values: [Option<Value<'a>>; MAX_FIELDS],
+}
+
+impl<'a, 'n> Slots<'a, 'n> {
+    fn new(names: &'n [&'n str]) -> Self {
+        Self { names: &names[..names.len().min(MAX_FIELDS)], values: [None; MAX_FIELDS] }
+    }
+
+    /// Takes a member if its name is wanted. `prefix` is the dotted path to it.
+    fn offer(&mut self, prefix: &[u8], key: &[u8], value: Value<'a>) {
+        for (name, slot) in self.names.iter().zip(&mut self.values) {
+            let name = name.as_bytes();
+            if name.len() == prefix.len() + key.len() && name.starts_with(prefix) && name.ends_with(key) {
+                slot.get_or_insert(value);
+            }
+        }
+    }
+
+    fn first(&self) -> Option<Value<'a>> {
+        self.values.iter().flatten().find(|value| !matches!(value, Value::Other(b"null"))).copied()
+    }
+}
+
+/// Depth to which dotted names go.
+const MAX_DEPTH: usize = 8;
+
+fn visit<'a>(bytes: &'a [u8], prefix: &mut Vec<u8>, dotted: bool, slots: &mut [Slots<'a, '_>; 4]) -> Result<usize, Fault> {
+    let mut nested = Vec::new();
+    let end = object(bytes, |key, value| {
+        for slots in slots.iter_mut() {
+            slots.offer(prefix, key, value);
+        }
+        if dotted && let Value::Other(inner) = value
+            && inner.first() == Some(&b'{')
+        {
+            nested.push((key, inner));
+        }
+    })?;
+    if prefix.iter().filter(|&&byte| byte == b'.').count() < MAX_DEPTH {
+        for (key, inner) in nested {
+            let len = prefix.len();
+            prefix.extend_from_slice(key);
+            prefix.push(b'.');
+            visit(inner, prefix, dotted, slots)?;
+            prefix.truncate(len);
+        }
+    }
+    Ok(end)
+}
+
+/// A value as text; numbers as they stand there. `None` for what is neither text nor number.
+fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<&'a [u8]>, &'static str> {
+    match value {
+        Some(Value::Text(raw, false)) => Ok(Some(raw)),
+        Some(Value::Text(raw, true)) => {
+            buffer.clear();
+            if unescape(raw, buffer) { Ok(Some(buffer)) } else { Err("an invalid escape in a string") }
+        }
+        Some(Value::Other(raw)) if raw.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit()) => Ok(Some(raw)),
+        _ => Ok(None),
+    }
+}
+
+/// Makes a document of the object that is the record.
+pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Context, sink: &mut dyn DocSink) {
+    if !record.admit(context.options.max_record, sink) {
+        return;
+    }
+    let Context { options, bodies: [body, part], id: id_buffer, title: title_buffer, .. } = context;
+    let id_names: Vec<&str> = options.id_field.as_deref().into_iter().collect();
+    let title_names: Vec<&str> = options.title_field.as_deref().into_iter().collect();
+    let text_names: Vec<&str> = options.text_field.iter().flatten().map(String::as_str).collect();
+    let mut slots = [
+        Slots::new(if id_names.is_empty() { names.id } else { &id_names }),
+        Slots::new(if text_names.is_empty() { names.text } else { &text_names }),
+        Slots::new(if title_names.is_empty() { names.title } else { &title_names }),
+        Slots::new(names.url),
+    ];
+    let join = !text_names.is_empty();
+    let dotted = [&id_names, &title_names, &text_names].iter().any(|list| list.iter().any(|name| name.contains('.')));
+    let scanned = visit(record.bytes, &mut Vec::new(), dotted, &mut slots);
+    match scanned {
+        Ok(end) if record.bytes[end..].trim_ascii().is_empty() => {}
+        Ok(_) => return record.skip(SkipKind::BadSyntax, "something follows the JSON object", sink),
+        Err(Fault::Incomplete) => return record.skip(SkipKind::BadSyntax, "the JSON object breaks off", sink),
+        Err(Fault::Bad(at)) => return record.skip(SkipKind::BadSyntax, format!("no JSON at byte {at} of it"), sink),
+    }
+    let missing = |slots: &Slots<'_, '_>| format!("no field {}", slots.names.join(", "));
+    let mut url_buffer = Vec::new();
+    let fields = text(slots[0].first(), id_buffer).and_then(|id| {
+        let title = text(slots[2].first(), title_buffer)?;
+        Ok((id, title, text(slots[3].first(), &mut url_buffer)?))
+    });
+    let (id, title, url) = match fields {
+        Ok(fields) => fields,
+        Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
+    };
+    let Some(id) = id.filter(|id| !id.is_empty()) else {
+        return record.skip(SkipKind::MissingField, missing(&slots[0]), sink);
+    };
+    let several = join && slots[1].values.iter().flatten().count() > 1;
+    let body = if several {
+        body.clear();
+        for value in slots[1].values.iter().flatten() {
+            match text(Some(*value), part) {
+                Ok(Some(text)) => {
+                    body.extend_from_slice(text);
+                    body.push(b'\n');
+                }
+                Ok(None) => {}
+                Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
+            }
+        }
+        &body[..]
+    } else {
+        match text(slots[1].first(), body) {
+            Ok(Some(text)) => text,
+            Ok(None) => return record.skip(SkipKind::MissingField, missing(&slots[1]), sink),
+            Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
+        }
+    };
+    let utf8 = |bytes| -> Cow<'_, str> { String::from_utf8_lossy(bytes) };
+    sink.doc(&Doc {
+        id: &utf8(id),
+        url: &utf8(url.unwrap_or_default()),
+        title: &utf8(title.unwrap_or_default()),
+        body,
+        content: Content::Text,
+        charset: Some("utf-8"),
+        offset: record.offset,
+    });
+}

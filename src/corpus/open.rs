@@ -1,0 +1,378 @@
+//! From paths to files of known formats, and from files to pieces.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use encoding_rs::Encoding;
+use memmap2::Mmap;
+use walkdir::WalkDir;
+
+use super::ahead::Ahead;
+use super::json_doc::MAX_FIELDS;
+use super::format::{Cut, FORMATS, Format, Head};
+use super::members::{Compression, Inflater, Whole};
+use super::piece::{Piece, PieceReader, Work, map, unreadable};
+use super::sniff::{Look, look};
+use super::transcode;
+use super::walk::{Source, Walker};
+use super::window::RecordSink;
+use crate::{Error, Result};
+
+/// How input is to be read.
+#[derive(Clone, Debug)]
+pub struct CorpusOptions {
+    /// JSON field with the id; a dotted name goes into nested objects. Default: the first there is
+    /// of `id`, `_id`, `docid`, `docno`, `pid`.
+    pub id_field: Option<String>,
+    /// JSON fields with the text; several are joined by a line feed. Default: the first there is of
+    /// `contents`, `text`, `body`, `passage`, `segment`.
+    pub text_field: Option<Vec<String>>,
+    /// JSON field with the title. Default: `title`.
+    pub title_field: Option<String>,
+    /// The longest record that is read, in bytes, before and after its codings are undone.
+    /// Default: 64 MiB.
+    pub max_record: usize,
+    /// Size of a piece in inflated bytes. The documents do not depend on it. Default: 8 MiB.
+    pub piece_bytes: usize,
+}
+
+impl Default for CorpusOptions {
+    fn default() -> Self {
+        Self { id_field: None, text_field: None, title_field: None, max_record: 64 << 20, piece_bytes: 8 << 20 }
+    }
+}
+
+/// One input file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct InputFile {
+    /// As it was found.
+    pub path: PathBuf,
+    /// Size on disk.
+    pub bytes: u64,
+    /// Name of its format, or `empty`.
+    pub format: &'static str,
+    /// `none`, `gzip`, `zstd` or `bzip2`.
+    pub compression: &'static str,
+}
+
+/// How a file becomes pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It has no content.
+    Empty,
+    /// One piece.
+    Whole,
+    /// Ranges of so many bytes on disk.
+    Ranges(usize),
+    /// By a thread that reads ahead.
+    Ahead,
+}
+
+pub(super) struct PlannedFile {
+    pub info: InputFile,
+    /// Id of a whole-file document.
+    pub name: String,
+    pub format: &'static dyn Format,
+    pub compression: Compression,
+    /// The file is UTF-16 and is to be read as UTF-8.
+    pub utf16: Option<&'static Encoding>,
+    pub way: Way,
+}
+
+impl PlannedFile {
+    pub(super) fn source<'a>(&self, data: &'a [u8], options: &CorpusOptions) -> Source<'a> {
+        Source { data, compression: self.compression, format: self.format, max: options.max_record }
+    }
+
+    /// Reads the whole file.
+    pub(super) fn read_all(
+        &self,
+        data: &[u8],
+        options: &CorpusOptions,
+        walker: &mut Walker,
+        out: &mut dyn RecordSink,
+    ) {
+        let source = self.source(data, options);
+        match self.utf16 {
+            Some(encoding) => walker.inflated += transcode::read(&source, encoding, out),
+            None => {
+                walker.read(&source, 0, usize::MAX, true, out);
+            }
+        }
+    }
+}
+
+/// What is shared by a corpus, its pieces and their readers.
+pub(super) struct Plan {
+    pub files: Vec<PlannedFile>,
+    pub options: CorpusOptions,
+}
+
+/// Input files and what they are.
+pub struct Corpus {
+    plan: Arc<Plan>,
+    infos: Vec<InputFile>,
+    passed_over: Vec<(PathBuf, String)>,
+}
+
+/// Larger files that have to be read from their front are read ahead by a thread; smaller ones are
+/// one piece. In pieces of [`CorpusOptions::piece_bytes`].
+fn ahead_from(compression: Compression) -> u64 {
+    match compression {
+        Compression::None => 2,
+        Compression::Gzip | Compression::Zstd => 1,
+        // Slow to inflate.
+        Compression::Bzip2 => 0,
+    }
+}
+
+impl Corpus {
+    /// Finds the input files, and what each one is, by its content.
+    ///
+    /// Directories are walked, links followed; names sort as people count (`f2` before `f10`), in
+    /// the order of the paths given. In a directory, a file that is none of the formats is passed over.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a file or directory that is not there or cannot be read;
+    /// [`Error::Invalid`] for a named file of no known format, or more than 8 text fields.
+    pub fn open(paths: &[PathBuf], options: &CorpusOptions) -> Result<Self> {
+        let fields = options.text_field.as_ref().map_or(0, Vec::len);
+        if fields > MAX_FIELDS {
+            let why = format!("{fields} fields were given, at most {MAX_FIELDS} can be joined");
+            return Err(Error::Invalid { what: "--text-field".into(), why });
+        }
+        let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new() };
+        let mut files = Vec::new();
+        for path in paths {
+            let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
+            if !meta.is_dir() {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                match plan_file(path, name, options)? {
+                    Ok(file) => files.push(file),
+                    Err(why) => {
+                        let formats: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
+                        let why = format!("{why}; it is none of: {}", formats.join(", "));
+                        return Err(Error::Invalid { what: path.display().to_string(), why });
+                    }
+                }
+                continue;
+            }
+            for (below, name) in walk(path)? {
+                match plan_file(&below, name, options)? {
+                    Ok(file) => files.push(file),
+                    Err(why) => corpus.passed_over.push((below, why)),
+                }
+            }
+        }
+        corpus.infos = files.iter().map(|file| file.info.clone()).collect();
+        corpus.plan = Arc::new(Plan { files, options: options.clone() });
+        Ok(corpus)
+    }
+
+    /// The files, in input order; [`Piece::file`] is an index into them.
+    pub fn files(&self) -> &[InputFile] {
+        &self.infos
+    }
+
+    /// Files in directories that are of no known format, and why.
+    pub fn passed_over(&self) -> &[(PathBuf, String)] {
+        &self.passed_over
+    }
+
+    /// Bytes of all files on disk.
+    pub fn total_bytes(&self) -> u64 {
+        self.infos.iter().map(|file| file.bytes).sum()
+    }
+
+    /// The pieces, in input order. At most `readers` threads (at least 1) read ahead in files that
+    /// cannot be cut; each keeps at most four pieces in memory.
+    pub fn pieces(&self, readers: usize) -> Pieces {
+        Pieces {
+            plan: self.plan.clone(),
+            readers: readers.max(1),
+            number: 0,
+            file: 0,
+            range: None,
+            ahead: VecDeque::new(),
+            started: 0,
+        }
+    }
+
+    /// A reader for the pieces of this corpus.
+    pub fn reader(&self) -> PieceReader {
+        PieceReader::with_plan(self.plan.clone())
+    }
+}
+
+fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
+    Arc::new(Plan { files: Vec::new(), options: options.clone() })
+}
+
+/// The files below a directory with their names relative to it, sorted.
+fn walk(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let mut found = Vec::new();
+    for entry in WalkDir::new(root).follow_links(true) {
+        let entry = entry.map_err(|error| {
+            let path = error.path().unwrap_or(root).to_path_buf();
+            let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
+            Error::Io { action: "read", path, source }
+        })?;
+        if entry.file_type().is_file() {
+            let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let name = relative.to_string_lossy().into_owned();
+            found.push((entry.into_path(), name));
+        }
+    }
+    found.sort_by(|a, b| natord::compare(&a.1, &b.1).then_with(|| a.0.cmp(&b.0)));
+    Ok(found)
+}
+
+/// Finds out what a file is; the inner error says why it is nothing.
+fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
+    let Look { bytes, compression, utf16, head, complete } = look(path)?;
+    let head = Head { bytes: &head, complete };
+    let found = FORMATS.iter().find(|format| format.sniff(&head));
+    let is_empty = complete && head.bytes.is_empty();
+    let (format, label) = match found {
+        _ if is_empty => (*FORMATS.last().expect("there are formats"), "empty"),
+        Some(format) => (*format, format.name()),
+        None => return Ok(Err("unknown content".into())),
+    };
+    let utf16 = utf16.filter(|_| format.cut() != Cut::File);
+    let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };
+    let mut file = PlannedFile { info, name, format, compression, utf16, way: Way::Empty };
+    if !is_empty {
+        file.way = way(&file, options)?;
+    }
+    Ok(Ok(file))
+}
+
+/// Decides how to cut a file. The documents do not depend on it.
+fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
+    let piece = options.piece_bytes as u64;
+    let size = file.info.bytes;
+    let cuts = match file.format.cut() {
+        Cut::File => return Ok(Way::Whole),
+        Cut::Records => file.utf16.is_none(),
+        Cut::Lines => file.utf16.is_none() && file.compression == Compression::None,
+        Cut::Sequential => false,
+    };
+    let front = if size > piece * ahead_from(file.compression) { Way::Ahead } else { Way::Whole };
+    if !cuts {
+        return Ok(front);
+    }
+    if file.compression == Compression::None {
+        return Ok(if size <= piece { Way::Whole } else { Way::Ranges(options.piece_bytes) });
+    }
+    // If the first members are small, there are many.
+    let map = map(&file.info.path).map_err(Error::io("map", &file.info.path))?;
+    let (mut consumed, mut produced) = (0, 0);
+    let mut out = Vec::new();
+    let mut inflater = Inflater::new();
+    while produced < options.piece_bytes.min(1 << 20) {
+        match inflater.member(file.compression, &map[consumed.min(map.len())..], &mut out, 0, options.piece_bytes) {
+            Whole::Done { consumed: c, produced: p } => {
+                consumed += c;
+                produced += p;
+            }
+            Whole::TooBig => return Ok(front),
+            Whole::Bad => break,
+        }
+    }
+    let ratio = (produced.max(1) as f64 / consumed.max(1) as f64).clamp(1.0, 64.0);
+    let range = (options.piece_bytes as f64 / ratio) as usize;
+    Ok(if size as usize <= range { Way::Whole } else { Way::Ranges(range.max(1)) })
+}
+
+/// The pieces of a corpus, in input order. `next` may wait for a disk or for a thread that reads ahead.
+pub struct Pieces {
+    plan: Arc<Plan>,
+    readers: usize,
+    number: u64,
+    /// The file that is being cut.
+    file: usize,
+    /// Its map, and how far it is cut.
+    range: Option<(Arc<Mmap>, usize)>,
+    ahead: VecDeque<Ahead>,
+    /// Files before this one need no thread any more.
+    started: usize,
+}
+
+impl Pieces {
+    fn start_ahead(&mut self) {
+        self.started = self.started.max(self.file);
+        while self.ahead.len() < self.readers && self.started < self.plan.files.len() {
+            if self.plan.files[self.started].way == Way::Ahead {
+                match Ahead::start(&self.plan, self.started) {
+                    Some(ahead) => self.ahead.push_back(ahead),
+                    None => return,
+                }
+            }
+            self.started += 1;
+        }
+    }
+
+    fn piece(&mut self, file: usize, work: Work, disk: u64) -> Option<Piece> {
+        let number = self.number;
+        self.number += 1;
+        Some(Piece { number, file, work, disk })
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        loop {
+            self.start_ahead();
+            let plan = self.plan.clone();
+            let file = self.file;
+            let entry = plan.files.get(file)?;
+            match entry.way {
+                Way::Empty => self.file += 1,
+                Way::Whole => {
+                    self.file += 1;
+                    return self.piece(file, Work::File, entry.info.bytes);
+                }
+                Way::Ahead => {
+                    let Some(ahead) = self.ahead.front_mut().filter(|ahead| ahead.file == file) else {
+                        // No thread was to be had: a worker reads the file.
+                        self.file += 1;
+                        return self.piece(file, Work::File, entry.info.bytes);
+                    };
+                    match ahead.next() {
+                        Some(batch) => {
+                            let disk = batch.disk();
+                            return self.piece(file, Work::Batch(Arc::new(batch)), disk);
+                        }
+                        None => {
+                            self.ahead.pop_front();
+                            self.file += 1;
+                        }
+                    }
+                }
+                Way::Ranges(size) => {
+                    let (map, from) = match self.range.take() {
+                        Some(range) => range,
+                        None => match map(&entry.info.path) {
+                            Ok(map) => (Arc::new(map), 0),
+                            Err(error) => {
+                                self.file += 1;
+                                return self.piece(file, Work::Lost(unreadable(&error)), entry.info.bytes);
+                            }
+                        },
+                    };
+                    let to = (from + size).min(map.len());
+                    if to < map.len() {
+                        self.range = Some((map.clone(), to));
+                    } else {
+                        self.file += 1;
+                    }
+                    let work = Work::Range { map, from, to, fixed: from == 0 };
+                    return self.piece(file, work, (to - from) as u64);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! From a range of a file to framed records.
+//!
+//! The meaning of a file is that of reading it from front to back. A plain file is record after
+//! record; behind a damage, the next head is searched for. A compressed file is member after member:
+//!
+//! - A member that begins with a record head begins a *run*; members that do not continue it. A
+//!   record that is not complete when its run ends is short, whatever its head says.
+//! - A damaged member is reported once. What inflates before the damage is used, except the last
+//!   record, which the damage may have reached. Reading goes on at the next *provable* member: one
+//!   that has a valid header, begins with a record head, and inflates with the right checksum (of a
+//!   member that inflates to more than [`PROOF`] bytes, that many bytes).
+//!
+//! At a provable member that begins a run, and at a record head of a plain file, nothing that came
+//! before matters. There a file may be cut: whoever starts there sees what the reader from the front
+//! sees. Where that reader will arrive can only be guessed by somebody who starts in the middle
+//! (a record may hold a whole compressed file), which is why a [`super::Handover`] compares.
+
+use memchr::memchr_iter;
+
+use super::format::{Cut, Format, LOOK};
+use super::members::{Compression, Inflater, Stream, Whole};
+use super::window::{Framing, RecordSink, Step, Window};
+use super::{Skip, SkipKind};
+
+/// Members up to this many inflated bytes are inflated in one go, and proved as a whole.
+pub(super) const PROOF: usize = 16 << 20;
+
+/// Inflated bytes per step through a larger member.
+const STEP: usize = 256 << 10;
+
+/// A file to read from.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub data: &'a [u8],
+    pub compression: Compression,
+    pub format: &'static dyn Format,
+    /// Size limit of a record.
+    pub max: usize,
+}
+
+/// What was read of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// Where reading began; `None` if nothing begins in the range.
+    pub first: Option<usize>,
+    /// Where the next range has to begin; at least the end of this one.
+    pub end: usize,
+}
+
+/// Reads ranges of files. Keeps its buffers.
+pub(super) struct Walker {
+    inflater: Inflater,
+    window: Window,
+    probe: Vec<u8>,
+    /// Inflated bytes since it was last set to 0.
+    pub inflated: u64,
+}
+
+/// How a member that is not inflated in one go ended.
+enum Next {
+    /// The next member should begin here.
+    At(usize),
+    /// The range is over; the next one begins here.
+    End(usize),
+}
+
+impl Walker {
+    pub(super) fn new() -> Self {
+        Self { inflater: Inflater::new(), window: Window::new(), probe: Vec::new(), inflated: 0 }
+    }
+
+    /// Reads what begins in `from..to`. With `fixed` reading begins at `from`; else at the first
+    /// place behind it where it may.
+    pub(super) fn read(
+        &mut self,
+        source: &Source<'_>,
+        from: usize,
+        to: usize,
+        fixed: bool,
+        out: &mut dyn RecordSink,
+    ) -> Span {
+        self.window.clear();
+        let first = if fixed {
+            Some(from)
+        } else if source.compression == Compression::None {
+            find_head(source, from, to)
+        } else {
+            self.find_member(source, from, to)
+        };
+        let Some(first) = first else { return Span { first: None, end: to } };
+        let end = if source.compression == Compression::None {
+            self.inflated += (to.min(source.data.len()).saturating_sub(first)) as u64;
+            plain(source, first, to, out)
+        } else {
+            self.members(source, first, to, out)
+        };
+        self.window.clear();
+        if self.probe.capacity() > STEP {
+            self.probe = Vec::new();
+        }
+        Span { first: Some(first), end }
+    }
+
+    /// Reads member after member.
+    fn members(&mut self, source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink) -> usize {
+        let data = source.data;
+        let mut framing = Framing::new(source.format, source.max);
+        let mut at = first;
+        loop {
+            out.reached(at as u64);
+            if at >= data.len() || out.stopped() {
+                let end = self.window.end();
+                self.window.end_run(&mut framing, end, out);
+                return data.len();
+            }
+            let end = self.window.end();
+            match self.inflater.member(source.compression, &data[at..], &mut self.window.bytes, end, PROOF) {
+                Whole::Done { consumed, produced } => {
+                    if begins_run(source, &self.window.bytes[end..end + produced]) {
+                        self.window.end_run(&mut framing, end, out);
+                        if at >= to {
+                            return at;
+                        }
+                    }
+                    self.inflated += produced as u64;
+                    self.window.mark(at as u64);
+                    self.window.grow(produced);
+                    self.window.drain(&mut framing, false, false, out);
+                    at += consumed;
+                }
+                verdict => match self.stream(source, &mut framing, at, to, verdict, out) {
+                    Next::At(next) => at = next,
+                    Next::End(next) => return next,
+                },
+            }
+        }
+    }
+
+    /// Reads one member piece by piece: a large one, or one that is damaged.
+    fn stream(
+        &mut self,
+        source: &Source<'_>,
+        framing: &mut Framing<'_>,
+        at: usize,
+        to: usize,
+        verdict: Whole,
+        out: &mut dyn RecordSink,
+    ) -> Next {
+        let data = source.data;
+        if !source.compression.at_header(&data[at..]) {
+            let end = self.window.end();
+            if source.format.cut() != Cut::File {
+                self.window.end_run(framing, end, out);
+            }
+            // Tools pad archives with zeros, and all readers pass them over.
+            if data[at..].iter().all(|&byte| byte == 0) {
+                self.window.end_run(framing, end, out);
+                return Next::End(data.len());
+            }
+            let detail = format!("no {} member begins here", source.compression.name());
+            out.lost(Skip { kind: SkipKind::Garbage, offset: at as u64, detail });
+            return self.resume(source, framing, at + 1, to, out);
+        }
+        let mut stream = Stream::new(source.compression);
+        let mut used = 0;
+        let mut total = 0;
+        loop {
+            let end = self.window.end();
+            if self.window.bytes.len() < end + STEP {
+                // Doubling keeps the cost of growing linear.
+                let room = (end + STEP).max(self.window.bytes.len() * 2);
+                self.window.bytes.resize(room.min(end + STEP + source.max), 0);
+            }
+            let pulled = stream.pull(&data[at + used..], &mut self.window.bytes[end..end + STEP]);
+            let produced = match &pulled {
+                Ok(pulled) => pulled.produced,
+                Err(broken) => broken.produced,
+            };
+            if total == 0 {
+                if begins_run(source, &self.window.bytes[end..end + produced]) {
+                    self.window.end_run(framing, end, out);
+                    if at >= to && verdict == Whole::TooBig {
+                        return Next::End(at);
+                    }
+                }
+                self.window.mark(at as u64);
+            }
+            total += produced;
+            self.inflated += produced as u64;
+            match pulled {
+                Ok(pulled) => {
+                    self.window.grow(produced);
+                    self.window.drain(framing, false, true, out);
+                    used += pulled.used;
+                    out.reached((at + used) as u64);
+                    if pulled.done {
+                        self.window.release(out);
+                        return Next::At(at + used);
+                    }
+                    if out.stopped() {
+                        self.window.drop_content();
+                        return Next::End(data.len());
+                    }
+                }
+                Err(broken) => {
+                    if source.format.cut() == Cut::File {
+                        self.window.grow(produced);
+                    } else if total == 0 {
+                        self.window.end_run(framing, end, out);
+                    } else {
+                        self.window.grow(produced);
+                        self.window.drain(framing, false, true, out);
+                        self.window.drop_content();
+                        framing.reset();
+                    }
+                    let detail = format!("{} after {total} inflated bytes", broken.why);
+                    out.lost(Skip { kind: SkipKind::BadCompression, offset: at as u64, detail });
+                    return self.resume(source, framing, at + 1, to, out);
+                }
+            }
+        }
+    }
+
+    /// Goes on at the next member that proves good.
+    fn resume(
+        &mut self,
+        source: &Source<'_>,
+        framing: &mut Framing<'_>,
+        from: usize,
+        to: usize,
+        out: &mut dyn RecordSink,
+    ) -> Next {
+        let found = self.find_member(source, from, source.data.len());
+        match (found, source.format.cut()) {
+            (Some(next), Cut::Records) if next >= to => return Next::End(next),
+            (Some(next), Cut::Records | Cut::File) => return Next::At(next),
+            (Some(next), _) => {
+                framing.search();
+                return Next::At(next);
+            }
+            (None, _) => {}
+        }
+        let end = self.window.end();
+        self.window.end_run(framing, end, out);
+        Next::End(source.data.len())
+    }
+
+    /// The first provable member in `from..to`.
+    fn find_member(&mut self, source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
+        let data = source.data;
+        let mut from = from;
+        while let Some(at) = source.compression.find_header(data, from, to) {
+            if self.proves(source, &data[at..]) {
+                return Some(at);
+            }
+            from = at + 1;
+        }
+        None
+    }
+
+    fn proves(&mut self, source: &Source<'_>, data: &[u8]) -> bool {
+        if source.format.cut() == Cut::Records {
+            // The first bytes tell cheaply that most candidates are none.
+            let mut head = [0; LOOK];
+            let produced = match Stream::new(source.compression).pull(data, &mut head) {
+                Ok(pulled) => pulled.produced,
+                Err(broken) => broken.produced,
+            };
+            if !source.format.at_head(&head[..produced]) {
+                return false;
+            }
+        }
+        self.inflater.member(source.compression, data, &mut self.probe, 0, PROOF) != Whole::Bad
+    }
+}
+
+/// True if a member with these bytes begins a run.
+fn begins_run(source: &Source<'_>, bytes: &[u8]) -> bool {
+    source.format.cut() == Cut::Records && source.format.at_head(&bytes[..bytes.len().min(LOOK)])
+}
+
+/// The first place in `from..to` of a plain file where a record seems to begin.
+fn find_head(source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
+    let data = source.data;
+    let Some(before) = from.checked_sub(1) else { return Some(0) };
+    let to = to.min(data.len());
+    let stop = data.len().min(to + LOOK);
+    let found = source.format.find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
+    Some(before + found)
+}
+
+/// Reads record after record of a plain file.
+fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink) -> usize {
+    let data = source.data;
+    let mut framing = Framing::new(source.format, source.max);
+    let enough = framing.enough();
+    let mut at = first;
+    loop {
+        out.reached(at as u64);
+        if at >= data.len() || out.stopped() {
+            return data.len();
+        }
+        let stop = data.len().min(at + enough);
+        let bytes = &data[at..stop];
+        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)]) {
+            return at;
+        }
+        let offset = at as u64;
+        match framing.step(bytes, stop == data.len(), Some(&data[at..])) {
+            // Cannot be: the bytes are enough. Going on loses less than stopping.
+            Step::More => at = stop,
+            Step::Advance(n) => at += n,
+            Step::Record { start, end, next, size } => {
+                out.record(super::format::Record { bytes: &bytes[start..end], offset, size });
+                at += next;
+            }
+            Step::Lost { kind, why, skip } => {
+                out.lost(Skip { kind, offset, detail: why });
+                at += skip;
+            }
+        }
+    }
+}
+
+/// The offset behind the next line feed, for formats of lines: the first in `1..limit`.
+pub(super) fn next_line(bytes: &[u8], limit: usize) -> Option<usize> {
+    let end = limit.saturating_sub(1).min(bytes.len());
+    memchr_iter(b'\n', &bytes[..end]).next().map(|at| at + 1)
+}

@@ -1,0 +1,273 @@
+//! Records out of a stretch of bytes that may still be growing.
+
+use super::format::{Format, Frame, LOOK, Record, Size};
+use super::{Skip, SkipKind};
+
+/// Takes framed records and losses, in order.
+pub(super) trait RecordSink {
+    fn record(&mut self, record: Record<'_>);
+    fn lost(&mut self, skip: Skip);
+    /// The file is read up to here, in bytes on disk.
+    fn reached(&mut self, _disk: u64) {}
+    /// True if nobody wants more.
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// One step of a [`Framing`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// More bytes are needed.
+    More,
+    /// These bytes are done with.
+    Advance(usize),
+    /// A record, then `next` bytes are done with.
+    Record { start: usize, end: usize, next: usize, size: Size },
+    /// A loss, then `skip` bytes are done with.
+    Lost { kind: SkipKind, why: String, skip: usize },
+}
+
+/// Walks over records, and after damage on to the next head.
+pub(super) struct Framing<'f> {
+    format: &'f dyn Format,
+    max: usize,
+    searching: bool,
+    skip: u64,
+}
+
+impl<'f> Framing<'f> {
+    pub(super) fn new(format: &'f dyn Format, max: usize) -> Self {
+        Self { format, max, searching: false, skip: 0 }
+    }
+
+    /// True if the next byte starts a record, as far as one can tell.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.searching && self.skip == 0
+    }
+
+    /// Forgets a search or a skip.
+    pub(super) fn reset(&mut self) {
+        self.searching = false;
+        self.skip = 0;
+    }
+
+    /// Goes on at the next head.
+    pub(super) fn search(&mut self) {
+        self.searching = true;
+    }
+
+    /// How many bytes are enough for a step.
+    pub(super) fn enough(&self) -> usize {
+        self.max + LOOK
+    }
+
+    /// The next step over `bytes`; `at_end` says that nothing follows them. `known` is all that
+    /// follows, `bytes` included, where that is known.
+    pub(super) fn step(&mut self, bytes: &[u8], at_end: bool, known: Option<&[u8]>) -> Step {
+        if bytes.is_empty() {
+            return Step::More;
+        }
+        if self.skip > 0 {
+            let n = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
+            self.skip -= n as u64;
+            return Step::Advance(n);
+        }
+        if self.searching {
+            let limit = if at_end { bytes.len() } else { bytes.len().saturating_sub(LOOK) };
+            if let Some(at) = self.format.find_head(bytes, limit) {
+                self.searching = false;
+                return Step::Advance(at);
+            }
+            // The byte before a head counts too, so one stays.
+            return match if at_end { bytes.len() } else { limit.saturating_sub(1) } {
+                0 => Step::More,
+                n => Step::Advance(n),
+            };
+        }
+        match self.format.frame(bytes, at_end, self.max) {
+            Frame::More if at_end => {
+                Step::Lost { kind: SkipKind::Garbage, why: "the file breaks off".into(), skip: bytes.len() }
+            }
+            Frame::More => Step::More,
+            Frame::Padding(n) => Step::Advance(n),
+            Frame::Record { start, end, next } => Step::Record { start, end, next, size: Size::Whole },
+            Frame::Short { end, why } => Step::Record { start: 0, end, next: end, size: Size::Short(why) },
+            Frame::Long { prefix, next } => self.long(bytes, prefix, next, known),
+            Frame::Lost { kind, why } => {
+                self.searching = true;
+                Step::Lost { kind, why, skip: 0 }
+            }
+        }
+    }
+
+    /// A length over the limit is believed only if another record, or the end, is seen where it leads.
+    fn long(&mut self, bytes: &[u8], prefix: usize, next: Option<u64>, known: Option<&[u8]>) -> Step {
+        if let (Some(next), Some(rest)) = (next, known) {
+            if next > rest.len() as u64 {
+                self.searching = true;
+                let why = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                return Step::Lost { kind: SkipKind::BadLength, why, skip: 0 };
+            }
+            let after = rest[next as usize..].trim_ascii_start();
+            if after.is_empty() || self.format.at_head(after) {
+                self.skip = next;
+            }
+        }
+        self.searching = self.skip == 0;
+        Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Long }
+    }
+}
+
+/// A record that waits until its member has proved good.
+struct Held {
+    start: usize,
+    end: usize,
+    offset: u64,
+    size: Size,
+}
+
+/// The inflated bytes that are not framed yet.
+///
+/// `bytes[start..end]` is the content; all of `bytes` is initialised, so that members inflate into it.
+pub(super) struct Window {
+    pub(super) bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where in `bytes` which member begins.
+    marks: Vec<(usize, u64)>,
+    held: Option<Held>,
+    /// A step over fewer bytes than this is known to want more. It doubles, so that a record is
+    /// not looked through again for every few bytes that arrive.
+    retry: usize,
+}
+
+impl Window {
+    pub(super) fn new() -> Self {
+        Self { bytes: Vec::new(), start: 0, end: 0, marks: Vec::new(), held: None, retry: 0 }
+    }
+
+    /// Empties it, and gives back memory that one enormous record took.
+    pub(super) fn clear(&mut self) {
+        const KEEP: usize = 16 << 20;
+        self.drop_content();
+        if self.bytes.capacity() > KEEP {
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// Drops the content and the record that is held back.
+    pub(super) fn drop_content(&mut self) {
+        (self.start, self.end, self.held, self.retry) = (0, 0, None, 0);
+        self.marks.clear();
+    }
+
+    /// Where to put more bytes.
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// `n` bytes behind [`Window::end`] now belong to the content.
+    pub(super) fn grow(&mut self, n: usize) {
+        self.end += n;
+        debug_assert!(self.end <= self.bytes.len());
+    }
+
+    /// What comes from [`Window::end`] on belongs to the member at this offset.
+    pub(super) fn mark(&mut self, offset: u64) {
+        match self.marks.last_mut() {
+            Some(last) if last.0 == self.end => last.1 = offset,
+            _ => self.marks.push((self.end, offset)),
+        }
+    }
+
+    fn offset(&self, at: usize) -> u64 {
+        self.marks.iter().rev().find(|mark| mark.0 <= at).map_or(0, |mark| mark.1)
+    }
+
+    /// Hands on the record that was held back.
+    pub(super) fn release(&mut self, out: &mut dyn RecordSink) {
+        if let Some(Held { start, end, offset, size }) = self.held.take() {
+            out.record(Record { bytes: &self.bytes[start..end], offset, size });
+        }
+    }
+
+    /// Frames what is there. With `hold`, the last record is held back.
+    pub(super) fn drain(&mut self, framing: &mut Framing<'_>, at_end: bool, hold: bool, out: &mut dyn RecordSink) {
+        self.drain_to(framing, self.end, at_end, hold, out);
+        self.compact();
+    }
+
+    /// [`Window::drain`] for the content up to `stop`.
+    fn drain_to(
+        &mut self,
+        framing: &mut Framing<'_>,
+        stop: usize,
+        at_end: bool,
+        hold: bool,
+        out: &mut dyn RecordSink,
+    ) {
+        while self.start < stop && (at_end || stop - self.start >= self.retry) {
+            let here = self.start;
+            match framing.step(&self.bytes[here..stop], at_end, None) {
+                Step::More => {
+                    if at_end {
+                        self.start = stop;
+                    }
+                    self.retry = ((stop - here) * 2).min(framing.enough() + 1);
+                    break;
+                }
+                Step::Advance(n) => self.start += n,
+                Step::Record { start, end, next, size } => {
+                    self.release(out);
+                    let held = Held { start: here + start, end: here + end, offset: self.offset(here), size };
+                    // What is over the limit is not kept for later.
+                    let keep = hold && held.size != Size::Long;
+                    self.held = Some(held);
+                    if !keep {
+                        self.release(out);
+                    }
+                    self.start += next;
+                }
+                Step::Lost { kind, why, skip } => {
+                    self.release(out);
+                    out.lost(Skip { kind, offset: self.offset(here), detail: why });
+                    self.start += skip;
+                }
+            }
+            self.retry = 0;
+        }
+    }
+
+    /// Ends the run before the bytes from `stop` on, which begin a new one.
+    pub(super) fn end_run(&mut self, framing: &mut Framing<'_>, stop: usize, out: &mut dyn RecordSink) {
+        self.retry = 0;
+        self.drain_to(framing, stop, true, false, out);
+        self.start = stop;
+        self.retry = 0;
+        self.release(out);
+        framing.reset();
+    }
+
+    /// Moves the content to the front when that is cheap.
+    fn compact(&mut self) {
+        let from = self.held.as_ref().map_or(self.start, |held| held.start);
+        if from == self.end {
+            (self.start, self.end) = (0, 0);
+            self.marks.clear();
+        } else if from > 0 && from >= self.end - from {
+            self.bytes.copy_within(from..self.end, 0);
+            self.start -= from;
+            self.end -= from;
+            if let Some(held) = &mut self.held {
+                held.start -= from;
+                held.end -= from;
+            }
+            let first = self.marks.iter().rposition(|mark| mark.0 <= from).unwrap_or(0);
+            self.marks.drain(..first);
+            for mark in &mut self.marks {
+                mark.0 = mark.0.saturating_sub(from);
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! An open device whose every failure is a typed error.
+//!
+//! wgpu reports trouble in four ways: error scopes, an uncaptured-error handler, a lost callback, and
+//! panics. [`Gpu`] folds them into [`GpuError`]; once the device is lost, every call says so.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::adapter::{AdapterReport, Choice, chosen, enumerate};
+use super::{GpuError, Kernel, Pipeline};
+
+/// What a buffer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// Read and written by kernels, copied to and from.
+    Storage,
+    /// Written by the host, copied from.
+    Upload,
+    /// Copied to, read by the host.
+    Download,
+}
+
+/// A buffer of the device; freed when dropped.
+#[derive(Debug)]
+pub struct Buffer {
+    pub(super) raw: wgpu::Buffer,
+    pub(super) bytes: u64,
+}
+
+impl Buffer {
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// An open device. Clones name the same one.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    report: AdapterReport,
+    features: wgpu::Features,
+    /// Why the device can no longer be used.
+    fault: Arc<Mutex<Option<GpuError>>>,
+}
+
+/// What to wait for.
+#[derive(Clone, Debug)]
+pub(super) enum Wait {
+    /// Everything submitted so far.
+    All,
+    /// One submission, or nothing: what is idle already.
+    For(Option<wgpu::SubmissionIndex>),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // the values are replaced whole, so a panic elsewhere cannot have left them half-written
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Gpu {
+    /// Opens the adapter that `choice` means, with its own limits and those features of it that
+    /// kernels can use.
+    ///
+    /// # Errors
+    /// No such adapter, one without immediates, or one whose driver refuses.
+    pub fn open(choice: &Choice) -> Result<Self, GpuError> {
+        let adapters = enumerate();
+        let reports: Vec<_> = adapters.iter().enumerate().map(|(i, a)| AdapterReport::of(i, a)).collect();
+        let index = chosen(&reports, choice)?;
+        let (adapter, report) = (&adapters[index], reports[index].clone());
+        let wanted = wgpu::Features::SHADER_INT64
+            | wgpu::Features::SUBGROUP
+            | wgpu::Features::TIMESTAMP_QUERY
+            | wgpu::Features::IMMEDIATES;
+        let features = adapter.features() & wanted;
+        if !features.contains(wgpu::Features::IMMEDIATES) {
+            return Err(GpuError::Unsupported { adapter: report.name, feature: "immediates (push constants)" });
+        }
+        let request = adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("gamut"),
+            required_features: features,
+            required_limits: adapter.limits(),
+            ..Default::default()
+        });
+        let (device, queue) = pollster::block_on(request)
+            .map_err(|e| GpuError::Open { adapter: report.name.clone(), message: e.to_string() })?;
+        let fault = Arc::new(Mutex::new(None));
+        let lost = Arc::clone(&fault);
+        device.set_device_lost_callback(move |reason, message| {
+            let message = if message.is_empty() { format!("{reason:?}") } else { message };
+            lock(&lost).get_or_insert(GpuError::Lost { message });
+        });
+        let uncaptured = Arc::clone(&fault);
+        device.on_uncaptured_error(Arc::new(move |error| {
+            lock(&uncaptured).get_or_insert(typed("an operation outside any check", error));
+        }));
+        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, fault }) })
+    }
+
+    /// What the adapter says about itself.
+    pub fn report(&self) -> &AdapterReport {
+        &self.shared.report
+    }
+
+    /// Whether shaders may use 64-bit integers.
+    pub fn int64(&self) -> bool {
+        self.shared.features.contains(wgpu::Features::SHADER_INT64)
+    }
+
+    /// Smallest and largest subgroup, if shaders may use subgroup operations.
+    pub fn subgroups(&self) -> Option<(u32, u32)> {
+        self.shared.report.subgroups.filter(|_| self.shared.features.contains(wgpu::Features::SUBGROUP))
+    }
+
+    /// Whether passes can be timed by the device.
+    pub fn timestamps(&self) -> bool {
+        self.shared.features.contains(wgpu::Features::TIMESTAMP_QUERY)
+    }
+
+    /// Destroys the device, as if it had been lost: every later call fails. For tests of what
+    /// happens then.
+    pub fn destroy(&self) {
+        self.shared.device.destroy();
+    }
+
+    /// Fails if the device is no longer usable.
+    ///
+    /// # Errors
+    /// What made it so.
+    pub fn check(&self) -> Result<(), GpuError> {
+        lock(&self.shared.fault).clone().map_or(Ok(()), Err)
+    }
+
+    /// Runs `operation` with every error of this thread's calls on the device caught and typed.
+    ///
+    /// # Errors
+    /// What went wrong, or why the device was unusable before.
+    pub(super) fn checked<T>(&self, what: &str, operation: impl FnOnce(&Shared) -> T) -> Result<T, GpuError> {
+        self.check()?;
+        let device = &self.shared.device;
+        let guarded = catch_unwind(AssertUnwindSafe(|| {
+            let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
+                .map(|filter| device.push_error_scope(filter));
+            let value = operation(&self.shared);
+            // scopes close in the reverse order of their opening
+            let errors: Vec<_> = scopes.into_iter().rev().filter_map(|scope| pollster::block_on(scope.pop())).collect();
+            (value, errors)
+        }));
+        match guarded {
+            Ok((value, errors)) => {
+                self.check()?;
+                match errors.into_iter().next() {
+                    Some(error) => Err(typed(what, error)),
+                    None => Ok(value),
+                }
+            }
+            Err(_) => {
+                // wgpu panics when a wait meets a lost device
+                let error = GpuError::Lost { message: format!("the driver failed at {what}") };
+                Err(lock(&self.shared.fault).get_or_insert(error).clone())
+            }
+        }
+    }
+
+    /// Makes a buffer.
+    ///
+    /// # Errors
+    /// Over the adapter's limits, out of memory, or lost.
+    pub fn buffer(&self, what: &str, bytes: u64, usage: Usage) -> Result<Buffer, GpuError> {
+        let report = &self.shared.report;
+        let bytes = bytes.next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT).max(16);
+        let (limit, limit_name) = match usage {
+            Usage::Storage if report.max_binding_bytes < report.max_buffer_bytes => {
+                (report.max_binding_bytes, "max_storage_buffer_binding_size")
+            }
+            _ => (report.max_buffer_bytes, "max_buffer_size"),
+        };
+        if bytes > limit {
+            return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
+        }
+        let usage = match usage {
+            Usage::Storage => {
+                wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC
+            }
+            Usage::Upload => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            Usage::Download => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        };
+        let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation: false };
+        let raw = self.checked(what, |s| s.device.create_buffer(&descriptor))?;
+        Ok(Buffer { raw, bytes })
+    }
+
+    /// Compiles a kernel.
+    ///
+    /// # Errors
+    /// The shader or its bindings are wrong, it needs more than the adapter has, or the device is lost.
+    pub fn pipeline(&self, kernel: &Kernel) -> Result<Pipeline, GpuError> {
+        self.checked(kernel.name, |s| Pipeline::new(&s.device, kernel))
+    }
+
+    /// Waits for submitted work, and runs the callbacks of finished mappings.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub(super) fn wait(&self, what: &str, until: Wait) -> Result<(), GpuError> {
+        let poll = match until {
+            Wait::All => wgpu::PollType::wait_indefinitely(),
+            Wait::For(Some(submission)) => {
+                wgpu::PollType::Wait { submission_index: Some(submission), timeout: None }
+            }
+            Wait::For(None) => wgpu::PollType::Poll,
+        };
+        self.checked(what, |s| s.device.poll(poll))?
+            .map(|_| ())
+            .map_err(|e| GpuError::Refused { what: what.to_owned(), message: e.to_string() })
+    }
+
+    /// Maps whole buffers for the host, all of them or none, once `until` is over.
+    ///
+    /// # Errors
+    /// The device was lost, or a mapping failed.
+    pub(super) fn map(
+        &self,
+        what: &str,
+        mode: wgpu::MapMode,
+        buffers: &[&Buffer],
+        until: Wait,
+    ) -> Result<(), GpuError> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.checked(what, |_| {
+            for buffer in buffers {
+                let sender = sender.clone();
+                // the receiver outlives the wait below; a late answer has nobody to go to
+                buffer.raw.slice(..).map_async(mode, move |result| { let _ = sender.send(result.is_ok()); });
+            }
+        })?;
+        self.wait(what, until)?;
+        let mapped = receiver.try_iter().filter(|&ok| ok).count();
+        self.check()?;
+        if mapped == buffers.len() {
+            return Ok(());
+        }
+        Err(GpuError::Lost { message: format!("{what} could not be mapped") })
+    }
+}
+
+fn typed(what: &str, error: wgpu::Error) -> GpuError {
+    let what = what.to_owned();
+    match error {
+        wgpu::Error::OutOfMemory { .. } => GpuError::OutOfMemory { what },
+        wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
+            GpuError::Refused { what, message: description }
+        }
+    }
+}

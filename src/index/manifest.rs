@@ -1,0 +1,183 @@
+//! `manifest.json`: what the index is and what its files must be. Written last.
+//!
+//! It holds nothing that two builds of the same input with the same options could disagree on: no
+//! times, no machine, no paths of the output.
+
+use super::format;
+use crate::text::AnalyzerSpec;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Name of the manifest in the index directory.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Value of [`Manifest::format`].
+pub const FORMAT: &str = "gamut-index";
+
+/// A manifest larger than this is not read.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The whole manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// [`format::VERSION`].
+    pub version: u32,
+    /// Version of the gamut that wrote the index.
+    pub gamut: String,
+    /// How documents were turned into terms; queries are treated alike.
+    pub analyzer: AnalyzerSpec,
+    /// What decided the docIDs: `input` for the order of the input.
+    pub order: String,
+    /// Words of a window, see [`format`].
+    pub window_words: u64,
+    /// Parameters that the stored impacts are made for.
+    pub impacts: ImpactSpec,
+    /// Sizes of the collection.
+    pub statistics: Statistics,
+    /// Codecs, in the order of the registry.
+    pub codecs: Vec<CodecSpec>,
+    /// Every other file but `build-report.json`, by name.
+    pub files: Vec<FileSpec>,
+    /// Input files in the order in which they were read.
+    pub inputs: Vec<InputSpec>,
+}
+
+/// Parameters of the stored impacts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImpactSpec {
+    /// BM25's k1.
+    pub k1: f32,
+    /// BM25's b.
+    pub b: f32,
+}
+
+/// Sizes of the collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Documents.
+    pub documents: u64,
+    /// Distinct terms.
+    pub terms: u64,
+    /// (term, document) pairs.
+    pub postings: u64,
+    /// Sum of the document lengths.
+    pub tokens: u64,
+    /// Length of the longest document.
+    pub longest_document: u64,
+    /// Documents whose external id an earlier one has.
+    pub duplicate_ids: u64,
+    /// Terms of more than one document.
+    pub lists: u64,
+}
+
+/// A codec that the index holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodecSpec {
+    /// Name and folder.
+    pub name: String,
+    /// Id in the files.
+    pub id: u8,
+    /// DocIDs per block.
+    pub block_len: u32,
+}
+
+/// A file of the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSpec {
+    /// Path from the index directory, with `/`.
+    pub name: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// XXH3-64 of the content with seed 0, 16 hexadecimal digits.
+    pub xxh3: String,
+}
+
+/// A file of the input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputSpec {
+    /// Its path as it was given or found.
+    pub path: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+impl Manifest {
+    /// Reads and checks the manifest of the index at `dir`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read, [`Error::Damaged`] if it is none or of another version.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join(MANIFEST);
+        let bytes = std::fs::metadata(&path).map_err(Error::io("open", &path))?.len();
+        if bytes > MAX_BYTES {
+            return Err(format::damaged(&path, MAX_BYTES, "the manifest is too long to be one"));
+        }
+        let text = std::fs::read(&path).map_err(Error::io("read", &path))?;
+        Self::parse(&path, &text)
+    }
+
+    fn parse(path: &Path, text: &[u8]) -> Result<Self> {
+        /// What every version has.
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+            version: u32,
+        }
+        let bad = |error: serde_json::Error| {
+            let offset = byte_offset(text, error.line(), error.column());
+            format::damaged(path, offset, format!("not a manifest: {error}"))
+        };
+        let head: Head = serde_json::from_slice(text).map_err(bad)?;
+        if head.format != FORMAT {
+            return Err(format::damaged(path, 0, format!("format is \"{}\", not \"{FORMAT}\"", head.format)));
+        }
+        if head.version != format::VERSION {
+            let what = format!(
+                "format version {}, but this gamut reads version {}; build the index again, or use the gamut that wrote it",
+                head.version,
+                format::VERSION
+            );
+            return Err(format::damaged(path, 0, what));
+        }
+        let manifest: Self = serde_json::from_slice(text).map_err(bad)?;
+        let why = manifest.nonsense();
+        why.map_or(Ok(manifest), |why| Err(format::damaged(path, 0, why)))
+    }
+
+    /// What no writer writes, if there is something.
+    fn nonsense(&self) -> Option<String> {
+        let s = &self.statistics;
+        if !self.window_words.is_power_of_two() || !(16..=format::WINDOW_WORDS).contains(&self.window_words) {
+            return Some(format!("a window of {} words", self.window_words));
+        }
+        if s.documents > format::MAX_DOCUMENTS || s.terms > u64::from(u32::MAX) || s.lists > s.terms {
+            return Some("more documents, terms or lists than the format allows".to_owned());
+        }
+        if self.impacts.k1.to_bits() != super::DEFAULT_K1.to_bits()
+            || self.impacts.b.to_bits() != super::DEFAULT_B.to_bits()
+        {
+            return Some("impacts of other parameters than format version 1 has".to_owned());
+        }
+        self.codecs.is_empty().then(|| "no codec".to_owned())
+    }
+
+    /// The entry of a file.
+    pub fn file(&self, name: &str) -> Option<&FileSpec> {
+        self.files.iter().find(|file| file.name == name)
+    }
+
+    /// The text of the file.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("strings and numbers always serialise");
+        text.push('\n');
+        text
+    }
+}
+
+fn byte_offset(text: &[u8], line: usize, column: usize) -> u64 {
+    let before: usize = text.split_inclusive(|&b| b == b'\n').take(line.saturating_sub(1)).map(<[u8]>::len).sum();
+    (before + column.saturating_sub(1)) as u64
+}

@@ -1,0 +1,92 @@
+//! Builds small indexes through the writer.
+
+use super::*;
+use crate::codec::{CODECS, Codec};
+use crate::text::AnalyzerSpec;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One document of a test: id, URL, title, text (terms between spaces).
+pub(crate) type Text<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// An index as plain maps: what every reader must agree with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Oracle {
+    /// Per term its postings (docID, tf).
+    pub(crate) lists: BTreeMap<String, Vec<(u32, u32)>>,
+    /// Length of each document.
+    pub(crate) lens: Vec<u32>,
+}
+
+impl Oracle {
+    pub(crate) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut oracle = Self::default();
+        for text in texts {
+            let doc = oracle.lens.len() as u32;
+            let mut len = 0;
+            for term in text.split_whitespace() {
+                len += 1;
+                let list = oracle.lists.entry(term.to_owned()).or_default();
+                match list.last_mut() {
+                    Some(last) if last.0 == doc => last.1 += 1,
+                    _ => list.push((doc, 1)),
+                }
+            }
+            oracle.lens.push(len);
+        }
+        oracle
+    }
+}
+
+/// How a test index is written.
+pub(crate) struct Plan {
+    pub(crate) window: u64,
+    pub(crate) batch: usize,
+    pub(crate) force: bool,
+    pub(crate) codecs: Vec<&'static dyn Codec>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: CODECS.to_vec() }
+    }
+}
+
+/// Writes an index of `texts`, whose termIDs are in order of the reversed spelling, to have an order that
+/// is not that of the dictionary.
+pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Result<Summary> {
+    let oracle = Oracle::new(texts.iter().map(|text| text.3));
+    let mut writer = IndexWriter::with_window(target, plan.force, &plan.codecs, plan.window)?;
+    let mut docs = writer.documents()?;
+    for (text, &len) in texts.iter().zip(&oracle.lens) {
+        docs.push(text.0, text.1, text.2, len)?;
+    }
+    let docs = Arc::new(docs.finish()?);
+    let mut by_id: Vec<&String> = oracle.lists.keys().collect();
+    by_id.sort_by_key(|term| term.bytes().rev().collect::<Vec<_>>());
+    let mut encoder = writer.encoder(docs.clone());
+    let mut first_term = 0;
+    for terms in by_id.chunks(plan.batch) {
+        let mut batch = ListBatch { first_term, ..ListBatch::default() };
+        for term in terms {
+            let list = &oracle.lists[*term];
+            batch.lens.push(list.len() as u32);
+            batch.docs.extend(list.iter().map(|posting| posting.0));
+            batch.tfs.extend(list.iter().map(|posting| posting.1));
+        }
+        first_term += terms.len() as u32;
+        writer.append(encoder.encode(&batch))?;
+    }
+    let mut sorted: Vec<(&String, u32)> = by_id.iter().copied().zip(0..).collect();
+    sorted.sort();
+    writer.terms()?.write(sorted)?;
+    let fields = ManifestFields {
+        analyzer: AnalyzerSpec { name: "whitespace".to_owned(), stop_words: None },
+        order: "input".to_owned(),
+        inputs: vec![InputSpec { path: "texts".to_owned(), bytes: 0 }],
+    };
+    writer.finish(&docs, fields)
+}
+
+mod writing;

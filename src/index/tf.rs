@@ -1,0 +1,270 @@
+//! `tf.bin`: the term frequencies of every list, shared by all codecs, readable at any position.
+//!
+//! After Ding et al. (WWW 2009, section 8.2): each frequency has a slot of fixed width, and what does
+//! not fit goes to a separate array, so one frequency is found without decoding its neighbours.
+//!
+//! A term with one document keeps its tf in `terms.bin`. A list whose frequencies are all 1
+//! (cf = df) has no words here. Any other list is cut into blocks of 128, whatever its codec's block length:
+//!
+//! ```text
+//! list of one block:     [block 0]
+//! list of more blocks:   [word offset of each block from the start of the list] [block 0] [block 1] …
+//! ```
+//!
+//! A block of `n` frequencies stores `tf - 1`, bit after bit, then zeros up to the next word:
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0..6 | `w`, slot width, 0 to 32 |
+//! | 6..14 | `e`, number of exceptions, 0 to 128 |
+//! | 14..20 | `v`, overflow width, 1 to 32, or 0 if `e` is 0 |
+//! | `n` × `w` | slots: the low `w` bits |
+//! | `e` × 7 | positions of the exceptions, increasing |
+//! | `e` × `v` | their remaining high bits, never all 0 |
+//!
+//! `w` is the width that makes the block smallest, the smaller one of equals.
+
+use crate::codec::bits::{BitWriter, bits_of, get_bits};
+
+/// Frequencies per block.
+pub const BLOCK: usize = 128;
+
+const HEADER_BITS: usize = 20;
+
+/// Appends the frequencies of one list (each at least 1) to `out`.
+pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
+    if tfs.iter().all(|&tf| tf == 1) {
+        return;
+    }
+    let start = out.len();
+    let blocks = tfs.len().div_ceil(BLOCK);
+    if blocks > 1 {
+        out.resize(start + blocks, 0);
+    }
+    for (i, block) in tfs.chunks(BLOCK).enumerate() {
+        if blocks > 1 {
+            // A list over the limit of its window is refused by the writer, so the cast loses nothing.
+            out[start + i] = (out.len() - start) as u32;
+        }
+        encode_block(block, out);
+    }
+}
+
+fn encode_block(tfs: &[u32], out: &mut Vec<u32>) {
+    let any = tfs.iter().fold(0, |any, &tf| any | (tf - 1));
+    let top = bits_of(any);
+    let (width, exceptions) = if top <= 1 { (top, 0) } else { choose_width(tfs, top) };
+    let overflow = if exceptions > 0 { top - width } else { 0 };
+    let mut bits = BitWriter::new(out);
+    bits.push(width | (exceptions as u32) << 6 | overflow << 14, HEADER_BITS as u32);
+    let mask = ((1u64 << width) - 1) as u32;
+    if width > 0 {
+        for &tf in tfs {
+            bits.push((tf - 1) & mask, width);
+        }
+    }
+    if exceptions > 0 {
+        for (i, _) in tfs.iter().enumerate().filter(|&(_, &tf)| tf - 1 > mask) {
+            bits.push(i as u32, 7);
+        }
+        for &tf in tfs.iter().filter(|&&tf| tf - 1 > mask) {
+            bits.push(((u64::from(tf) - 1) >> width) as u32, overflow);
+        }
+    }
+    bits.finish();
+}
+
+/// The width with the fewest bits, and how many exceptions it leaves.
+fn choose_width(tfs: &[u32], top: u32) -> (u32, usize) {
+    let mut counts = [0u8; 33];
+    for &tf in tfs {
+        counts[bits_of(tf - 1) as usize] += 1;
+    }
+    let mut best = (top, 0);
+    let mut cost = tfs.len() * top as usize;
+    let mut over = 0;
+    for width in (0..top).rev() {
+        over += usize::from(counts[width as usize + 1]);
+        let bits = tfs.len() * width as usize + over * (7 + (top - width) as usize);
+        if bits <= cost {
+            (best, cost) = ((width, over), bits);
+        }
+    }
+    best
+}
+
+/// The frequencies of one list.
+#[derive(Clone, Copy, Debug)]
+pub struct Frequencies<'a> {
+    words: &'a [u32],
+    len: u32,
+    ones: bool,
+}
+
+impl<'a> Frequencies<'a> {
+    /// A list of `len` postings whose words start at the start of `words`, which may run on past it;
+    /// `ones`: all frequencies are 1 and there are no words.
+    pub fn new(words: &'a [u32], len: u32, ones: bool) -> Self {
+        Self { words, len, ones }
+    }
+
+    /// Block `index` (128 postings, the last block fewer), or `None` if the words hold no such block.
+    #[inline]
+    pub fn block(&self, index: usize) -> Option<FrequencyBlock<'a>> {
+        let first = index.checked_mul(BLOCK)?;
+        let n = (self.len as usize).checked_sub(first)?.min(BLOCK);
+        if self.ones {
+            return Some(FrequencyBlock { words: &[], n, width: 0, exceptions: 0, overflow: 0 });
+        }
+        let at = if self.len as usize > BLOCK { *self.words.get(index)? as usize } else { 0 };
+        let words = self.words.get(at..)?;
+        let head = *words.first()?;
+        let (width, exceptions, overflow) = (head & 63, (head >> 6 & 255) as usize, head >> 14 & 63);
+        let sound = width <= 32 && exceptions <= n && width + overflow <= 32 && (exceptions > 0) == (overflow > 0);
+        let block = FrequencyBlock { words, n, width, exceptions, overflow };
+        (sound && block.len_words() <= words.len()).then_some(block)
+    }
+
+    /// The frequency at a position, or `None` if the words are damaged.
+    pub fn get(&self, position: usize) -> Option<u32> {
+        self.block(position / BLOCK)?.get(position % BLOCK)
+    }
+}
+
+/// One block of frequencies, its header read and its length checked.
+#[derive(Clone, Copy, Debug)]
+pub struct FrequencyBlock<'a> {
+    words: &'a [u32],
+    n: usize,
+    width: u32,
+    exceptions: usize,
+    overflow: u32,
+}
+
+impl FrequencyBlock<'_> {
+    /// Frequency `i` of the block, or `None` if there is none or the words are damaged.
+    #[inline]
+    pub fn get(&self, i: usize) -> Option<u32> {
+        if i >= self.n {
+            return None;
+        }
+        let low = get_bits(self.words, HEADER_BITS + i * self.width as usize, self.width)?;
+        let value = if self.exceptions == 0 { low } else { low | self.overflow_at(i)? };
+        value.checked_add(1)
+    }
+
+    fn overflow_at(&self, i: usize) -> Option<u32> {
+        let positions = HEADER_BITS + self.n * self.width as usize;
+        let (mut low, mut high) = (0, self.exceptions);
+        while low < high {
+            let middle = (low + high) / 2;
+            if get_bits(self.words, positions + 7 * middle, 7)? < i as u32 { low = middle + 1 } else { high = middle }
+        }
+        if low == self.exceptions || get_bits(self.words, positions + 7 * low, 7)? != i as u32 {
+            return Some(0);
+        }
+        let at = positions + 7 * self.exceptions + low * self.overflow as usize;
+        Some(get_bits(self.words, at, self.overflow)? << self.width)
+    }
+
+    /// Decodes all frequencies of the block into the front of `out` and returns how many there are.
+    pub fn decode(&self, out: &mut [u32; BLOCK]) -> Option<usize> {
+        let out = &mut out[..self.n];
+        if self.width == 0 {
+            out.fill(1);
+        } else {
+            for (i, slot) in out.iter_mut().enumerate() {
+                let at = HEADER_BITS + i * self.width as usize;
+                *slot = get_bits(self.words, at, self.width)?.checked_add(1)?;
+            }
+        }
+        let positions = HEADER_BITS + self.n * self.width as usize;
+        let overflows = positions + 7 * self.exceptions;
+        for e in 0..self.exceptions {
+            let slot = out.get_mut(get_bits(self.words, positions + 7 * e, 7)? as usize)?;
+            let high = get_bits(self.words, overflows + e * self.overflow as usize, self.overflow)?;
+            *slot = ((*slot - 1) | high << self.width).checked_add(1)?;
+        }
+        Some(self.n)
+    }
+
+    /// How many words the block takes up.
+    pub fn len_words(&self) -> usize {
+        if self.words.is_empty() {
+            return 0;
+        }
+        let bits = HEADER_BITS + self.n * self.width as usize + self.exceptions * (7 + self.overflow as usize);
+        bits.div_ceil(32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tf() -> impl Strategy<Value = u32> {
+        prop_oneof![20 => Just(1u32), 5 => 1u32..4, 2 => 1u32..300, 1 => 1u32..=u32::MAX]
+    }
+
+    fn check(tfs: &[u32], junk: u32) {
+        let mut words = vec![junk; 3];
+        encode(tfs, &mut words);
+        let end = words.len();
+        words.extend([junk; 4]);
+        let ones = tfs.iter().all(|&tf| tf == 1);
+        assert_eq!(ones, end == 3, "no words when, and only when, all are 1");
+        let list = Frequencies::new(&words[3..], tfs.len() as u32, ones);
+        let mut next = if ones || tfs.len() <= BLOCK { 0 } else { tfs.len().div_ceil(BLOCK) };
+        for (b, chunk) in tfs.chunks(BLOCK).enumerate() {
+            let block = list.block(b).unwrap();
+            next += block.len_words();
+            let mut out = [0; BLOCK];
+            assert_eq!(block.decode(&mut out), Some(chunk.len()));
+            assert_eq!(&out[..chunk.len()], chunk);
+            assert_eq!(block.get(chunk.len()), None);
+        }
+        assert_eq!(next, end - 3, "len_words adds up");
+        for (i, &tf) in tfs.iter().enumerate() {
+            assert_eq!(list.get(i), Some(tf), "position {i}");
+        }
+    }
+
+    #[test]
+    fn test_edges() {
+        for n in [1, 2, 127, 128, 129, 256, 257] {
+            check(&vec![1; n], u32::MAX);
+            check(&vec![u32::MAX; n], 0);
+            let mut mixed = vec![1; n];
+            mixed[n - 1] = 70_000;
+            check(&mixed, u32::MAX);
+            mixed[0] = u32::MAX;
+            check(&mixed, 0);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn test_round_trip(tfs in proptest::collection::vec(tf(), 1..600), junk: u32) {
+            check(&tfs, junk);
+        }
+
+        #[test]
+        fn test_arbitrary_words_give_a_value_or_none(
+            words in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..64], 0..80),
+            len in 1u32..600,
+        ) {
+            let list = Frequencies::new(&words, len, false);
+            for b in 0..6 {
+                if let Some(block) = list.block(b) {
+                    prop_assert!(block.len_words() <= words.len());
+                    let mut out = [0; BLOCK];
+                    let _ = block.decode(&mut out);
+                    for i in 0..BLOCK {
+                        let _ = block.get(i);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The bitonic sorter: the Γ-schedule of [`super::gamma`], run by the kernels of [`super::network`].
+//!
+//! In place: the device holds the block once. A block is padded to 2^i keys, so blocks of just 2^i
+//! keys are used best.
+
+use std::collections::HashMap;
+
+use super::gamma::{Superstep, schedule};
+use super::network::{KeyWords, Shape, workgroup_bytes};
+use super::{SortTimes, Sorter};
+use crate::gpu::{Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
+
+/// Sizes that the kernels are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// log σ: keys of a part.
+    pub log_sigma: u32,
+    /// log k: neighbouring keys that one access to device memory touches.
+    pub log_k: u32,
+    /// log of the keys that a thread holds in registers.
+    pub log_regs: u32,
+    /// How shaders hold a key.
+    pub words: KeyWords,
+}
+
+impl Tuning {
+    /// What measured best on hardware, as far as the adapter's workgroup memory allows it.
+    pub fn of(gpu: &Gpu) -> Self {
+        let report = gpu.report();
+        let fits = |&(bits, regs): &(u32, u32)| {
+            workgroup_bytes(bits, regs) <= report.workgroup_memory_bytes && 1 << (bits - regs) <= report.max_workgroup_size
+        };
+        let (log_sigma, log_regs) = [(12, 4), (11, 4), (10, 3)].into_iter().find(fits).unwrap_or((8, 3));
+        Self { log_sigma, log_k: 4, log_regs, words: if gpu.int64() { KeyWords::One } else { KeyWords::Two } }
+    }
+}
+
+/// Sorts on a GPU by the K-model's bitonic network.
+#[derive(Debug)]
+pub struct Bitonic {
+    gpu: Gpu,
+    tuning: Tuning,
+    pipelines: HashMap<Shape, Pipeline>,
+    block: Option<Buffer>,
+    upload: Upload,
+    download: Download,
+}
+
+impl Bitonic {
+    /// A sorter on `gpu`, with the sizes that suit it.
+    pub fn new(gpu: Gpu) -> Self {
+        let tuning = Tuning::of(&gpu);
+        Self::with_tuning(gpu, tuning)
+    }
+
+    /// A sorter with given sizes; `log_k` < `log_sigma`, `log_regs` <= `log_sigma`.
+    pub fn with_tuning(gpu: Gpu, tuning: Tuning) -> Self {
+        Self {
+            gpu,
+            tuning,
+            pipelines: HashMap::new(),
+            block: None,
+            upload: Upload::default(),
+            download: Download::default(),
+        }
+    }
+
+    fn log_capacity(&self, keys: usize) -> u32 {
+        keys.next_power_of_two().ilog2().max(self.tuning.log_sigma)
+    }
+
+    /// The supersteps for a block of so many keys; each reads and writes the padded block once.
+    pub fn supersteps(&self, keys: usize) -> Vec<Superstep> {
+        schedule(self.log_capacity(keys), self.tuning.log_sigma, self.tuning.log_k)
+    }
+
+    fn shape(&self, superstep: &Superstep) -> Shape {
+        Shape::of(superstep, self.tuning.log_regs, self.tuning.words, self.tuning.log_k)
+    }
+
+    /// All kernels that blocks of up to `keys` keys need.
+    pub fn kernels(tuning: Tuning, keys: usize) -> Vec<Kernel> {
+        let log_n = keys.next_power_of_two().ilog2().max(tuning.log_sigma);
+        let shapes: std::collections::HashSet<_> = schedule(log_n, tuning.log_sigma, tuning.log_k)
+            .iter()
+            .map(|s| Shape::of(s, tuning.log_regs, tuning.words, tuning.log_k))
+            .collect();
+        shapes.into_iter().map(Shape::kernel).collect()
+    }
+
+    fn sort_on_device(&mut self, keys: &mut [u64]) -> Result<SortTimes, GpuError> {
+        let gpu = self.gpu.clone();
+        gpu.check()?;
+        let log_n = self.log_capacity(keys.len());
+        let bytes = (size_of::<u64>() as u64) << log_n;
+        if self.block.as_ref().is_none_or(|b| b.bytes() < bytes) {
+            self.block = None;
+            self.block = Some(gpu.buffer("block of keys", bytes, Usage::Storage)?);
+        }
+        let supersteps = self.supersteps(keys.len());
+        for superstep in &supersteps {
+            let shape = self.shape(superstep);
+            if !self.pipelines.contains_key(&shape) {
+                self.pipelines.insert(shape, gpu.pipeline(&shape.kernel())?);
+            }
+        }
+        let Some(block) = &self.block else { unreachable!("made above") };
+        let start = std::time::Instant::now();
+        self.upload.run(&gpu, keys, block, &|_| ())?;
+        let upload = start.elapsed().as_secs_f64();
+
+        let groups = 1u32 << (log_n - self.tuning.log_sigma);
+        let immediates: Vec<[u32; 4]> =
+            supersteps.iter().map(|s| [keys.len() as u32, groups, s.first.stage, s.gamma.base]).collect();
+        let buffers = [block];
+        let dispatches: Vec<_> = supersteps
+            .iter()
+            .zip(&immediates)
+            .map(|(superstep, immediates)| Dispatch {
+                pipeline: &self.pipelines[&self.shape(superstep)],
+                buffers: &buffers,
+                immediates: bytemuck::cast_slice(immediates),
+                groups,
+            })
+            .collect();
+        let sort = gpu.run("bitonic sort", &dispatches)?;
+        let start = std::time::Instant::now();
+        self.download.run(&gpu, block, keys)?;
+        let moved_bytes = 2 * bytes * supersteps.len() as u64;
+        Ok(SortTimes { upload, sort, download: start.elapsed().as_secs_f64(), moved_bytes })
+    }
+}
+
+impl Sorter for Bitonic {
+    fn name(&self) -> &'static str {
+        "bitonic"
+    }
+
+    fn max_keys(&self) -> usize {
+        let report = self.gpu.report();
+        let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;
+        // indexes are 32-bit, and a padded block is a power of two
+        1 << keys.clamp(1, 1 << 31).ilog2()
+    }
+
+    fn host_bytes(&self, keys: usize) -> u64 {
+        transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
+    }
+
+    fn sort(&mut self, keys: &mut [u64], _sorted_low_bits: u32) -> crate::Result<SortTimes> {
+        super::check_block(keys.len(), self.max_keys())?;
+        if keys.len() < 2 {
+            return Ok(SortTimes::default());
+        }
+        Ok(self.sort_on_device(keys)?)
+    }
+}

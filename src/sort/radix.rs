@@ -1,0 +1,341 @@
+//! Radix sort on the GPU, least significant digit first.
+//!
+//! Reduce then scan: a pass counts the digits of each span of keys, sums the counts, and moves each
+//! key to its place. No workgroup waits for another, so nothing is assumed about the order in which
+//! they make progress; and no subgroup width is assumed. Only digits that hold bits in which keys
+//! differ take a pass. Needs the block twice on the device.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{SortTimes, Sorter};
+use crate::gpu::kernel::{constants, unroll};
+use crate::gpu::{Access, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
+
+/// Who ranks the keys of a tile together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Team {
+    /// Subgroups between these two sizes.
+    Subgroup {
+        /// The adapter's smallest.
+        min: u32,
+        /// The adapter's largest.
+        max: u32,
+    },
+    /// Each thread for itself.
+    Alone,
+}
+
+/// Sizes that the kernels are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Bits of a digit; 2 to this many must be at most `threads`.
+    pub bits: u32,
+    /// Threads of a workgroup, a multiple of 128.
+    pub threads: u32,
+    /// Keys of a tile per thread.
+    pub items: u32,
+    /// Spans to cut a block into, at most.
+    pub spans: u32,
+    /// Who ranks.
+    pub team: Team,
+}
+
+/// Counters a digit while counting.
+const COPIES: u32 = 4;
+/// Threads of the counting and summing kernels.
+const THREADS: u32 = 256;
+/// Keys that a thread of the counting kernel has in flight.
+const COUNT_ITEMS: u32 = 8;
+
+impl Tuning {
+    /// What measured best on hardware, as far as the adapter allows it.
+    pub fn of(gpu: &Gpu) -> Self {
+        let report = gpu.report();
+        let team = match gpu.subgroups() {
+            Some((min, max)) if min >= 4 && max <= 128 => Team::Subgroup { min, max },
+            _ => Team::Alone,
+        };
+        let sizes: &[(u32, u32, u32)] = match team {
+            Team::Subgroup { .. } => &[(8, 256, 16), (7, 128, 16), (6, 128, 8)],
+            Team::Alone => &[(4, 256, 8), (4, 128, 8)],
+        };
+        let of = |&(bits, threads, items): &(u32, u32, u32)| Self { bits, threads, items, spans: 2048, team };
+        let fits = |t: &Self| {
+            t.threads <= report.max_workgroup_size && t.workgroup_bytes() <= report.workgroup_memory_bytes
+        };
+        let smallest = Self { bits: 4, threads: 128, items: 4, spans: 2048, team: Team::Alone };
+        sizes.iter().map(of).find(fits).unwrap_or(smallest)
+    }
+
+    fn teams(self) -> u32 {
+        match self.team {
+            Team::Subgroup { min, .. } => self.threads / min,
+            Team::Alone => self.threads,
+        }
+    }
+
+    /// Keys of a tile.
+    pub fn tile(self) -> u32 {
+        self.threads * self.items
+    }
+
+    fn bins(self) -> u32 {
+        self.teams() << self.bits
+    }
+
+    fn bin_slots(self) -> u32 {
+        self.bins() + (self.bins() >> 5)
+    }
+
+    /// Workgroup memory of the scatter kernel.
+    fn workgroup_bytes(self) -> u32 {
+        4 * (self.bin_slots() + 2 * self.tile() + (1 << self.bits) + self.threads.max(self.teams()))
+    }
+
+    fn shared_text(self, threads: u32, items: u32) -> String {
+        constants(&[
+            ("RADIX_BITS", self.bits),
+            ("RADIX", 1 << self.bits),
+            ("THREADS", threads),
+            ("ITEMS", items),
+            ("TILE", threads * items),
+        ]) + include_str!("../../shaders/sort/radix_digit.wgsl")
+    }
+
+    /// Counts the digits of each span.
+    fn count_kernel(self) -> Kernel {
+        let constants = constants(&[("COPIES", COPIES), ("BINS", COPIES << self.bits)]);
+        let text = unroll(include_str!("../../shaders/sort/radix_count.wgsl"), COUNT_ITEMS);
+        Kernel {
+            name: "radix count",
+            source: self.shared_text(THREADS, COUNT_ITEMS) + &constants + &text,
+            bindings: &[Access::Read, Access::ReadWrite],
+            immediate_bytes: 16,
+        }
+    }
+
+    /// Sums the counts.
+    fn scan_kernel(self) -> Kernel {
+        Kernel {
+            name: "radix scan",
+            source: self.shared_text(THREADS, COUNT_ITEMS) + include_str!("../../shaders/sort/radix_scan.wgsl"),
+            bindings: &[Access::ReadWrite, Access::ReadWrite],
+            immediate_bytes: 16,
+        }
+    }
+
+    /// Moves the keys.
+    fn scatter_kernel(self) -> Kernel {
+        let constants =
+            constants(&[("TEAMS", self.teams()), ("BINS", self.bins()), ("BIN_SLOTS", self.bin_slots())]);
+        let (rank, builtins, me) = match self.team {
+            Team::Subgroup { max, .. } => (
+                [
+                    include_str!("../../shaders/sort/rank_subgroup.wgsl"),
+                    if max <= 32 {
+                        include_str!("../../shaders/sort/votes_32.wgsl")
+                    } else {
+                        include_str!("../../shaders/sort/votes_128.wgsl")
+                    },
+                ],
+                "@builtin(subgroup_id) team: u32, @builtin(subgroup_size) size: u32, \
+                 @builtin(subgroup_invocation_id) lane: u32,",
+                "let me = Me(team * size + lane, team, lane, size);",
+            ),
+            Team::Alone => (
+                [include_str!("../../shaders/sort/rank_alone.wgsl"), ""],
+                "@builtin(local_invocation_index) invocation: u32,",
+                "let me = Me(invocation, invocation);",
+            ),
+        };
+        let text = unroll(include_str!("../../shaders/sort/radix_scatter.wgsl"), self.items)
+            .replace("//TEAM_BUILTINS", builtins)
+            .replace("//TEAM", me);
+        Kernel {
+            name: "radix scatter",
+            source: self.shared_text(self.threads, self.items) + &constants + &rank.concat() + &text,
+            bindings: &[Access::Read, Access::ReadWrite, Access::Read, Access::Read],
+            immediate_bytes: 16,
+        }
+    }
+
+    /// All kernels.
+    pub fn kernels(self) -> [Kernel; 3] {
+        [self.count_kernel(), self.scan_kernel(), self.scatter_kernel()]
+    }
+}
+
+/// The lowest bits of the fewest digits of `bits` bits that hold every set bit of `varying`, ascending.
+pub fn digits(varying: u64, bits: u32) -> Vec<u32> {
+    let mut rest = varying;
+    std::iter::from_fn(|| {
+        let shift = (rest != 0).then(|| rest.trailing_zeros())?;
+        rest &= !((u64::MAX >> (64 - bits)) << shift);
+        Some(shift)
+    })
+    .collect()
+}
+
+/// Collects the bits in which keys differ, from pieces seen in any order on any thread.
+#[derive(Debug)]
+pub(super) struct Varying {
+    or: AtomicU64,
+    and: AtomicU64,
+}
+
+impl Varying {
+    pub(super) fn new() -> Self {
+        Self { or: AtomicU64::new(0), and: AtomicU64::new(u64::MAX) }
+    }
+
+    pub(super) fn add(&self, keys: &[u64]) {
+        let (or, and) = keys.iter().fold((0, u64::MAX), |(or, and), &key| (or | key, and & key));
+        self.or.fetch_or(or, Ordering::Relaxed);
+        self.and.fetch_and(and, Ordering::Relaxed);
+    }
+
+    /// The bits in which any two keys differ, without the lowest `sorted_low_bits`.
+    pub(super) fn bits(&self, sorted_low_bits: u32) -> u64 {
+        let varying = self.or.load(Ordering::Relaxed) & !self.and.load(Ordering::Relaxed);
+        varying & u64::MAX.checked_shl(sorted_low_bits).unwrap_or(0)
+    }
+}
+
+/// Sorts on a GPU, digit by digit.
+#[derive(Debug)]
+pub struct Radix {
+    gpu: Gpu,
+    tuning: Tuning,
+    pipelines: Option<[Pipeline; 3]>,
+    blocks: Option<[Buffer; 2]>,
+    counts: Option<[Buffer; 2]>,
+    upload: Upload,
+    download: Download,
+}
+
+impl Radix {
+    /// A sorter on `gpu`, with the sizes that suit it.
+    pub fn new(gpu: Gpu) -> Self {
+        let tuning = Tuning::of(&gpu);
+        Self::with_tuning(gpu, tuning)
+    }
+
+    /// A sorter with given sizes.
+    pub fn with_tuning(gpu: Gpu, tuning: Tuning) -> Self {
+        Self {
+            gpu,
+            tuning,
+            pipelines: None,
+            blocks: None,
+            counts: None,
+            upload: Upload::default(),
+            download: Download::default(),
+        }
+    }
+
+    fn prepare(&mut self, bytes: u64) -> Result<(), GpuError> {
+        let gpu = &self.gpu;
+        if self.pipelines.is_none() {
+            let [count, scan, scatter] = self.tuning.kernels();
+            self.pipelines = Some([gpu.pipeline(&count)?, gpu.pipeline(&scan)?, gpu.pipeline(&scatter)?]);
+        }
+        if self.counts.is_none() {
+            let counts = u64::from(self.tuning.spans) * 4 << self.tuning.bits;
+            self.counts = Some([
+                gpu.buffer("digit counts", counts, Usage::Storage)?,
+                gpu.buffer("digit totals", 4 << self.tuning.bits, Usage::Storage)?,
+            ]);
+        }
+        if self.blocks.as_ref().is_none_or(|b| b[0].bytes() < bytes) {
+            self.blocks = None;
+            self.blocks = Some([
+                gpu.buffer("block of keys", bytes, Usage::Storage)?,
+                gpu.buffer("second block of keys", bytes, Usage::Storage)?,
+            ]);
+        }
+        Ok(())
+    }
+
+    fn sort_on_device(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
+        let gpu = self.gpu.clone();
+        gpu.check()?;
+        self.prepare(size_of_val(keys) as u64)?;
+        let (Some([count, scan, scatter]), Some(blocks), Some([counts, totals])) =
+            (&self.pipelines, &self.blocks, &self.counts)
+        else {
+            unreachable!("made by prepare")
+        };
+        let start = std::time::Instant::now();
+        let varying = Varying::new();
+        self.upload.run(&gpu, keys, &blocks[0], &|piece| varying.add(piece))?;
+        let upload = start.elapsed().as_secs_f64();
+
+        let tiles = (keys.len() as u64).div_ceil(u64::from(self.tuning.tile())) as u32;
+        let span_tiles = tiles.div_ceil(self.tuning.spans);
+        let spans = tiles.div_ceil(span_tiles);
+        let shifts = digits(varying.bits(sorted_low_bits), self.tuning.bits);
+        if shifts.is_empty() {
+            return Ok(SortTimes { upload, ..SortTimes::default() });
+        }
+        let immediates: Vec<[u32; 4]> = shifts
+            .iter()
+            .map(|&shift| [keys.len() as u32, spans, span_tiles * self.tuning.tile(), shift])
+            .collect();
+        let [a, b] = blocks;
+        let lists = [[a, b], [b, a]].map(|[from, to]| ([from, counts], [counts, totals], [from, to, counts, totals]));
+        let mut dispatches = Vec::with_capacity(3 * shifts.len());
+        for (pass, immediates) in immediates.iter().enumerate() {
+            let (counted, scanned, scattered) = &lists[pass % 2];
+            let immediates = bytemuck::cast_slice(immediates);
+            dispatches.push(Dispatch { pipeline: count, buffers: counted, immediates, groups: spans });
+            dispatches.push(Dispatch { pipeline: scan, buffers: scanned, immediates, groups: 1 << self.tuning.bits });
+            dispatches.push(Dispatch { pipeline: scatter, buffers: scattered, immediates, groups: spans });
+        }
+        let sort = gpu.run("radix sort", &dispatches)?;
+        let start = std::time::Instant::now();
+        self.download.run(&gpu, &blocks[shifts.len() % 2], keys)?;
+        // a pass reads the keys twice and writes them once
+        let moved_bytes = 3 * size_of_val(keys) as u64 * shifts.len() as u64;
+        Ok(SortTimes { upload, sort, download: start.elapsed().as_secs_f64(), moved_bytes })
+    }
+}
+
+impl Sorter for Radix {
+    fn name(&self) -> &'static str {
+        "radix"
+    }
+
+    fn max_keys(&self) -> usize {
+        let report = self.gpu.report();
+        let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;
+        // indexes are 32-bit, and must not overflow by a tile
+        keys.min(1 << 31) as usize
+    }
+
+    fn host_bytes(&self, keys: usize) -> u64 {
+        transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
+    }
+
+    fn sort(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> crate::Result<SortTimes> {
+        super::check_block(keys.len(), self.max_keys())?;
+        if keys.len() < 2 {
+            return Ok(SortTimes::default());
+        }
+        Ok(self.sort_on_device(keys, sorted_low_bits)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn test_digits_hold_every_varying_bit() {
+        assert!(digits(0, 8).is_empty());
+        assert_eq!(digits(1 << 63, 8), [63]);
+        assert_eq!(digits(u64::MAX, 8), [0, 8, 16, 24, 32, 40, 48, 56]);
+        assert_eq!(digits(0b1_0000_0001, 8), [0, 8]);
+        assert_eq!(digits(0b1000_0000_0100_0000, 8), [6, 15]);
+        assert_eq!(digits(0x00ff_f000_0000_0000, 11), [44, 55]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Every sorter against `sort_unstable`, on every distribution, at the sizes where parts begin and end.
+
+use super::bitonic::{self, Bitonic};
+use super::cpu::Cpu;
+use super::network::KeyWords;
+use super::radix::{self, Radix, Team};
+use super::*;
+use crate::gpu::{Access, Kernel, testing};
+
+/// A small generator of pseudo-random numbers (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}
+
+/// Keys and the number of low bits in which they are sorted already.
+fn inputs(n: usize) -> Vec<(&'static str, Vec<u64>, u32)> {
+    let mut r = Random(n as u64 + 1);
+    let mut keys = |f: &mut dyn FnMut(&mut Random, u64) -> u64| (0..n as u64).map(|i| f(&mut r, i)).collect::<Vec<_>>();
+    let zipf = |r: &mut Random| ((1u64 << 20) as f64).powf(r.next() as f64 / u64::MAX as f64) as u64;
+    vec![
+        ("uniform", keys(&mut |r, _| r.next()), 0),
+        ("gaussian", keys(&mut |r, _| (0..8).map(|_| r.next() >> 3).sum()), 0),
+        ("zipf", keys(&mut |r, _| zipf(r) << 32 | r.next() >> 40), 0),
+        ("sorted", keys(&mut |_, i| i << 20), 0),
+        ("reversed", keys(&mut |_, i| u64::MAX - (i << 17)), 0),
+        ("all equal", keys(&mut |_, _| 0x0123_4567_89ab_cdef), 0),
+        ("all last", keys(&mut |_, _| u64::MAX), 0),
+        ("few bits", keys(&mut |r, _| 0x5a5a << 40 | (r.next() & 0x8000_0000_0100_0003)), 0),
+        ("either", keys(&mut |r, _| if r.next() & 1 == 0 { u64::MAX } else { 0 }), 0),
+        ("in document order", keys(&mut |r, i| zipf(r) << 32 | i << 8 | (r.next() & 0xff)), 32),
+    ]
+}
+
+fn check(sorter: &mut dyn Sorter, n: usize) {
+    for (name, keys, low) in inputs(n) {
+        let mut got = keys.clone();
+        sorter.sort(&mut got, low).expect("sorts");
+        let mut expected = keys;
+        expected.sort_unstable();
+        let at = got.iter().zip(&expected).position(|(a, b)| a != b);
+        assert_eq!(at, None, "{} of {n} keys, {name}", sorter.name());
+    }
+}
+
+fn check_around(sorter: &mut dyn Sorter, part: usize) {
+    let mut sizes = vec![0, 1, 2, 3, part - 1, part, part + 1, 2 * part, 2 * part + 1, 3 * part - 5, 4 * part, 8 * part + 77];
+    sizes.dedup();
+    sizes.into_iter().for_each(|n| check(sorter, n));
+}
+
+#[test]
+fn test_cpu() {
+    check_around(&mut Cpu::new(), 1 << 10);
+    check_around(&mut Cpu::new(), 1 << 15);
+    check(&mut Cpu::new(), 1 << 20);
+}
+
+#[test]
+fn test_cpu_on_few_and_many_threads() {
+    for threads in [1, 2, 7] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| check(&mut Cpu::new(), 300_001));
+    }
+}
+
+fn bitonic_tunings() -> Vec<bitonic::Tuning> {
+    [(4, 1, 1), (6, 2, 2), (8, 4, 3), (8, 3, 4), (9, 4, 4), (10, 4, 3)]
+        .into_iter()
+        .flat_map(|(log_sigma, log_k, log_regs)| {
+            [KeyWords::One, KeyWords::Two].map(|words| bitonic::Tuning { log_sigma, log_k, log_regs, words })
+        })
+        .collect()
+}
+
+#[test]
+fn test_bitonic_shapes() {
+    let Some(gpu) = testing::gpu() else { return };
+    for tuning in bitonic_tunings() {
+        if tuning.words == KeyWords::One && !gpu.int64() {
+            continue;
+        }
+        let mut sorter = Bitonic::with_tuning(gpu.clone(), tuning);
+        check_around(&mut sorter, 1 << tuning.log_sigma);
+    }
+}
+
+#[test]
+fn test_bitonic_as_tuned() {
+    let Some(gpu) = testing::gpu() else { return };
+    let tuning = bitonic::Tuning::of(&gpu);
+    let mut sorter = Bitonic::new(gpu);
+    check_around(&mut sorter, 1 << tuning.log_sigma);
+    check(&mut sorter, 1 << 17);
+}
+
+fn radix_tunings(subgroups: Option<(u32, u32)>) -> Vec<radix::Tuning> {
+    let alone = radix::Tuning { bits: 4, threads: 128, items: 4, spans: 3, team: Team::Alone };
+    let mut all = vec![alone, radix::Tuning { bits: 3, items: 8, spans: 2048, ..alone }];
+    if let Some((min, max)) = subgroups {
+        // the votes of wide subgroups work for narrow ones too
+        for max in [max, 128] {
+            let team = Team::Subgroup { min, max };
+            all.push(radix::Tuning { bits: 6, items: 4, spans: 3, team, ..alone });
+            all.push(radix::Tuning { bits: 5, threads: 256, items: 5, spans: 2048, team });
+        }
+    }
+    all
+}
+
+#[test]
+fn test_radix_shapes() {
+    let Some(gpu) = testing::gpu() else { return };
+    for tuning in radix_tunings(gpu.subgroups()) {
+        check_around(&mut Radix::with_tuning(gpu.clone(), tuning), tuning.tile() as usize);
+    }
+}
+
+#[test]
+fn test_radix_as_tuned() {
+    let Some(gpu) = testing::gpu() else { return };
+    let tuning = radix::Tuning::of(&gpu);
+    let mut sorter = Radix::new(gpu);
+    check_around(&mut sorter, tuning.tile() as usize);
+    check(&mut sorter, 1 << 17);
+}
+
+#[test]
+fn test_a_million_keys_on_every_sorter() {
+    let Some(gpu) = testing::gpu() else { return };
+    let (_, keys, low) = inputs(1 << 20).swap_remove(9);
+    let mut expected = keys.clone();
+    expected.sort_unstable();
+    for entry in SORTERS {
+        let mut got = keys.clone();
+        let times = entry.make_on(&gpu).sort(&mut got, low).expect("sorts");
+        assert!(got == expected, "{}", entry.name);
+        assert!(times.sort > 0.0 && (entry.on_gpu() == (times.upload > 0.0)), "{times:?}");
+    }
+}
+
+#[test]
+fn test_a_lost_device_leaves_the_keys_as_they_were() {
+    for entry in SORTERS.iter().filter(|s| s.on_gpu()) {
+        let Some(gpu) = testing::gpu() else { return };
+        let mut sorter = entry.make_on(&gpu);
+        let keys: Vec<u64> = (0..10_000).rev().collect();
+        sorter.sort(&mut keys.clone(), 0).expect("not lost yet");
+        gpu.destroy();
+        let mut got = keys.clone();
+        assert!(sorter.sort(&mut got, 0).is_err(), "{}", entry.name);
+        assert_eq!(got, keys, "{}", entry.name);
+    }
+}
+
+#[test]
+fn test_too_large_a_block_is_refused() {
+    let error = check_block(11, 10).expect_err("over").to_string();
+    assert!(error.contains("11") && error.contains("10"), "{error}");
+    check_block(10, 10).expect("just right");
+}
+
+#[test]
+fn test_registry() {
+    let error = sorter("bogo", &Choice::Auto).err().expect("unknown").to_string();
+    for entry in SORTERS {
+        assert!(error.contains(entry.name) && !entry.description.is_empty());
+    }
+    assert_eq!(sorter("cpu", &Choice::Auto).expect("needs nothing").name(), "cpu");
+    assert!(sorter("auto", &Choice::Named("no such adapter".into())).is_err());
+    let names: std::collections::HashSet<_> = SORTERS.iter().map(|s| s.name).collect();
+    assert_eq!(names.len(), SORTERS.len());
+}
+
+/// Every kernel that the tests and the tuned sorters can run.
+fn kernels() -> Vec<Kernel> {
+    let mut all = Vec::new();
+    let tuned = [(12, 4), (11, 4), (10, 3)].into_iter().flat_map(|(log_sigma, log_regs)| {
+        [KeyWords::One, KeyWords::Two].map(|words| bitonic::Tuning { log_sigma, log_k: 4, log_regs, words })
+    });
+    for tuning in bitonic_tunings().into_iter().chain(tuned) {
+        all.extend(Bitonic::kernels(tuning, 1 << 22));
+    }
+    let large = radix::Tuning { bits: 8, threads: 256, items: 16, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
+    for tuning in radix_tunings(Some((8, 8))).into_iter().chain([large]) {
+        all.extend(tuning.kernels());
+    }
+    all
+}
+
+#[test]
+fn test_shaders_are_valid_and_bind_what_rust_says() {
+    for kernel in kernels() {
+        let module = naga::front::wgsl::parse_str(&kernel.source)
+            .unwrap_or_else(|e| panic!("{}: {}", kernel.name, e.emit_to_string(&kernel.source)));
+        naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
+            .validate(&module)
+            .unwrap_or_else(|e| panic!("{}: {}", kernel.name, e.emit_to_string(&kernel.source)));
+        let mut bindings = Vec::new();
+        let mut immediate_bytes = 0;
+        for (_, variable) in module.global_variables.iter() {
+            match variable.space {
+                naga::AddressSpace::Storage { access } => {
+                    let binding = variable.binding.expect("storage is bound");
+                    assert_eq!(binding.group, 0, "{}", kernel.name);
+                    let writes = access.contains(naga::StorageAccess::STORE);
+                    bindings.push((binding.binding, if writes { Access::ReadWrite } else { Access::Read }));
+                }
+                naga::AddressSpace::Immediate => {
+                    immediate_bytes = module.types[variable.ty].inner.size(module.to_ctx());
+                }
+                _ => {}
+            }
+        }
+        bindings.sort_by_key(|&(binding, _)| binding);
+        let expected: Vec<_> = (0u32..).zip(kernel.bindings.iter().copied()).collect();
+        assert_eq!(bindings, expected, "{}", kernel.name);
+        assert_eq!(immediate_bytes, kernel.immediate_bytes, "{}", kernel.name);
+        assert_eq!(module.entry_points.len(), 1, "{}", kernel.name);
+    }
+}

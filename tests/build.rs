@@ -1,0 +1,166 @@
+//! Whole builds: the same input gives the same bytes whatever the threads, memory, block size,
+//! sorter, pipeline or container; and what a build that fails leaves behind, which is nothing.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use common::{gzip, index_bytes, put, records};
+use gamut::Error;
+use gamut::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
+
+fn build(options: &BuildOptions) -> gamut::Result<BuildReport> {
+    build::build(options, Arc::new(SilentProgress))
+}
+
+fn options(input: PathBuf, output: PathBuf) -> BuildOptions {
+    BuildOptions {
+        threads: 2,
+        memory: 512 << 20,
+        sorter: "cpu".into(),
+        codecs: vec!["all".into()],
+        ..BuildOptions::new(vec![input], output)
+    }
+}
+
+/// The differences between two indexes, by file name.
+fn differences(a: &Path, b: &Path) -> Vec<String> {
+    let (a, b) = (index_bytes(a), index_bytes(b));
+    let names: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    names.into_iter().filter(|name| a.get(*name) != b.get(*name)).cloned().collect()
+}
+
+#[test]
+fn same_input_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = records(7, 1500);
+    let members: Vec<u8> = records.iter().flat_map(|r| gzip(r)).collect();
+    let plain: Vec<u8> = records.concat();
+    let inputs = [
+        put(dir.path(), "members.warc.gz", &members),
+        put(dir.path(), "plain.warc", &plain),
+        put(dir.path(), "whole.warc.gz", &gzip(&plain)),
+        put(dir.path(), "frames.warc.zst", &zstd::encode_all(&plain[..], 3).unwrap()),
+    ];
+    let reference = dir.path().join("reference");
+    let base = options(inputs[0].clone(), reference.clone());
+    let report = build(&base).unwrap();
+    assert_eq!(report.documents, 1500);
+    assert_eq!(report.blocks, 1);
+
+    type Change = fn(&mut BuildOptions);
+    let changes: &[(&str, Change)] = &[
+        ("one thread", |o| o.threads = 1),
+        ("eight threads", |o| o.threads = 8),
+        ("8 GiB", |o| o.memory = 8 << 30),
+        ("small blocks", |o| o.block_keys = 1 << 12),
+        ("small blocks, five threads", |o| (o.block_keys, o.threads) = (3000, 5)),
+        ("serial", |o| o.pipeline = Pipeline::Serial),
+        ("serial, small blocks", |o| (o.pipeline, o.block_keys) = (Pipeline::Serial, 1 << 13)),
+        ("cpu pipeline", |o| o.pipeline = Pipeline::Cpu),
+        ("small pieces", |o| o.corpus.piece_bytes = 10_000),
+    ];
+    for (name, change) in changes {
+        let mut changed = options(inputs[0].clone(), dir.path().join("changed"));
+        changed.force = true;
+        change(&mut changed);
+        let report = build(&changed).unwrap();
+        assert_eq!(differences(&reference, &changed.output), Vec::<String>::new(), "{name}");
+        if changed.block_keys > 0 {
+            assert!(report.blocks > 10, "{name}: {} blocks", report.blocks);
+        }
+    }
+    for input in &inputs[1..] {
+        let output = dir.path().join("container");
+        build(&BuildOptions { force: true, ..options(input.clone(), output.clone()) }).unwrap();
+        assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{}", input.display());
+    }
+    // The comparison can fail: another seed gives other bytes.
+    let other: Vec<u8> = common::records(8, 1500).iter().flat_map(|r| gzip(r)).collect();
+    let output = dir.path().join("other");
+    build(&options(put(dir.path(), "other.warc.gz", &other), output.clone())).unwrap();
+    assert!(!differences(&reference, &output).is_empty());
+}
+
+#[test]
+fn gpu_sorters_give_the_same_bytes() {
+    let Some(device) = test_device() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let members: Vec<u8> = records(3, 300).iter().flat_map(|r| gzip(r)).collect();
+    let input = put(dir.path(), "crawl.warc.gz", &members);
+    let reference = dir.path().join("reference");
+    build(&options(input.clone(), reference.clone())).unwrap();
+    for sorter in ["bitonic", "radix"] {
+        let output = dir.path().join(sorter);
+        let with_gpu = BuildOptions {
+            sorter: sorter.into(),
+            device: Some(device.clone()),
+            block_keys: 20_000,
+            ..options(input.clone(), output.clone())
+        };
+        let report = build(&with_gpu).unwrap();
+        assert_eq!(report.warnings, Vec::<String>::new());
+        assert_ne!(report.device, "CPU");
+        assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{sorter}");
+    }
+}
+
+/// The adapter that tests use: the one that `GAMUT_TEST_DEVICE` names, else the first, software too.
+fn test_device() -> Option<String> {
+    let device = gamut::gpu::test_device();
+    if device.is_none() {
+        assert!(std::env::var_os("GAMUT_REQUIRE_GPU").is_none(), "GAMUT_REQUIRE_GPU is set, and no adapter was found");
+        eprintln!("SKIPPED: no Vulkan adapter, not even a software one (mesa-vulkan-drivers)");
+    }
+    device
+}
+
+/// What lies beside the index: nothing temporary may stay.
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn failures_leave_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let members: Vec<u8> = records(1, 40).iter().flat_map(|r| gzip(r)).collect();
+    let input = put(dir.path(), "crawl.warc.gz", &members);
+    let empty = put(dir.path(), "empty.warc.gz", b"");
+    let output = dir.path().join("index");
+    let before = names(dir.path());
+
+    let missing = build(&options(dir.path().join("no-such-file"), output.clone()));
+    assert!(matches!(missing, Err(Error::Io { .. })), "{missing:?}");
+    let none = build(&options(empty, output.clone()));
+    assert!(matches!(none, Err(Error::NoDocuments { .. })), "{none:?}");
+    let memory = build(&BuildOptions { memory: 1 << 20, ..options(input.clone(), output.clone()) });
+    assert!(matches!(memory, Err(Error::Memory { .. })), "{memory:?}");
+    let codec = build(&BuildOptions { codecs: vec!["zip".into()], ..options(input.clone(), output.clone()) });
+    assert!(matches!(codec, Err(Error::UnknownName { .. })), "{codec:?}");
+    let sorter = build(&BuildOptions { sorter: "bogo".into(), ..options(input.clone(), output.clone()) });
+    assert!(matches!(sorter, Err(Error::UnknownName { .. })), "{sorter:?}");
+    let cancelled = BuildOptions { cancel: Arc::new(AtomicBool::new(true)), ..options(input.clone(), output.clone()) };
+    let cancelled = build(&cancelled);
+    assert!(matches!(cancelled, Err(Error::Interrupted)), "{cancelled:?}");
+    assert_eq!(names(dir.path()), before);
+
+    build(&options(input.clone(), output.clone())).unwrap();
+    let first = index_bytes(&output);
+    let exists = build(&options(input.clone(), output.clone()));
+    assert!(matches!(exists, Err(Error::Exists { .. })), "{exists:?}");
+    // A failed replacement keeps what was there.
+    let replaced = build(&BuildOptions { force: true, ..options(dir.path().join("no-such-file"), output.clone()) });
+    assert!(replaced.is_err());
+    assert_eq!(index_bytes(&output), first);
+    build(&BuildOptions { force: true, ..options(input, output.clone()) }).unwrap();
+    assert_eq!(index_bytes(&output), first);
+    let mut after = before;
+    after.push("index".into());
+    after.sort();
+    assert_eq!(names(dir.path()), after);
+}

@@ -1,0 +1,125 @@
+//! The command line as a user meets it: what goes to stdout, what to stderr, and the exit codes.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{gzip, put, record, records};
+
+fn gamut(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gamut")).args(args).stdin(Stdio::null()).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn index(input: &Path, output: &Path, more: &[&str]) -> Output {
+    let mut args = vec!["index", input.to_str().unwrap(), "-o", output.to_str().unwrap(), "--sorter", "cpu"];
+    args.extend(["--memory", "512MiB", "--threads", "2"]);
+    args.extend(more);
+    gamut(&args)
+}
+
+#[test]
+fn an_index_is_built_queried_and_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = records(5, 60);
+    let page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>The unique zebra</title><p>striped zebra zebra";
+    all.push(record("response", "http://zoo.test/zebra", page));
+    let input = put(dir.path(), "crawl.warc.gz", &all.iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>());
+    let out = dir.path().join("index");
+    let path = out.to_str().unwrap();
+
+    let built = index(&input, &out, &["--codec", "all"]);
+    assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+    assert_eq!(text(&built.stdout), "", "results only on stdout");
+    assert!(text(&built.stderr).contains("61 documents"), "{}", text(&built.stderr));
+
+    let found = gamut(&["query", path, "zebra"]);
+    assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
+    assert!(text(&found.stdout).contains("http://zoo.test/zebra") && text(&found.stdout).contains("The unique zebra"));
+    let none = gamut(&["query", path, "unicornsdonotexist"]);
+    assert_eq!((none.status.code(), text(&none.stdout).as_str()), (Some(1), ""));
+    for codec in ["vbyte", "para-ef"] {
+        let dumped = gamut(&["dump", path, "zebra", "--codec", codec]);
+        assert_eq!(text(&dumped.stdout).lines().filter(|l| l.contains("zoo.test")).count(), 1, "{codec}");
+    }
+    let stats = gamut(&["stats", path]);
+    assert!(text(&stats.stdout).contains("para-ef"), "{}", text(&stats.stdout));
+    assert_eq!(gamut(&["verify", path]).status.code(), Some(0));
+
+    let again = index(&input, &out, &[]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("--force"), "{}", text(&again.stderr));
+
+    // One flipped bit in the postings is found.
+    let postings = out.join("para-ef").join("postings.bin");
+    let mut bytes = std::fs::read(&postings).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&postings, bytes).unwrap();
+    let verified = gamut(&["verify", path]);
+    assert_ne!(verified.status.code(), Some(0));
+    assert!(text(&verified.stderr).contains("postings.bin") || text(&verified.stdout).contains("postings.bin"));
+}
+
+#[test]
+fn damage_is_named_and_strict_counts_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = records(5, 20);
+    let mut bytes: Vec<u8> = all.iter().flat_map(|r| gzip(r)).collect();
+    let torn = gzip(&all[3]);
+    bytes.extend_from_slice(&torn[..torn.len() / 2]);
+    let input = put(dir.path(), "torn.warc.gz", &bytes);
+    let lenient = index(&input, &dir.path().join("a"), &[]);
+    assert_eq!(lenient.status.code(), Some(0), "{}", text(&lenient.stderr));
+    assert!(text(&lenient.stderr).contains("damage"), "{}", text(&lenient.stderr));
+    let strict = index(&input, &dir.path().join("b"), &["--strict"]);
+    assert_eq!(strict.status.code(), Some(1));
+    let quiet = index(&input, &dir.path().join("c"), &["--quiet"]);
+    assert_eq!((quiet.status.code(), text(&quiet.stderr).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn errors_are_one_line_and_exit_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = put(dir.path(), "crawl.warc.gz", &records(5, 5).iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>());
+    let empty = put(dir.path(), "empty.warc", b"");
+    let out = dir.path().join("index");
+    let o = out.to_str().unwrap();
+    let (good, empty) = (good.to_str().unwrap(), empty.to_str().unwrap());
+    let cases: &[&[&str]] = &[
+        &["index", "no-such-file", "-o", o],
+        &["index", empty, "-o", o],
+        &["index", good, "-o", o, "--memory", "1MiB"],
+        &["index", good, "-o", o, "--codec", "zip"],
+        &["index", good, "-o", o, "--analyzer", "klingon"],
+        &["index", good, "-o", o, "--sorter", "bogo"],
+        &["index", good, "-o", o, "--device", "no such card"],
+        &["index", good, "-o", o, "--sorter", "bitonic", "--pipeline", "cpu"],
+        &["query", "no-such-index", "word"],
+        &["verify", dir.path().to_str().unwrap()],
+    ];
+    for args in cases {
+        let outcome = gamut(args);
+        let stderr = text(&outcome.stderr);
+        assert_eq!(outcome.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("gamut: ") && stderr.trim_end().lines().count() == 1, "{args:?}: {stderr}");
+        assert_eq!(text(&outcome.stdout), "", "{args:?}");
+        assert!(!out.exists(), "{args:?}");
+    }
+    assert_eq!(gamut(&["index"]).status.code(), Some(2), "clap's own errors");
+    assert_eq!(gamut(&["--help"]).status.code(), Some(0));
+}
+
+#[test]
+fn help_teaches_every_subcommand() {
+    for command in ["index", "query", "stats", "dump", "verify", "devices", "synth", "demo", "bench", "completions"] {
+        let help = gamut(&[command, "--help"]);
+        assert_eq!(help.status.code(), Some(0), "{command}");
+        assert!(text(&help.stdout).len() > 200, "{command}");
+    }
+    assert!(text(&gamut(&["completions", "bash"]).stdout).contains("gamut"));
+}
