@@ -136,6 +136,12 @@ pub fn write(
 }
 
 impl SynthOptions {
+    /// Numbers of the pages that go into a file.
+    fn pages_of(&self, file: u32) -> Range<u64> {
+        let start = |file: u64| file * self.documents / u64::from(self.files);
+        start(u64::from(file))..start(u64::from(file) + 1)
+    }
+
     fn check(&self) -> Result<()> {
         fn within<T: PartialOrd + std::fmt::Display>(
             what: &str,
@@ -180,34 +186,47 @@ struct Generator<'a> {
     options: &'a SynthOptions,
     words: Words,
     zipf: Zipf,
-    chunks: Vec<Chunk>,
+    /// For each file, how many chunks it and the files before it have.
+    chunk_ends: Vec<u64>,
 }
 
 /// How far claiming and writing have come, in chunks.
 #[derive(Default)]
 struct Window {
-    claimed: usize,
-    written: usize,
+    claimed: u64,
+    written: u64,
     stop: bool,
 }
 
 impl<'a> Generator<'a> {
     fn new(options: &'a SynthOptions) -> Self {
-        let mut chunks = Vec::new();
-        let (n, f) = (options.documents, u64::from(options.files));
-        for file in 0..f {
-            let (start, end) = (file * n / f, (file + 1) * n / f);
-            for from in (start..end).step_by(CHUNK_PAGES as usize) {
-                let pages = from..(from + CHUNK_PAGES).min(end);
-                chunks.push(Chunk { file: file as u32, first: from == start, pages });
-            }
+        let mut chunk_ends = Vec::with_capacity(options.files as usize);
+        let mut chunks = 0;
+        for file in 0..options.files {
+            let pages = options.pages_of(file);
+            chunks += (pages.end - pages.start).div_ceil(CHUNK_PAGES);
+            chunk_ends.push(chunks);
         }
         Self {
             options,
             words: Words::new(options.vocabulary),
             zipf: Zipf::new(options.vocabulary, options.zipf),
-            chunks,
+            chunk_ends,
         }
+    }
+
+    /// How many chunks there are.
+    fn chunks(&self) -> u64 {
+        self.chunk_ends.last().copied().unwrap_or(0)
+    }
+
+    /// Chunk number `index`, in the order in which they are written.
+    fn chunk(&self, index: u64) -> Chunk {
+        let file = self.chunk_ends.partition_point(|&end| end <= index);
+        let first = if file == 0 { 0 } else { self.chunk_ends[file - 1] };
+        let pages = self.options.pages_of(file as u32);
+        let from = pages.start + (index - first) * CHUNK_PAGES;
+        Chunk { file: file as u32, first: index == first, pages: from..(from + CHUNK_PAGES).min(pages.end) }
     }
 
     /// Workers render chunks; this thread writes them in order. No worker runs further ahead of the
@@ -217,20 +236,20 @@ impl<'a> Generator<'a> {
         files: &mut PartFiles,
         progress: &mut dyn FnMut(&SynthCounts) -> ControlFlow<()>,
     ) -> Result<SynthCounts> {
-        let ahead = 4 * self.options.threads;
+        let ahead = 4 * self.options.threads as u64;
         let window = Mutex::new(Window::default());
         let moved = Condvar::new();
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             // Whatever way the writer ends, a panic included, the workers are told to stop.
             let _stop = StopOnDrop { window: &window, moved: &moved };
-            for _ in 0..self.options.threads.min(self.chunks.len()) {
+            for _ in 0..self.chunks().min(self.options.threads as u64) {
                 let sender = sender.clone();
                 let (window, moved) = (&window, &moved);
                 scope.spawn(move || {
                     let mut worker = Worker::new(self);
-                    while let Some(index) = claim(window, moved, ahead, self.chunks.len()) {
-                        if sender.send((index, worker.render(&self.chunks[index]))).is_err() {
+                    while let Some(index) = claim(window, moved, ahead, self.chunks()) {
+                        if sender.send((index, worker.render(&self.chunk(index)))).is_err() {
                             return;
                         }
                     }
@@ -246,10 +265,10 @@ impl<'a> Generator<'a> {
 
     fn write_in_order(
         &self,
-        receiver: &mpsc::Receiver<(usize, Rendered)>,
+        receiver: &mpsc::Receiver<(u64, Rendered)>,
         files: &mut PartFiles,
         progress: &mut dyn FnMut(&SynthCounts) -> ControlFlow<()>,
-        advance: impl Fn(usize),
+        advance: impl Fn(u64),
     ) -> Result<SynthCounts> {
         let mut counts = SynthCounts::default();
         let mut early = BTreeMap::new();
@@ -258,7 +277,7 @@ impl<'a> Generator<'a> {
         for (index, rendered) in receiver {
             early.insert(index, rendered);
             while let Some(rendered) = early.remove(&next) {
-                if self.chunks[next].first {
+                if self.chunk(next).first {
                     close(open.take())?;
                     open = Some(files.create()?);
                 }
@@ -291,7 +310,7 @@ fn lock(window: &Mutex<Window>) -> std::sync::MutexGuard<'_, Window> {
 }
 
 /// The next chunk for a worker, once the writer is near enough; `None` when there is no more to do.
-fn claim(window: &Mutex<Window>, moved: &Condvar, ahead: usize, chunks: usize) -> Option<usize> {
+fn claim(window: &Mutex<Window>, moved: &Condvar, ahead: u64, chunks: u64) -> Option<u64> {
     let mut w = lock(window);
     loop {
         if w.stop || w.claimed == chunks {

@@ -44,11 +44,14 @@ pub(super) struct PageWriter<'a> {
     /// The page being written.
     document: u64,
     html: Vec<u8>,
-    /// Its visible words, in order.
-    history: Vec<Word>,
-    /// Words drawn ahead, and how many of them are left. Drawn many at a time, their cache misses overlap.
-    fresh: [Word; FRESH],
+    /// First [`FRESH`] words drawn ahead, many at a time so that their cache misses overlap; then its
+    /// visible words, in order. In one place, choosing between the two is an index and no branch, which
+    /// would be mispredicted every third time.
+    drawn: Vec<Word>,
+    /// How many of the words drawn ahead are left.
     fresh_left: usize,
+    /// `repeat` times 2^32.
+    repeat: u32,
     /// Paths of the pages it may link to, one after the other, and where each ends.
     neighbours: Vec<u8>,
     neighbour_ends: Vec<usize>,
@@ -66,9 +69,9 @@ impl<'a> PageWriter<'a> {
             rng,
             document: 0,
             html: Vec::new(),
-            history: Vec::new(),
-            fresh: [Word::default(); FRESH],
+            drawn: vec![Word::default(); FRESH],
             fresh_left: 0,
+            repeat: (options.repeat * (1u64 << 32) as f64) as u32,
             neighbours: Vec::new(),
             neighbour_ends: Vec::new(),
             target: 0,
@@ -79,7 +82,7 @@ impl<'a> PageWriter<'a> {
     pub(super) fn record(&mut self, document: u64, record: &mut Vec<u8>) -> PageCounts {
         self.document = document;
         self.rng = Rng::new(self.options.seed, PAGE, document);
-        self.history.clear();
+        self.drawn.truncate(FRESH);
         self.fresh_left = 0;
         self.html.clear();
         self.target = self.draw_length();
@@ -90,7 +93,7 @@ impl<'a> PageWriter<'a> {
         self.host(&mut url);
         self.path(document, &mut url);
         record::response(&url, &self.html, document, &mut self.rng, record);
-        PageCounts { words: self.history.len() as u64, html_bytes: self.html.len() as u64 }
+        PageCounts { words: self.shown() as u64, html_bytes: self.html.len() as u64 }
     }
 
     /// Log-normal with the mean and sigma asked for.
@@ -157,25 +160,29 @@ impl<'a> PageWriter<'a> {
 
     /// Draws the next visible word and writes it.
     fn word(&mut self) {
-        let again = self.rng.unit() < self.options.repeat && !self.history.is_empty();
-        let word = if again {
-            self.history[self.rng.below(self.history.len() as u64) as usize]
-        } else {
-            if self.fresh_left == 0 {
-                self.draw_ahead();
-            }
-            self.fresh_left -= 1;
-            self.fresh[self.fresh_left]
-        };
-        self.history.push(word);
+        if self.fresh_left == 0 {
+            self.draw_ahead();
+        }
+        let random = self.rng.next();
+        let shown = self.shown() as u64;
+        let again = (random as u32) < self.repeat && shown > 0;
+        let earlier = FRESH + (((random >> 32) * shown) >> 32) as usize;
+        let word = self.drawn[if again { earlier } else { self.fresh_left - 1 }];
+        self.fresh_left -= usize::from(!again);
+        self.drawn.push(word);
         word.append_to(&mut self.html);
     }
 
     fn draw_ahead(&mut self) {
-        for word in &mut self.fresh {
+        for word in &mut self.drawn[..FRESH] {
             *word = self.words.get(self.zipf.draw(&mut self.rng));
         }
         self.fresh_left = FRESH;
+    }
+
+    /// Visible words so far.
+    fn shown(&self) -> usize {
+        self.drawn.len() - FRESH
     }
 
     fn capitalised_word(&mut self) {
@@ -211,7 +218,7 @@ impl<'a> PageWriter<'a> {
     }
 
     fn full(&self) -> bool {
-        self.history.len() >= self.target
+        self.shown() >= self.target
     }
 
     // ---- the page ----
@@ -233,7 +240,7 @@ impl<'a> PageWriter<'a> {
         self.text(b"\">\n<!-- navigation -->\n<nav class=\"sidebar\" role=\"navigation\">\n");
         // A quarter of a short page is navigation; a long page has a few dozen entries and no more.
         let quarter = (self.target / 4).min(96);
-        while self.history.len() < quarter {
+        while self.shown() < quarter {
             self.link_list();
         }
         self.text(b"</nav>\n<main id=\"content\" role=\"main\">\n<h1>");
