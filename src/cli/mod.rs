@@ -4,7 +4,6 @@
 //! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
-
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -45,6 +44,7 @@ enum Command {
 
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
+    quiet_drivers();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -69,12 +69,17 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// Keeps Vulkan drivers that look for a display from complaining on stderr that there is none.
+fn quiet_drivers() {
+    if cfg!(unix) && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the process's first act; no other thread reads the environment yet.
+        unsafe { std::env::set_var("XDG_RUNTIME_DIR", std::env::temp_dir()) };
+    }
+}
+
 /// True if the reader of our output went away (`gamut dump … | head`): no error of ours.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|e| e.downcast_ref::<std::io::Error>())
-        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    error.chain().filter_map(|e| e.downcast_ref::<std::io::Error>()).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
