@@ -382,6 +382,14 @@ impl Index {
     pub fn name(&self, doc: u32) -> Result<DocName> {
         self.names.name(doc)
     }
+
+    /// The same for several documents in ascending order; each block of the table is unpacked once.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a docID that does not exist.
+    pub fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
+        self.names.names(docs)
+    }
 }
 
 /// True for the names that an index of this version can have; a manifest cannot lead outside its directory.
