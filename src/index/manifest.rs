@@ -114,10 +114,17 @@ impl Manifest {
     /// Reads and checks the manifest of the index at `dir`.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read, [`Error::Damaged`] if it is none or of another version.
+    /// [`Error::Invalid`] if there is none, [`Error::Io`] if it cannot be read, [`Error::Damaged`] if it is not what it
+    /// must be or of another version.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST);
-        let bytes = std::fs::metadata(&path).map_err(Error::io("open", &path))?.len();
+        let bytes = match std::fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let why = "has no manifest.json, so it is no gamut index; `gamut index` makes one".to_owned();
+                return Err(Error::Invalid { what: dir.display().to_string(), why });
+            }
+            metadata => metadata.map_err(Error::io("open", &path))?.len(),
+        };
         if bytes > MAX_BYTES {
             return Err(format::damaged(&path, MAX_BYTES, "the manifest is too long to be one"));
         }

@@ -75,7 +75,7 @@ impl Problems {
 /// and the document table (every frame inflates, lengths and duplicate ids add up).
 ///
 /// # Errors
-/// [`Error::Io`] if the directory has no manifest that can be read.
+/// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read.
 pub fn verify(dir: &Path) -> Result<Verified> {
     let problems = Problems::default();
     let mut verified = Verified::default();
