@@ -4,13 +4,13 @@
 //! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
-
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub mod bench;
 pub mod completions;
+pub mod demo;
 pub mod devices;
 pub mod index;
 pub mod synth;
@@ -38,6 +38,7 @@ enum Command {
     Index(Box<index::Args>),
     Devices(devices::Args),
     Synth(synth::Args),
+    Demo(demo::Args),
     #[command(subcommand)]
     Bench(bench::Command),
     Completions(completions::Args),
@@ -57,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Index(args) => index::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| ExitCode::SUCCESS),
     };
@@ -71,10 +73,7 @@ pub fn main() -> ExitCode {
 
 /// True if the reader of our output went away (`gamut dump … | head`): no error of ours.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|e| e.downcast_ref::<std::io::Error>())
-        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    error.chain().filter_map(|e| e.downcast_ref::<std::io::Error>()).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
