@@ -196,6 +196,7 @@ impl IndexWriter {
             codecs: self.codecs.iter().map(|codec| CodecSpec::of(*codec)).collect(),
             files,
             inputs: fields.inputs,
+            checksum: String::new(),
         };
         let mut output = Output::create(self.dir.path(), MANIFEST)?;
         output.write(manifest.to_json().as_bytes())?;

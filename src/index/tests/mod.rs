@@ -89,4 +89,6 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
     writer.finish(&docs, fields)
 }
 
+mod damage;
+mod reading;
 mod writing;
