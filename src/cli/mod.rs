@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 pub mod bench;
 pub mod completions;
+pub mod demo;
 pub mod devices;
 pub mod index;
 pub mod synth;
@@ -37,6 +38,7 @@ enum Command {
     Index(Box<index::Args>),
     Devices(devices::Args),
     Synth(synth::Args),
+    Demo(demo::Args),
     #[command(subcommand)]
     Bench(bench::Command),
     Completions(completions::Args),
@@ -57,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::Index(args) => index::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| ExitCode::SUCCESS),
     };
