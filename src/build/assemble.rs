@@ -115,7 +115,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
             let options = &shared_.options;
             writer.finish(
                 &documents,
-                ManifestFields { analyzer: options.analyzer.clone(), order: "input".into(), inputs: Vec::new() },
+                ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() },
             )
         })
         .await
