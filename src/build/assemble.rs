@@ -161,11 +161,23 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         sort_times: sorting.times,
         sort_hidden: report::hidden_sort(&spans),
         peak_memory: plan::peak_memory(),
-        warnings: sorting.warnings,
+        warnings: passed_over(corpus).into_iter().chain(sorting.warnings).collect(),
         skipped,
     };
     write_report(shared, &report)?;
     Ok(report)
+}
+
+/// A line for each file of a directory that was not read, up to a point.
+fn passed_over(corpus: &Corpus) -> Vec<String> {
+    const LISTED: usize = 20;
+    let files = corpus.passed_over();
+    let mut lines: Vec<String> =
+        files.iter().take(LISTED).map(|(path, why)| format!("{} was not read: {why}", path.display())).collect();
+    if files.len() > LISTED {
+        lines.push(format!("{} more files were not read", files.len() - LISTED));
+    }
+    lines
 }
 
 fn write_report(shared: &Shared, report: &BuildReport) -> Result<()> {
