@@ -12,9 +12,13 @@ pub mod bench;
 pub mod completions;
 pub mod demo;
 pub mod devices;
+pub mod dump;
 pub mod index;
+pub mod query;
+pub mod stats;
 pub mod synth;
 pub mod ui;
+pub mod verify;
 
 /// Turns a web crawl into a compressed inverted index, and answers queries from it.
 #[derive(Parser, Debug)]
@@ -36,6 +40,10 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Index(Box<index::Args>),
+    Query(query::Args),
+    Stats(stats::Args),
+    Dump(dump::Args),
+    Verify(verify::Args),
     Devices(devices::Args),
     Synth(synth::Args),
     Demo(demo::Args),
@@ -46,6 +54,7 @@ enum Command {
 
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
+    quiet_drivers();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -56,6 +65,10 @@ pub fn main() -> ExitCode {
     };
     let outcome = match &cli.command {
         Command::Index(args) => index::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
         Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
@@ -69,6 +82,14 @@ pub fn main() -> ExitCode {
         eprintln!("gamut: {error:#}");
         ExitCode::from(2)
     })
+}
+
+/// Keeps Vulkan drivers that look for a display from complaining on stderr that there is none.
+fn quiet_drivers() {
+    if cfg!(unix) && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the process's first act; no other thread reads the environment yet.
+        unsafe { std::env::set_var("XDG_RUNTIME_DIR", std::env::temp_dir()) };
+    }
 }
 
 /// True if the reader of our output went away (`gamut dump … | head`): no error of ours.

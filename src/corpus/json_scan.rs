@@ -37,9 +37,7 @@ fn string(bytes: &[u8], at: usize) -> Result<(&[u8], bool, usize), Fault> {
     let mut from = start;
     let mut escaped = false;
     loop {
-        let hit = from
-            + memchr2(b'"', b'\\', bytes.get(from..).unwrap_or_default())
-                .ok_or(Fault::Incomplete)?;
+        let hit = from + memchr2(b'"', b'\\', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
         if bytes[hit] == b'"' {
             return Ok((&bytes[start..hit], escaped, hit + 1));
         }
@@ -79,13 +77,10 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             Err(Fault::Incomplete)
         }
         Some(_) => {
-            let is_part =
-                |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
             let len = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
             let word = &bytes[at..at + len];
-            let is_number = word
-                .first()
-                .is_some_and(|&b| b == b'-' || b.is_ascii_digit());
+            let is_number = word.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit());
             if is_number || matches!(word, b"true" | b"false" | b"null") {
                 Ok(at + len)
             } else if at + len == bytes.len() {
@@ -99,10 +94,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 
 /// Walks over the members of the object at the start of `bytes`; `visit` gets each key as it stands
 /// there, and its value. Returns the offset behind the object.
-pub(super) fn object<'a>(
-    bytes: &'a [u8],
-    mut visit: impl FnMut(&'a [u8], Value<'a>),
-) -> Result<usize, Fault> {
+pub(super) fn object<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], Value<'a>)) -> Result<usize, Fault> {
     let mut at = blank(bytes, 0);
     match bytes.get(at) {
         Some(b'{') => at = blank(bytes, at + 1),

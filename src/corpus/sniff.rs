@@ -30,9 +30,7 @@ pub(super) fn look(path: &Path) -> Result<Look> {
     let bytes = file.metadata().map_err(Error::io("read", path))?.len();
     let mut raw = Vec::new();
     // bzip2 needs a block of up to 900 kB to say anything.
-    file.take(1 << 20)
-        .read_to_end(&mut raw)
-        .map_err(Error::io("read", path))?;
+    file.take(1 << 20).read_to_end(&mut raw).map_err(Error::io("read", path))?;
     let compression = Compression::sniff(&raw);
     let (head, mut complete) = match compression {
         Compression::None => (raw[..raw.len().min(HEAD)].to_vec(), raw.len() <= HEAD),
@@ -48,13 +46,7 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         Some(encoding) => encoding.decode(&head).0.into_owned().into_bytes(),
         None => head,
     };
-    Ok(Look {
-        bytes,
-        compression,
-        utf16,
-        head,
-        complete,
-    })
+    Ok(Look { bytes, compression, utf16, head, complete })
 }
 
 /// The first inflated bytes, out of as many members as it takes, and whether that is all.

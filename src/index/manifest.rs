@@ -42,8 +42,6 @@ pub struct Manifest {
     pub codecs: Vec<CodecSpec>,
     /// Every other file but `build-report.json`, by name.
     pub files: Vec<FileSpec>,
-    /// Input files in the order in which they were read.
-    pub inputs: Vec<InputSpec>,
     /// XXH3-64 of this file with sixteen zeros here.
     pub checksum: String,
 }
@@ -99,15 +97,6 @@ pub struct FileSpec {
     pub bytes: u64,
     /// XXH3-64 of the content with seed 0, 16 hexadecimal digits.
     pub xxh3: String,
-}
-
-/// A file of the input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputSpec {
-    /// Its path as it was given or found.
-    pub path: String,
-    /// Its length in bytes.
-    pub bytes: u64,
 }
 
 impl Manifest {

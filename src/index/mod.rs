@@ -39,7 +39,7 @@ pub use bound::{Bound, BoundReader, DEFAULT_B, DEFAULT_K1, Norm};
 pub use cursor::{Cursor, END, List, ListWords};
 pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
-pub use manifest::{FileSpec, InputSpec, Manifest, Statistics};
+pub use manifest::{FileSpec, Manifest, Statistics};
 pub use reader::{CodecRef, Index};
 pub use tables::{Place, TermInfo};
 pub use verify::{Verified, verify};

@@ -28,7 +28,8 @@ impl Tuning {
     pub fn of(gpu: &Gpu) -> Self {
         let report = gpu.report();
         let fits = |&(bits, regs): &(u32, u32)| {
-            workgroup_bytes(bits, regs) <= report.workgroup_memory_bytes && 1 << (bits - regs) <= report.max_workgroup_size
+            workgroup_bytes(bits, regs) <= report.workgroup_memory_bytes
+                && 1 << (bits - regs) <= report.max_workgroup_size
         };
         let (log_sigma, log_regs) = [(12, 4), (11, 4), (10, 3)].into_iter().find(fits).unwrap_or((8, 3));
         Self { log_sigma, log_k: 4, log_regs, words: if gpu.int64() { KeyWords::One } else { KeyWords::Two } }

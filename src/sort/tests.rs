@@ -50,7 +50,8 @@ fn check(sorter: &mut dyn Sorter, n: usize) {
 }
 
 fn check_around(sorter: &mut dyn Sorter, part: usize) {
-    let mut sizes = vec![0, 1, 2, 3, part - 1, part, part + 1, 2 * part, 2 * part + 1, 3 * part - 5, 4 * part, 8 * part + 77];
+    let mut sizes =
+        vec![0, 1, 2, 3, part - 1, part, part + 1, 2 * part, 2 * part + 1, 3 * part - 5, 4 * part, 8 * part + 77];
     sizes.dedup();
     sizes.into_iter().for_each(|n| check(sorter, n));
 }
@@ -187,7 +188,8 @@ fn kernels() -> Vec<Kernel> {
     for tuning in bitonic_tunings().into_iter().chain(tuned) {
         all.extend(Bitonic::kernels(tuning, 1 << 22));
     }
-    let large = radix::Tuning { bits: 8, threads: 256, items: 16, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
+    let large =
+        radix::Tuning { bits: 8, threads: 256, items: 16, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
     for tuning in radix_tunings(Some((8, 8))).into_iter().chain([large]) {
         all.extend(tuning.kernels());
     }
