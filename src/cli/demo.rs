@@ -125,13 +125,13 @@ fn answer(out: &mut impl Write, searcher: &Searcher<'_>, words: &str, mode: Mode
 
 fn what_next(out: &mut impl Write, index: &Path) -> io::Result<()> {
     let index = index.display();
-    writeln!(
-        out,
-        "\nNext:
-  gamut query {index} WORDS    ask something else, about lighthouses, tides, bread, bees, bridges, clocks
-  gamut stats {index}          what is in the index, and what it costs
-  gamut dump {index} lens      the list of one word
-  gamut index CRAWL -o out/crawl   a crawl of yours: WARC, ARC, TRECWEB, JSON lines, a tree of HTML
-  gamut synth crawl -n 100000      none at hand? 3 GB of made-up pages"
-    )
+    let steps = [
+        (format!("gamut query {index} WORDS"), "ask about lighthouses, tides, bread, bees, bridges, clocks"),
+        (format!("gamut stats {index}"), "what is in the index, and what it costs"),
+        (format!("gamut dump {index} lens"), "the list of one word"),
+        ("gamut index CRAWL -o out/crawl".into(), "a crawl of yours: WARC, ARC, TRECWEB, JSON lines, HTML files"),
+        ("gamut synth crawl -n 100000".into(), "none at hand? 3 GB of made-up pages"),
+    ];
+    writeln!(out, "\nNext:")?;
+    steps.iter().try_for_each(|(command, what)| writeln!(out, "  {command:34} {what}"))
 }
