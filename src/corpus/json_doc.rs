@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
 use super::{Content, Doc, DocSink, SkipKind};
@@ -101,9 +103,8 @@ fn text<'a>(
     buffer: &'a mut Vec<u8>,
 ) -> Result<Option<&'a [u8]>, &'static str> {
     match value {
-        Some(Value::Text(raw, false)) => Ok(Some(raw)),
-        Some(Value::Text(raw, true)) => {
-            buffer.clear();
+        Some(Value::Text(raw)) if memchr(b'\\', raw).is_none() => Ok(Some(raw)),
+        Some(Value::Text(raw)) => {
             if unescape(raw, buffer) {
                 Ok(Some(buffer))
             } else {

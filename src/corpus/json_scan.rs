@@ -4,13 +4,13 @@
 //! valid JSON it agrees with `serde_json`; it refuses what is not balanced, but does not check
 //! the inside of numbers, nor strings for control characters.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 /// A value of an object's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// What stands between the quotes, and whether it holds a backslash.
-    Text(&'a [u8], bool),
+    /// What stands between the quotes.
+    Text(&'a [u8]),
     /// Everything else, as it stands there.
     Other(&'a [u8]),
 }
@@ -32,19 +32,24 @@ fn blank(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Scans the string whose opening quote is at `at`; returns its content and the offset behind it.
-fn string(bytes: &[u8], at: usize) -> Result<(&[u8], bool, usize), Fault> {
+///
+/// Quotes are rarer than backslashes (every line end is `\n`), so it runs from quote to quote, and
+/// looks back for the backslashes before one.
+fn string(bytes: &[u8], at: usize) -> Result<(&[u8], usize), Fault> {
     let start = at + 1;
     let mut from = start;
-    let mut escaped = false;
     loop {
-        let hit = from
-            + memchr2(b'"', b'\\', bytes.get(from..).unwrap_or_default())
-                .ok_or(Fault::Incomplete)?;
-        if bytes[hit] == b'"' {
-            return Ok((&bytes[start..hit], escaped, hit + 1));
+        let hit = from + memchr(b'"', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
+        // Those before `from` stand before another quote.
+        let slashes = bytes[from..hit]
+            .iter()
+            .rev()
+            .take_while(|&&byte| byte == b'\\')
+            .count();
+        if slashes % 2 == 0 {
+            return Ok((&bytes[start..hit], hit + 1));
         }
-        escaped = true;
-        from = hit + 2;
+        from = hit + 1;
     }
 }
 
@@ -52,7 +57,7 @@ fn string(bytes: &[u8], at: usize) -> Result<(&[u8], bool, usize), Fault> {
 pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     match bytes.get(at) {
         None => Err(Fault::Incomplete),
-        Some(b'"') => string(bytes, at).map(|(_, _, next)| next),
+        Some(b'"') => string(bytes, at).map(|(_, next)| next),
         Some(b'{' | b'[') => {
             // The kinds of the open brackets, one bit each would do, but depth is small.
             let mut open = Vec::new();
@@ -60,7 +65,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             while let Some(&byte) = bytes.get(at) {
                 match byte {
                     b'"' => {
-                        at = string(bytes, at)?.2;
+                        at = string(bytes, at)?.1;
                         continue;
                     }
                     b'{' | b'[' => open.push(byte),
@@ -118,7 +123,7 @@ pub(super) fn object<'a>(
             Some(_) => return Err(Fault::Bad(at)),
             None => return Err(Fault::Incomplete),
         }
-        let (key, _, next) = string(bytes, at)?;
+        let (key, next) = string(bytes, at)?;
         at = blank(bytes, next);
         match bytes.get(at) {
             Some(b':') => at = blank(bytes, at + 1),
@@ -126,8 +131,8 @@ pub(super) fn object<'a>(
             None => return Err(Fault::Incomplete),
         }
         if bytes.get(at) == Some(&b'"') {
-            let (text, escaped, next) = string(bytes, at)?;
-            visit(key, Value::Text(text, escaped));
+            let (text, next) = string(bytes, at)?;
+            visit(key, Value::Text(text));
             at = next;
         } else {
             let next = skip(bytes, at)?;
@@ -144,45 +149,80 @@ pub(super) fn object<'a>(
     }
 }
 
-/// Appends the text that a string's content stands for. False if an escape is invalid. A lone half
-/// of a surrogate pair becomes U+FFFD.
+/// Puts the text that a string's content stands for into `out`, replacing what was there. False if
+/// an escape is invalid. A lone half of a surrogate pair becomes U+FFFD.
 pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) -> bool {
-    out.reserve(raw.len());
-    let mut rest = raw;
-    while let Some(at) = memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..at]);
-        let Some(&escape) = rest.get(at + 1) else {
-            return false;
-        };
-        rest = &rest[at + 2..];
-        let byte = match escape {
-            b'n' => b'\n',
-            b't' => b'\t',
-            b'r' => b'\r',
-            b'"' | b'\\' | b'/' => escape,
-            b'b' => 8,
-            b'f' => 12,
-            b'u' => {
-                let Some(unit) = hex4(rest) else { return false };
-                rest = &rest[4..];
-                let mut code = u32::from(unit);
-                if (0xd800..0xdc00).contains(&code)
-                    && rest.starts_with(b"\\u")
-                    && let Some(low @ 0xdc00..0xe000) = hex4(&rest[2..])
-                {
-                    rest = &rest[6..];
-                    code = 0x10000 + ((code - 0xd800) << 10) + (u32::from(low) - 0xdc00);
-                }
-                let char = char::from_u32(code).unwrap_or('\u{fffd}');
-                out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
-                continue;
+    const WORD: usize = 8;
+    // No escape stands for more bytes than it has; words are copied whole.
+    out.clear();
+    out.resize(raw.len() + WORD, 0);
+    let (mut at, mut filled) = (0, 0);
+    loop {
+        // Up to the next backslash, a word at a time: runs are short, so that a call of `memchr` for
+        // each would cost more.
+        while let Some(word) = raw.get(at..at + WORD) {
+            let word: [u8; WORD] = word.try_into().expect("a word");
+            out[filled..filled + WORD].copy_from_slice(&word);
+            let plain = before_backslash(u64::from_le_bytes(word));
+            at += plain;
+            filled += plain;
+            if plain < WORD {
+                break;
             }
-            _ => return false,
+        }
+        let Some(&byte) = raw.get(at) else { break };
+        at += 1;
+        let byte = match byte {
+            b'\\' => match escape(raw, &mut at) {
+                None => return false,
+                Some(char) => {
+                    filled += char.encode_utf8(&mut out[filled..]).len();
+                    continue;
+                }
+            },
+            byte => byte,
         };
-        out.push(byte);
+        out[filled] = byte;
+        filled += 1;
     }
-    out.extend_from_slice(rest);
+    out.truncate(filled);
     true
+}
+
+/// How many of the first bytes of a little-endian word are no backslashes.
+fn before_backslash(word: u64) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    let zero = word ^ (ONES * b'\\' as u64);
+    // The lowest bit set belongs to the first zero byte; those above it may be wrong.
+    let hits = zero.wrapping_sub(ONES) & !zero & (ONES << 7);
+    (hits.trailing_zeros() / 8) as usize
+}
+
+/// Reads the escape whose backslash stands before `at`.
+fn escape(raw: &[u8], at: &mut usize) -> Option<char> {
+    let escape = *raw.get(*at)?;
+    *at += 1;
+    Some(match escape {
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'"' | b'\\' | b'/' => char::from(escape),
+        b'b' => '\x08',
+        b'f' => '\x0c',
+        b'u' => {
+            let mut code = u32::from(hex4(&raw[*at..])?);
+            *at += 4;
+            if (0xd800..0xdc00).contains(&code)
+                && raw[*at..].starts_with(b"\\u")
+                && let Some(low @ 0xdc00..0xe000) = hex4(&raw[*at + 2..])
+            {
+                *at += 6;
+                code = 0x10000 + ((code - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+            }
+            char::from_u32(code).unwrap_or('\u{fffd}')
+        }
+        _ => return None,
+    })
 }
 
 fn hex4(bytes: &[u8]) -> Option<u16> {
