@@ -152,77 +152,111 @@ pub(super) fn object<'a>(
 /// Puts the text that a string's content stands for into `out`, replacing what was there. False if
 /// an escape is invalid. A lone half of a surrogate pair becomes U+FFFD.
 pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) -> bool {
-    const WORD: usize = 8;
-    // No escape stands for more bytes than it has; words are copied whole.
+    // No escape stands for more bytes than it has; the rest is room for copies that write too much.
     out.clear();
-    out.resize(raw.len() + WORD, 0);
+    out.resize(raw.len() + COPY, 0);
     let (mut at, mut filled) = (0, 0);
-    loop {
-        // Up to the next backslash, a word at a time: runs are short, so that a call of `memchr` for
-        // each would cost more.
-        while let Some(word) = raw.get(at..at + WORD) {
-            let word: [u8; WORD] = word.try_into().expect("a word");
-            out[filled..filled + WORD].copy_from_slice(&word);
-            let plain = before_backslash(u64::from_le_bytes(word));
-            at += plain;
-            filled += plain;
-            if plain < WORD {
-                break;
+    // The places of a block's backslashes do not depend on each other, which lets the processor
+    // work on several escapes at once.
+    for (number, block) in raw[..raw.len().saturating_sub(COPY)].chunks_exact(BLOCK).enumerate() {
+        let mut slashes = backslashes(block);
+        while slashes != 0 {
+            let slash = number * BLOCK + slashes.trailing_zeros() as usize;
+            slashes &= slashes - 1;
+            // The second of two stands for itself.
+            if slash >= at {
+                for from in (at..slash).step_by(COPY) {
+                    let to = filled + from - at;
+                    out[to..to + COPY].copy_from_slice(&raw[from..from + COPY]);
+                }
+                filled += slash - at;
+                at = slash + 1;
+                if !escape(raw, &mut at, out, &mut filled) {
+                    return false;
+                }
             }
         }
-        let Some(&byte) = raw.get(at) else { break };
-        at += 1;
-        let byte = match byte {
-            b'\\' => match escape(raw, &mut at) {
-                None => return false,
-                Some(char) => {
-                    filled += char.encode_utf8(&mut out[filled..]).len();
-                    continue;
-                }
-            },
-            byte => byte,
-        };
-        out[filled] = byte;
-        filled += 1;
     }
-    out.truncate(filled);
+    while let Some(run) = memchr(b'\\', &raw[at..]) {
+        out[filled..filled + run].copy_from_slice(&raw[at..at + run]);
+        at += run + 1;
+        filled += run;
+        if !escape(raw, &mut at, out, &mut filled) {
+            return false;
+        }
+    }
+    let rest = raw.len() - at;
+    out[filled..filled + rest].copy_from_slice(&raw[at..]);
+    out.truncate(filled + rest);
     true
 }
 
-/// How many of the first bytes of a little-endian word are no backslashes.
-fn before_backslash(word: u64) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    let zero = word ^ (ONES * b'\\' as u64);
-    // The lowest bit set belongs to the first zero byte; those above it may be wrong.
-    let hits = zero.wrapping_sub(ONES) & !zero & (ONES << 7);
-    (hits.trailing_zeros() / 8) as usize
+/// Bytes whose backslashes are looked for together, one bit each.
+const BLOCK: usize = 64;
+
+/// Bytes that are copied together.
+const COPY: usize = 32;
+
+/// Which bytes of a block are backslashes.
+fn backslashes(block: &[u8]) -> u64 {
+    const LOW: u64 = u64::MAX / 255 * 0x7f;
+    let mut mask = 0;
+    for (number, word) in block.as_chunks::<8>().0.iter().enumerate() {
+        let zero = u64::from_le_bytes(*word) ^ (u64::MAX / 255 * b'\\' as u64);
+        // The high bit of each byte that is zero, exactly.
+        let hits = !(((zero & LOW) + LOW) | zero | LOW);
+        // Eight bits, eight apart, brought together.
+        let bits = (hits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        mask |= bits << (number * 8);
+    }
+    mask
 }
 
-/// Reads the escape whose backslash stands before `at`.
-fn escape(raw: &[u8], at: &mut usize) -> Option<char> {
-    let escape = *raw.get(*at)?;
+/// Writes what the escape stands for whose backslash is before `at`. False if it is invalid.
+#[inline]
+fn escape(raw: &[u8], at: &mut usize, out: &mut [u8], filled: &mut usize) -> bool {
+    let Some(&letter) = raw.get(*at) else { return false };
     *at += 1;
-    Some(match escape {
-        b'n' => '\n',
-        b't' => '\t',
-        b'r' => '\r',
-        b'"' | b'\\' | b'/' => char::from(escape),
-        b'b' => '\x08',
-        b'f' => '\x0c',
-        b'u' => {
-            let mut code = u32::from(hex4(&raw[*at..])?);
-            *at += 4;
-            if (0xd800..0xdc00).contains(&code)
-                && raw[*at..].starts_with(b"\\u")
-                && let Some(low @ 0xdc00..0xe000) = hex4(&raw[*at + 2..])
-            {
-                *at += 6;
-                code = 0x10000 + ((code - 0xd800) << 10) + (u32::from(low) - 0xdc00);
-            }
-            char::from_u32(code).unwrap_or('\u{fffd}')
-        }
-        _ => return None,
-    })
+    let byte = ESCAPES[usize::from(letter)];
+    if byte != 0 {
+        out[*filled] = byte;
+        *filled += 1;
+        return true;
+    }
+    if letter != b'u' {
+        return false;
+    }
+    let Some(char) = code_point(raw, at) else { return false };
+    *filled += char.encode_utf8(&mut out[*filled..]).len();
+    true
+}
+
+/// What the letter behind a backslash stands for; 0 for `u` and those that are invalid.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'n' as usize] = b'\n';
+    table[b't' as usize] = b'\t';
+    table[b'r' as usize] = b'\r';
+    table[b'b' as usize] = 8;
+    table[b'f' as usize] = 12;
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table
+};
+
+/// Reads the digits of `\uXXXX`, which begin at `at`, and of the second half of a pair.
+fn code_point(raw: &[u8], at: &mut usize) -> Option<char> {
+    let mut code = u32::from(hex4(&raw[*at..])?);
+    *at += 4;
+    if (0xd800..0xdc00).contains(&code)
+        && raw[*at..].starts_with(b"\\u")
+        && let Some(low @ 0xdc00..0xe000) = hex4(&raw[*at + 2..])
+    {
+        *at += 6;
+        code = 0x10000 + ((code - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+    }
+    Some(char::from_u32(code).unwrap_or('\u{fffd}'))
 }
 
 fn hex4(bytes: &[u8]) -> Option<u16> {

@@ -25,7 +25,7 @@ fn json() -> impl Strategy<Value = Serde> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![any::<String>(), "[\\\\\"\n\ta-c{}\\[\\],:]{0,40}", "[a-z \n]{0,200}"]
+    prop_oneof![any::<String>(), "[\\\\\"\n\ta-c{}\\[\\],:]{0,40}", "[a-z \n]{0,200}", "[a-z\\\\\"\u{e9}\n]{0,400}"]
 }
 
 /// Spells every character of a text as an escape where `how` says so.
