@@ -93,6 +93,12 @@ proptest! {
         prop_assert_eq!(serde, text);
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn prop_backslash_masks_agree(block in prop::collection::vec(prop::sample::select(b"\\a\xdc\x5b\x5d".to_vec()), 64)) {
+        prop_assert_eq!(super::super::json_scan::backslashes(&block), super::super::json_scan::backslashes_portable(&block));
+    }
+
     /// What serde accepts is accepted, with the same meaning; nothing panics on what it refuses.
     #[test]
     fn prop_arbitrary_bytes(input in prop_oneof![
