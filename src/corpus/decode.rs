@@ -138,10 +138,7 @@ fn one(
 fn chunked(input: &[u8], out: &mut Vec<u8>) -> Outcome {
     out.clear();
     let mut rest = input;
-    loop {
-        let Some(end) = memchr(b'\n', &rest[..rest.len().min(1024)]) else {
-            break;
-        };
+    while let Some(end) = memchr(b'\n', &rest[..rest.len().min(1024)]) {
         let line = rest[..end]
             .split(|&byte| byte == b';')
             .next()

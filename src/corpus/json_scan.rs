@@ -39,7 +39,8 @@ fn string(bytes: &[u8], at: usize) -> Result<(&[u8], usize), Fault> {
     let start = at + 1;
     let mut from = start;
     loop {
-        let hit = from + memchr(b'"', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
+        let hit =
+            from + memchr(b'"', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
         // Those before `from` stand before another quote.
         let slashes = bytes[from..hit]
             .iter()
@@ -158,7 +159,10 @@ pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) -> bool {
     let (mut at, mut filled) = (0, 0);
     // The places of a block's backslashes do not depend on each other, which lets the processor
     // work on several escapes at once.
-    for (number, block) in raw[..raw.len().saturating_sub(COPY)].chunks_exact(BLOCK).enumerate() {
+    for (number, block) in raw[..raw.len().saturating_sub(COPY)]
+        .chunks_exact(BLOCK)
+        .enumerate()
+    {
         let mut slashes = backslashes(block);
         while slashes != 0 {
             let slash = number * BLOCK + slashes.trailing_zeros() as usize;
@@ -202,7 +206,9 @@ const COPY: usize = 32;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn backslashes(block: &[u8]) -> u64 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8,
+    };
     let mut mask = 0;
     for (number, part) in block.as_chunks::<16>().0.iter().enumerate() {
         // SAFETY: the pointer is valid for reads of 16 bytes; the load asks for no alignment. SSE2
@@ -225,13 +231,18 @@ fn backslashes(block: &[u8]) -> u64 {
 /// [`backslashes`] in plain arithmetic.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 pub(super) fn backslashes_portable(block: &[u8]) -> u64 {
-    block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(byte == b'\\') << at)
+    block
+        .iter()
+        .enumerate()
+        .fold(0, |mask, (at, &byte)| mask | u64::from(byte == b'\\') << at)
 }
 
 /// Writes what the escape stands for whose backslash is before `at`. False if it is invalid.
 #[inline(always)]
 fn escape(raw: &[u8], at: &mut usize, out: &mut [u8], filled: &mut usize) -> bool {
-    let Some(&letter) = raw.get(*at) else { return false };
+    let Some(&letter) = raw.get(*at) else {
+        return false;
+    };
     *at += 1;
     let byte = ESCAPES[usize::from(letter)];
     if byte != 0 {
@@ -242,7 +253,9 @@ fn escape(raw: &[u8], at: &mut usize, out: &mut [u8], filled: &mut usize) -> boo
     if letter != b'u' {
         return false;
     }
-    let Some(char) = code_point(raw, at) else { return false };
+    let Some(char) = code_point(raw, at) else {
+        return false;
+    };
     *filled += char.encode_utf8(&mut out[*filled..]).len();
     true
 }
