@@ -448,3 +448,49 @@ fn test_line_over_the_limit_costs_itself() {
     let events = read_bytes(text.as_bytes(), &CorpusOptions::default());
     assert_eq!((ids(&events).len(), damage(&events)), (3, vec![]));
 }
+
+/// Frames with a dictionary, one per record; one of them is damaged.
+#[test]
+fn test_zstd_frames_with_a_dictionary() {
+    let dictionary = page(
+        "http://example.com/",
+        b"<html><head><title>A common beginning</title></head><body>",
+    );
+    for inner in [
+        dictionary.clone(),
+        zstd::encode_all(&dictionary[..], 1).expect("writing to memory"),
+    ] {
+        let mut bytes = vec![0x5d, 0x2a, 0x4d, 0x18];
+        bytes.extend((inner.len() as u32).to_le_bytes());
+        bytes.extend(inner);
+        let mut coder =
+            zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("a compressor");
+        coder.include_checksum(true).expect("an option");
+        let mut frames: Vec<Vec<u8>> = (0..40)
+            .map(|n| {
+                coder
+                    .compress(&page(
+                        &format!("http://example.com/{n}"),
+                        b"<html><head><title>A common",
+                    ))
+                    .expect("a frame")
+            })
+            .collect();
+        let at = frames[20].len() / 2;
+        frames[20][at] ^= 0xff;
+        bytes.extend(frames.concat());
+        let whole = read_bytes(&bytes, &small());
+        assert_eq!(
+            (ids(&whole).len(), damage(&whole)),
+            (39, vec![BadCompression])
+        );
+        let (_dir, path) = file("a.warc.zst", &bytes);
+        let cut = read(
+            &Corpus::open(&[path], &small())
+                .expect("a WARC file")
+                .cut_into(100, 1 << 20),
+        );
+        assert_eq!(cut.events, whole);
+        assert!(cut.pieces > 10, "{}", cut.pieces);
+    }
+}
