@@ -113,10 +113,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         let shared_ = shared.clone();
         spawn(shared, move || {
             let options = &shared_.options;
-            writer.finish(
-                &documents,
-                ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() },
-            )
+            writer.finish(&documents, ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() })
         })
         .await
         .unwrap_or_else(panicked)?

@@ -117,10 +117,7 @@ fn one(name: &[u8], input: &[u8], max: usize, inflater: &mut Inflater, out: &mut
 fn chunked(input: &[u8], out: &mut Vec<u8>) -> Outcome {
     out.clear();
     let mut rest = input;
-    loop {
-        let Some(end) = memchr(b'\n', &rest[..rest.len().min(1024)]) else {
-            break;
-        };
+    while let Some(end) = memchr(b'\n', &rest[..rest.len().min(1024)]) {
         let line = rest[..end].split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
         let Some(size) = hex(line) else { break };
         rest = &rest[end + 1..];

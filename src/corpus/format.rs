@@ -202,7 +202,7 @@ pub trait Format: Sync {
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
 
     /// What stands at the start of `bytes`; `at_end` says that nothing follows them. Records
-    /// longer than `max` bytes are [`Frame::Long`]; no more than `max` + [`LOOK`] bytes need be there.
+    /// longer than `max` bytes are [`Frame::Long`]; no more than `max` + 4096 bytes need be there.
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame;
 
     /// Turns a record into documents and skips.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
 use super::{Content, Doc, DocSink, SkipKind};
@@ -88,10 +90,13 @@ fn visit<'a>(
 /// A value as text; numbers as they stand there. `None` for what is neither text nor number.
 fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<&'a [u8]>, &'static str> {
     match value {
-        Some(Value::Text(raw, false)) => Ok(Some(raw)),
-        Some(Value::Text(raw, true)) => {
-            buffer.clear();
-            if unescape(raw, buffer) { Ok(Some(buffer)) } else { Err("an invalid escape in a string") }
+        Some(Value::Text(raw)) if memchr(b'\\', raw).is_none() => Ok(Some(raw)),
+        Some(Value::Text(raw)) => {
+            if unescape(raw, buffer) {
+                Ok(Some(buffer))
+            } else {
+                Err("an invalid escape in a string")
+            }
         }
         Some(Value::Other(raw)) if raw.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit()) => Ok(Some(raw)),
         _ => Ok(None),

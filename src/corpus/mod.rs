@@ -20,6 +20,7 @@ mod json_scan;
 mod members;
 mod open;
 mod piece;
+mod pieces;
 mod sniff;
 mod transcode;
 mod walk;
@@ -31,8 +32,9 @@ mod tests;
 pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size};
 pub use json_doc::{ID_FIELDS, TEXT_FIELDS};
 pub use members::Compression;
-pub use open::{Corpus, CorpusOptions, InputFile, Pieces};
+pub use open::{Corpus, CorpusOptions, InputFile};
 pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader};
+pub use pieces::Pieces;
 
 /// What becomes a document, for the help.
 ///

@@ -96,10 +96,12 @@ pub(super) fn unreadable(error: &std::io::Error) -> Skip {
     Skip { kind: SkipKind::Unreadable, offset: 0, detail: error.to_string() }
 }
 
-/// Turns pieces into documents. One per worker; keeps its decompressor and buffers.
+/// Turns pieces into documents. One per worker, from [`super::Corpus::reader`]; keeps its
+/// decompressor and buffers.
 ///
-/// Memory: a few MiB, and for an oversized record up to three times
-/// [`super::CorpusOptions::max_record`], given back afterwards.
+/// Memory: a few MiB for files of small members, up to 32 MiB for members of that size. For an
+/// enormous record it is up to four times [`super::CorpusOptions::max_record`] (the window doubles as
+/// the record comes in, and each of two codings may fill a buffer), given back afterwards.
 pub struct PieceReader {
     plan: Arc<Plan>,
     context: Context,
@@ -124,7 +126,7 @@ impl RecordSink for Parsing<'_> {
 }
 
 impl PieceReader {
-    pub(super) fn with_plan(plan: Arc<Plan>) -> Self {
+    pub(super) fn new(plan: Arc<Plan>) -> Self {
         Self { context: Context::new(&plan.options), plan, walker: Walker::new() }
     }
 

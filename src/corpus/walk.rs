@@ -19,12 +19,12 @@
 use memchr::memchr_iter;
 
 use super::format::{Cut, Format, LOOK};
-use super::members::{Compression, Inflater, Stream, Whole};
+use super::members::{Compression, Dictionary, Inflater, Stream, Whole};
 use super::window::{Framing, RecordSink, Step, Window};
 use super::{Skip, SkipKind};
 
 /// Members up to this many inflated bytes are inflated in one go, and proved as a whole.
-pub(super) const PROOF: usize = 16 << 20;
+pub(super) const PROOF: usize = 32 << 20;
 
 /// The most inflated bytes per step through a larger member.
 const STEP: usize = 256 << 10;
@@ -39,6 +39,7 @@ pub(super) struct Source<'a> {
     pub max: usize,
     /// [`PROOF`], or less in tests.
     pub proof: usize,
+    pub dictionary: Option<&'a Dictionary>,
 }
 
 /// What was read of a range.
@@ -119,7 +120,15 @@ impl Walker {
                 return data.len();
             }
             let end = self.window.end();
-            match self.inflater.member(source.compression, &data[at..], &mut self.window.bytes, end, source.proof) {
+            self.make_room(source, &data[at..]);
+            match self.inflater.member(
+                source.compression,
+                source.dictionary,
+                &data[at..],
+                &mut self.window.bytes,
+                end,
+                source.proof,
+            ) {
                 Whole::Done { consumed, produced } => {
                     if begins_run(source, &self.window.bytes[end..end + produced]) {
                         self.window.end_run(&mut framing, end, out);
@@ -137,6 +146,20 @@ impl Walker {
                     Next::At(next) => at = next,
                     Next::End(next) => return next,
                 },
+            }
+        }
+    }
+
+    /// If only one member can be left, its end says how long it is: better one large step than several
+    /// trials. It need not be true, so it only makes room, up to what any member may take.
+    fn make_room(&mut self, source: &Source<'_>, rest: &[u8]) {
+        if source.compression == Compression::Gzip
+            && rest.len() <= source.proof
+            && let Some(size) = rest.last_chunk::<4>()
+        {
+            let room = self.window.end() + (u32::from_le_bytes(*size) as usize).min(source.proof);
+            if self.window.bytes.len() < room {
+                self.window.bytes.resize(room, 0);
             }
         }
     }
@@ -167,7 +190,7 @@ impl Walker {
             return self.resume(source, framing, at + 1, to, out);
         }
         let step = source.proof.clamp(LOOK, STEP);
-        let mut stream = Stream::new(source.compression);
+        let mut stream = Stream::new(source.compression, source.dictionary);
         let mut used = 0;
         let mut total = 0;
         loop {
@@ -267,7 +290,7 @@ impl Walker {
         if source.format.cut() == Cut::Records {
             // The first bytes tell cheaply that most candidates are none.
             let mut head = [0; LOOK];
-            let produced = match Stream::new(source.compression).pull(data, &mut head) {
+            let produced = match Stream::new(source.compression, source.dictionary).pull(data, &mut head) {
                 Ok(pulled) => pulled.produced,
                 Err(broken) => broken.produced,
             };
@@ -275,7 +298,8 @@ impl Walker {
                 return false;
             }
         }
-        self.inflater.member(source.compression, data, &mut self.probe, 0, source.proof) != Whole::Bad
+        self.inflater.member(source.compression, source.dictionary, data, &mut self.probe, 0, source.proof)
+            != Whole::Bad
     }
 }
 

@@ -149,7 +149,7 @@ impl Window {
 
     /// Empties it, and gives back memory that one enormous record took.
     pub(super) fn clear(&mut self) {
-        const KEEP: usize = 16 << 20;
+        const KEEP: usize = 32 << 20;
         self.drop_content();
         if self.bytes.capacity() > KEEP {
             self.bytes = Vec::new();
