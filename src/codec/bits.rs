@@ -141,6 +141,73 @@ pub fn get_bits(words: &[u32], at: usize, width: u32) -> Option<u32> {
     Some((((low | high << 32) >> shift) & ((1u64 << width) - 1)) as u32)
 }
 
+/// Slots of a buffer for [`unpack`]: a block of 128 and what the last group writes beyond it.
+pub const UNPACKED: usize = 128 + 8;
+
+/// Unpacks `n` (at most 128) fields of `width` (0 to 32) bits from bit `at` on into the front of `out`; what is
+/// behind them in `out` may change. `None` if they run past the end of `words`.
+#[inline]
+pub fn unpack(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) -> Option<()> {
+    debug_assert!(n <= 128 && width <= 32, "at most a block of words");
+    let end = at + n * width as usize;
+    if width == 0 {
+        out[..n].fill(0);
+    } else if end.div_ceil(32) + 3 <= words.len() {
+        unpack_fast(words, at, width, n, out);
+    } else {
+        for (i, slot) in out[..n].iter_mut().enumerate() {
+            *slot = get_bits(words, at + i * width as usize, width)?;
+        }
+    }
+    Some(())
+}
+
+/// As [`unpack`]; three words follow the last field, and the width is not 0.
+fn unpack_fast(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature that the function is compiled for.
+        return unsafe { unpack_avx2(words, at, width, n, out) };
+    }
+    unpack_groups(words, at, width, n, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn unpack_avx2(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) {
+    unpack_groups(words, at, width, n, out);
+}
+
+/// As [`unpack`]; three words follow the last field.
+#[inline(always)]
+pub(super) fn unpack_groups(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) {
+    // As many fields per load of eight bytes as fit beside the up to seven bits before them.
+    match width {
+        0 => out[..n].fill(0),
+        1..=7 => unpack_by::<8>(words, at, width, n, out),
+        8..=14 => unpack_by::<4>(words, at, width, n, out),
+        15..=28 => unpack_by::<2>(words, at, width, n, out),
+        _ => unpack_by::<1>(words, at, width, n, out),
+    }
+}
+
+#[inline(always)]
+fn unpack_by<const N: usize>(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) {
+    let bytes: &[u8] = bytemuck::cast_slice(words);
+    let mask = (1u64 << width) - 1;
+    let shifts: [u64; N] = std::array::from_fn(|i| i as u64 * u64::from(width));
+    let mut at = at;
+    for group in &mut out.as_chunks_mut::<N>().0[..n.div_ceil(N)] {
+        // In bounds: the first field of the group is one of the n, so it starts before the three words.
+        let load: [u8; 8] = bytes[at / 8..at / 8 + 8].try_into().expect("eight bytes");
+        let fields = u64::from_le_bytes(load) >> (at % 8);
+        for (slot, shift) in group.iter_mut().zip(shifts) {
+            *slot = (fields >> shift & mask) as u32;
+        }
+        at += N * width as usize;
+    }
+}
+
 /// Number of bits that `value` needs: 0 for 0, 32 for 2^31 and more.
 #[inline]
 pub fn bits_of(value: u32) -> u32 {
@@ -177,6 +244,18 @@ mod tests {
                 }
             }
             prop_assert_eq!(get_bits(&words, 32 * words.len(), 1), None);
+            // The same in blocks, with and without words behind the last field.
+            for padding in [0, 3] {
+                words.resize(words.len() + padding, u32::MAX);
+                let mut at = 0;
+                for (width, values) in &runs {
+                    let mut out = [7; UNPACKED];
+                    prop_assert_eq!(unpack(&words, at, *width, values.len(), &mut out), Some(()));
+                    let expected: Vec<u32> = values.iter().map(|&value| mask(value, *width)).collect();
+                    prop_assert_eq!(&out[..values.len()], &expected[..]);
+                    at += values.len() * *width as usize;
+                }
+            }
         }
 
         #[test]

@@ -22,7 +22,7 @@
 //! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block: up
 //! to three where the slice has them.
 
-use super::bits::{Packer, bits_of};
+use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
 use super::{Codec, CodecError, Skip};
 
 const BLOCK: usize = 128;
@@ -197,38 +197,12 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
     if found != m {
         return Err(CodecError::Malformed("the high part has another number of ones than the block has docIDs"));
     }
-    let mut lows = [0u32; BLOCK + 8];
-    match b {
-        0 => {}
-        1..=7 => unpack_lows::<8>(words, end, b, m, &mut lows),
-        8..=14 => unpack_lows::<4>(words, end, b, m, &mut lows),
-        15..=28 => unpack_lows::<2>(words, end, b, m, &mut lows),
-        _ => unpack_lows::<1>(words, end, b, m, &mut lows),
-    }
+    let mut lows = [0u32; UNPACKED];
+    unpack_groups(words, end, b, m, &mut lows);
     let offset = first.wrapping_add(1);
     for (i, ((slot, one), low)) in out.iter_mut().zip(&ones).zip(&lows).enumerate() {
         let high = one.wrapping_sub(HEADER_BITS as u32 + i as u32);
         *slot = offset.wrapping_add(i as u32).wrapping_add(high << b | low);
     }
     Ok(())
-}
-
-/// Unpacks `m` fields of `b` bits from bit `at` on, `N` per load; `N b` is at most 57, and `words` has three
-/// words behind the last field.
-#[inline(always)]
-fn unpack_lows<const N: usize>(words: &[u32], at: usize, b: u32, m: usize, lows: &mut [u32; BLOCK + 8]) {
-    let bytes: &[u8] = bytemuck::cast_slice(words);
-    let mask = (1u64 << b) - 1;
-    let shifts: [u64; N] = std::array::from_fn(|i| i as u64 * u64::from(b));
-    let (groups, _) = lows.as_chunks_mut::<N>();
-    let mut at = at;
-    for group in &mut groups[..m.div_ceil(N)] {
-        // In bounds: the group's first field is one of the block's, so it starts before the three words.
-        let load: [u8; 8] = bytes[at / 8..at / 8 + 8].try_into().expect("eight bytes");
-        let fields = u64::from_le_bytes(load) >> (at % 8);
-        for (slot, shift) in group.iter_mut().zip(shifts) {
-            *slot = (fields >> shift & mask) as u32;
-        }
-        at += N * b as usize;
-    }
 }

@@ -3,6 +3,7 @@
 use super::bound::Bound;
 use super::format::damaged;
 use super::tf::{self, Frequencies, FrequencyBlock};
+use crate::codec::bits::UNPACKED;
 use crate::codec::{Codec, MAX_BLOCK_LEN, Skip, strictly_increasing};
 use crate::{Error, Result};
 use std::path::Path;
@@ -117,6 +118,10 @@ pub struct Cursor<'a> {
     docs: Box<[u32; MAX_BLOCK_LEN]>,
     list: Option<ListWords<'a>>,
     tf_block: Option<(usize, FrequencyBlock<'a>)>,
+    tf_uses: u32,
+    /// The block of frequencies that `tfs` holds.
+    tf_decoded: usize,
+    tfs: Box<[u32; UNPACKED]>,
     single_tf: u32,
     damage: Option<Box<Error>>,
 }
@@ -138,6 +143,9 @@ impl<'a> Cursor<'a> {
             docs: Box::new([0; MAX_BLOCK_LEN]),
             list,
             tf_block: None,
+            tf_uses: 0,
+            tf_decoded: usize::MAX,
+            tfs: Box::new([0; UNPACKED]),
             single_tf,
             damage: None,
         };
@@ -279,16 +287,34 @@ impl<'a> Cursor<'a> {
     /// The frequency at the current posting. 1 at [`END`] and where `tf.bin` is damaged, which also ends the list.
     #[inline]
     pub fn tf(&mut self) -> u32 {
-        let Some(list) = &self.list else { return self.single_tf };
+        if self.list.is_none() {
+            return self.single_tf;
+        }
         let position = self.block * self.block_len + self.position;
-        let index = position / tf::BLOCK;
-        let block = match self.tf_block {
-            Some((number, block)) if number == index => Some(block),
-            _ => list.tf.block(index),
-        };
-        match block.and_then(|block| Some((block, block.get(position % tf::BLOCK)?))) {
-            Some((block, tf)) => {
-                self.tf_block = Some((index, block));
+        if position / tf::BLOCK == self.tf_decoded {
+            return self.tfs[position % tf::BLOCK];
+        }
+        self.tf_of(position)
+    }
+
+    /// One frequency of a block that is not decoded; from the third on, the whole block is.
+    fn tf_of(&mut self, position: usize) -> u32 {
+        let Some(list) = &self.list else { return 1 };
+        let (index, i) = (position / tf::BLOCK, position % tf::BLOCK);
+        if self.tf_block.is_none_or(|(number, _)| number != index) {
+            self.tf_block = list.tf.block(index).map(|block| (index, block));
+            self.tf_uses = 0;
+        }
+        self.tf_uses += 1;
+        let decode_all = self.tf_uses > 2;
+        let tf = self.tf_block.and_then(|(_, block)| {
+            if decode_all { block.decode(&mut self.tfs).map(|_| self.tfs[i]) } else { block.get(i) }
+        });
+        match tf {
+            Some(tf) => {
+                if decode_all {
+                    self.tf_decoded = index;
+                }
                 tf
             }
             None => {

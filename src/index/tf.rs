@@ -24,7 +24,7 @@
 //!
 //! `w` is the width that makes the block smallest, the smaller one of equals.
 
-use crate::codec::bits::{Packer, bits_of, get_bits};
+use crate::codec::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
 
 /// Frequencies per block.
 pub const BLOCK: usize = 128;
@@ -173,25 +173,22 @@ impl FrequencyBlock<'_> {
         Some(get_bits(self.words, at, self.overflow)? << self.width)
     }
 
-    /// Decodes all frequencies of the block into the front of `out` and returns how many there are.
-    pub fn decode(&self, out: &mut [u32; BLOCK]) -> Option<usize> {
-        let out = &mut out[..self.n];
-        if self.width == 0 {
-            out.fill(1);
-        } else {
-            for (i, slot) in out.iter_mut().enumerate() {
-                let at = HEADER_BITS + i * self.width as usize;
-                *slot = get_bits(self.words, at, self.width)?.checked_add(1)?;
-            }
-        }
+    /// Decodes all frequencies of the block into the front of `out` and returns how many there are; what is behind
+    /// them may change. `None` if the words are damaged.
+    pub fn decode(&self, out: &mut [u32; UNPACKED]) -> Option<usize> {
+        unpack(self.words, HEADER_BITS, self.width, self.n, out)?;
+        let slots = &mut out[..self.n];
         let positions = HEADER_BITS + self.n * self.width as usize;
         let overflows = positions + 7 * self.exceptions;
         for e in 0..self.exceptions {
-            let slot = out.get_mut(get_bits(self.words, positions + 7 * e, 7)? as usize)?;
+            let slot = slots.get_mut(get_bits(self.words, positions + 7 * e, 7)? as usize)?;
             let high = get_bits(self.words, overflows + e * self.overflow as usize, self.overflow)?;
-            *slot = ((*slot - 1) | high << self.width).checked_add(1)?;
+            // A width of 32 leaves no exception, as `Frequencies::block` checked.
+            *slot |= high << self.width;
         }
-        Some(self.n)
+        let whole = slots.iter().fold(true, |whole, &value| whole & (value != u32::MAX));
+        slots.iter_mut().for_each(|slot| *slot = slot.wrapping_add(1));
+        whole.then_some(self.n)
     }
 
     /// How many words the block takes up.
@@ -225,7 +222,7 @@ mod tests {
         for (b, chunk) in tfs.chunks(BLOCK).enumerate() {
             let block = list.block(b).unwrap();
             next += block.len_words();
-            let mut out = [0; BLOCK];
+            let mut out = [0; UNPACKED];
             assert_eq!(block.decode(&mut out), Some(chunk.len()));
             assert_eq!(&out[..chunk.len()], chunk);
             assert_eq!(block.get(chunk.len()), None);
@@ -264,7 +261,7 @@ mod tests {
             for b in 0..6 {
                 if let Some(block) = list.block(b) {
                     prop_assert!(block.len_words() <= words.len());
-                    let mut out = [0; BLOCK];
+                    let mut out = [0; UNPACKED];
                     let _ = block.decode(&mut out);
                     for i in 0..BLOCK {
                         let _ = block.get(i);

@@ -7,6 +7,7 @@ use super::reader::{CodecFiles, CodecRef, Index};
 use super::tables::Place;
 use super::tf;
 use crate::codec::MAX_BLOCK_LEN;
+use crate::codec::bits::UNPACKED;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::fs::File;
@@ -246,7 +247,7 @@ impl Deep<'_> {
         let lens = self.index.lens();
         let default = self.index.default_norm();
         let (mut cf, mut tf_max, mut position) = (0u64, 0, 0);
-        let mut tfs = [0; tf::BLOCK];
+        let mut tfs = [0; UNPACKED];
         let mut end = list.codec.header_words();
         for block in 0..list.blocks() {
             let skip = list.skip(block);

@@ -37,6 +37,11 @@ pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK)
     let slack = slack(terms.len());
     let mut by_order = vec![0.0; terms.len()];
     terms.sort_by_key(|term| term.cursor.df());
+    // above[i]: what the terms from i on can add up to.
+    let mut above = vec![0.0; terms.len() + 1];
+    for i in (0..terms.len()).rev() {
+        above[i] = above[i + 1] + terms[i].bound;
+    }
     let mut doc = terms[0].cursor.doc();
     // Up to here the bounds of the blocks have been found wanting or are known to suffice.
     let mut checked_until = 0;
@@ -49,15 +54,18 @@ pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK)
                 continue;
             }
         }
+        let mut sum = terms[0].score(scorer);
         for i in 1..terms.len() {
+            if (sum + above[i]) * slack <= top.threshold() {
+                doc = terms[0].cursor.next();
+                continue 'candidates;
+            }
             let found = terms[i].cursor.next_geq(doc);
             if found > doc {
                 doc = terms[0].cursor.next_geq(found);
                 continue 'candidates;
             }
-        }
-        for term in terms.iter_mut() {
-            term.score(scorer);
+            sum += terms[i].score(scorer);
         }
         top.push(Hit { doc, score: total(terms, &mut by_order) });
         doc = terms[0].cursor.next();
