@@ -19,8 +19,8 @@ var<immediate> params: Params;
 
 @group(0) @binding(0) var<storage, read_write> keys: array<Key>;
 
-// One part. Every 2^PAD keys a slot stays empty, against bank conflicts.
-var<workgroup> shared_keys: array<Key, SLOTS>;
+// One word of each key of a part. Every 2^PAD keys a slot stays empty, against bank conflicts.
+var<workgroup> words: array<u32, SLOTS>;
 
 // Gamma::index for local = 0.
 fn part_index(part: u32) -> u32 {

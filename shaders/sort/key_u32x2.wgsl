@@ -13,3 +13,15 @@ fn greater(a: Key, b: Key) -> bool {
 fn mask(yes: bool) -> Key {
     return vec2<u32>(select(0u, 0xffffffffu, yes));
 }
+
+fn low(key: Key) -> u32 {
+    return key.x;
+}
+
+fn high(key: Key) -> u32 {
+    return key.y;
+}
+
+fn join(low: u32, high: u32) -> Key {
+    return vec2<u32>(low, high);
+}

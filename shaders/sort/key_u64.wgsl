@@ -12,3 +12,15 @@ fn greater(a: Key, b: Key) -> bool {
 fn mask(yes: bool) -> Key {
     return select(0lu, 0xfffffffffffffffflu, yes);
 }
+
+fn low(key: Key) -> u32 {
+    return u32(key);
+}
+
+fn high(key: Key) -> u32 {
+    return u32(key >> 32u);
+}
+
+fn join(low: u32, high: u32) -> Key {
+    return (u64(high) << 32u) | u64(low);
+}

@@ -1,6 +1,6 @@
 // Scatter: each key of a span to its place. Tile by tile, keys are ranked by digit, keeping their order,
-// brought into that order in workgroup memory, and written, so that neighbouring threads write
-// neighbouring keys.
+// brought into that order in workgroup memory, one word after the other to take less of it, and written,
+// so that neighbouring threads write neighbouring keys.
 //
 // The rank of a key is found by its *team*, threads that see one another's digits (a subgroup, or a
 // thread alone: rank_*.wgsl): keys of the same digit in lower teams, plus those of its own team before.
@@ -14,7 +14,8 @@
 // keys of each digit of each team, later how many come before them in the tile: [digit][team], an empty
 // slot after every 32
 var<workgroup> bins: array<atomic<u32>, BIN_SLOTS>;
-var<workgroup> tile: array<vec2<u32>, TILE>;
+// one word of each key
+var<workgroup> tile: array<u32, TILE>;
 // where in the target the tile's first key of each digit goes, less its place in the tile
 var<workgroup> offsets: array<u32, RADIX>;
 
@@ -85,7 +86,8 @@ fn main(
         }
         workgroupBarrier();
         //[
-        tile[atomicLoad(&bins[bin(digit@, me.team)]) + rank@] = key@;
+        let to@ = atomicLoad(&bins[bin(digit@, me.team)]) + rank@;
+        tile[to@] = key@.x;
         //]
         if thread < RADIX {
             let first = atomicLoad(&bins[bin(thread, 0u)]);
@@ -98,9 +100,17 @@ fn main(
         }
         workgroupBarrier();
         //[
+        let low@ = tile[thread + @u * THREADS];
+        //]
+        workgroupBarrier();
+        //[
+        tile[to@] = key@.y;
+        //]
+        workgroupBarrier();
+        //[
         let j@ = thread + @u * THREADS;
         if j@ < filled {
-            let key = tile[j@];
+            let key = vec2<u32>(low@, tile[j@]);
             target_keys[offsets[digit(key)] + j@] = key;
         }
         //]

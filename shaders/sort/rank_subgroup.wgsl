@@ -38,11 +38,12 @@ fn stride_of(me: Me) -> u32 {
 // How many keys of the team with digit `d` come before this one. All lanes call it together, row by row.
 fn rank(d: u32, me: Me) -> u32 {
     var peers = votes(true);
-    for (var bit = 0u; bit < RADIX_BITS; bit++) {
-        let one = ((d >> bit) & 1u) == 1u;
-        let yes = votes(one);
-        peers &= select(~yes, yes, one);
-    }
+    // for each bit of the digit
+    //[
+    let one@ = ((d >> @u) & 1u) == 1u;
+    let yes@ = votes(one@);
+    peers &= select(~yes@, yes@, one@);
+    //]
     // the lowest lane of those with this digit counts for all of them
     let leader = lowest(peers);
     var before = 0u;

@@ -307,6 +307,7 @@ fn copy_kernel() -> Kernel {
         source: include_str!("../../shaders/shared/copy.wgsl").to_owned(),
         bindings: &[Access::Read, Access::ReadWrite],
         immediate_bytes: 4,
+        workgroup_bytes: 0,
     }
 }
 

@@ -200,6 +200,16 @@ impl Gpu {
     /// # Errors
     /// The shader or its bindings are wrong, it needs more than the adapter has, or the device is lost.
     pub fn pipeline(&self, kernel: &Kernel) -> Result<Pipeline, GpuError> {
+        // wgpu does not look at this, and a driver may hang over it
+        let limit = self.shared.report.workgroup_memory_bytes;
+        if kernel.workgroup_bytes > limit {
+            return Err(GpuError::Limit {
+                what: format!("workgroup memory of {}", kernel.name),
+                value: kernel.workgroup_bytes.into(),
+                limit: limit.into(),
+                limit_name: "max_compute_workgroup_storage_size",
+            });
+        }
         self.checked(kernel.name, |s| Pipeline::new(&s.device, kernel))
     }
 

@@ -30,6 +30,8 @@ pub struct Kernel {
     pub bindings: &'static [Access],
     /// Bytes of parameters.
     pub immediate_bytes: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_bytes: u32,
 }
 
 /// WGSL declarations of `u32` constants: every number has its home in Rust and is printed in front of

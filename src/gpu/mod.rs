@@ -82,7 +82,7 @@ pub enum GpuError {
         message: String,
     },
     /// More than the adapter can do at once.
-    #[error("{what}: {value} is over the adapter's {limit_name} of {limit}; use a smaller block")]
+    #[error("{what}: {value} is over the adapter's {limit_name} of {limit}; use a smaller block, or --sorter cpu")]
     Limit {
         /// What is too large.
         what: String,

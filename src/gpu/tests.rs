@@ -74,7 +74,7 @@ fn double(workgroups: bool) -> Kernel {
              words[i] = words[i] * 2u + 1u;
          }}"
     );
-    Kernel { name: "double", source, bindings: &[Access::ReadWrite], immediate_bytes: 4 }
+    Kernel { name: "double", source, bindings: &[Access::ReadWrite], immediate_bytes: 4, workgroup_bytes: 0 }
 }
 
 #[test]
@@ -111,6 +111,9 @@ fn test_errors_are_typed() {
     kernel.bindings = &[Access::Read];
     assert!(matches!(gpu.pipeline(&kernel), Err(GpuError::Refused { .. })));
     assert!(matches!(gpu.buffer("too much", u64::MAX / 2, Usage::Storage), Err(GpuError::Limit { .. })));
+    let mut kernel = double(true);
+    kernel.workgroup_bytes = u32::MAX;
+    assert!(matches!(gpu.pipeline(&kernel), Err(GpuError::Limit { .. })));
     // the device survives all that
     gpu.buffer("little", 16, Usage::Storage).expect("still usable");
 }

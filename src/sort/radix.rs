@@ -88,7 +88,11 @@ impl Tuning {
 
     /// Workgroup memory of the scatter kernel.
     fn workgroup_bytes(self) -> u32 {
-        4 * (self.bin_slots() + 2 * self.tile() + (1 << self.bits) + self.threads.max(self.teams()))
+        let sums = match self.team {
+            Team::Subgroup { .. } => self.teams(),
+            Team::Alone => self.threads,
+        };
+        4 * (self.bin_slots() + self.tile() + (1 << self.bits) + sums)
     }
 
     fn shared_text(self, threads: u32, items: u32) -> String {
@@ -110,6 +114,7 @@ impl Tuning {
             source: self.shared_text(THREADS, COUNT_ITEMS) + &constants + &text,
             bindings: &[Access::Read, Access::ReadWrite],
             immediate_bytes: 16,
+            workgroup_bytes: 4 * COPIES << self.bits,
         }
     }
 
@@ -120,6 +125,7 @@ impl Tuning {
             source: self.shared_text(THREADS, COUNT_ITEMS) + include_str!("../../shaders/sort/radix_scan.wgsl"),
             bindings: &[Access::ReadWrite, Access::ReadWrite],
             immediate_bytes: 16,
+            workgroup_bytes: 4 * THREADS,
         }
     }
 
@@ -151,9 +157,10 @@ impl Tuning {
             .replace("//TEAM", me);
         Kernel {
             name: "radix scatter",
-            source: self.shared_text(self.threads, self.items) + &constants + &rank.concat() + &text,
+            source: self.shared_text(self.threads, self.items) + &constants + &unroll(&rank.concat(), self.bits) + &text,
             bindings: &[Access::Read, Access::ReadWrite, Access::Read, Access::Read],
             immediate_bytes: 16,
+            workgroup_bytes: self.workgroup_bytes(),
         }
     }
 

@@ -205,6 +205,7 @@ fn test_shaders_are_valid_and_bind_what_rust_says() {
             .validate(&module)
             .unwrap_or_else(|e| panic!("{}: {}", kernel.name, e.emit_to_string(&kernel.source)));
         let mut bindings = Vec::new();
+        let mut workgroup_bytes = 0;
         let mut immediate_bytes = 0;
         for (_, variable) in module.global_variables.iter() {
             match variable.space {
@@ -217,6 +218,7 @@ fn test_shaders_are_valid_and_bind_what_rust_says() {
                 naga::AddressSpace::Immediate => {
                     immediate_bytes = module.types[variable.ty].inner.size(module.to_ctx());
                 }
+                naga::AddressSpace::WorkGroup => workgroup_bytes += module.types[variable.ty].inner.size(module.to_ctx()),
                 _ => {}
             }
         }
@@ -224,6 +226,7 @@ fn test_shaders_are_valid_and_bind_what_rust_says() {
         let expected: Vec<_> = (0u32..).zip(kernel.bindings.iter().copied()).collect();
         assert_eq!(bindings, expected, "{}", kernel.name);
         assert_eq!(immediate_bytes, kernel.immediate_bytes, "{}", kernel.name);
+        assert_eq!(workgroup_bytes, kernel.workgroup_bytes, "{}", kernel.name);
         assert_eq!(module.entry_points.len(), 1, "{}", kernel.name);
     }
 }
