@@ -157,7 +157,10 @@ impl Tuning {
             .replace("//TEAM", me);
         Kernel {
             name: "radix scatter",
-            source: self.shared_text(self.threads, self.items) + &constants + &unroll(&rank.concat(), self.bits) + &text,
+            source: self.shared_text(self.threads, self.items)
+                + &constants
+                + &unroll(&rank.concat(), self.bits)
+                + &text,
             bindings: &[Access::Read, Access::ReadWrite, Access::Read, Access::Read],
             immediate_bytes: 16,
             workgroup_bytes: self.workgroup_bytes(),

@@ -218,7 +218,9 @@ fn test_shaders_are_valid_and_bind_what_rust_says() {
                 naga::AddressSpace::Immediate => {
                     immediate_bytes = module.types[variable.ty].inner.size(module.to_ctx());
                 }
-                naga::AddressSpace::WorkGroup => workgroup_bytes += module.types[variable.ty].inner.size(module.to_ctx()),
+                naga::AddressSpace::WorkGroup => {
+                    workgroup_bytes += module.types[variable.ty].inner.size(module.to_ctx())
+                }
                 _ => {}
             }
         }
