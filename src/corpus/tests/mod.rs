@@ -2,6 +2,7 @@
 
 mod cuts;
 mod files;
+mod fuzz;
 mod hostile;
 mod http;
 mod json;
