@@ -1,11 +1,67 @@
 //! The text of a query → terms.
 
+use self::stand_in::Analyzer;
 use crate::Result;
-use crate::text::AnalyzerSpec;
+use crate::text::{AnalyzerSpec, TermSink};
+use std::sync::{Mutex, PoisonError};
 
-/// The terms of `text`, in order, with repetitions.
-pub(super) fn terms(spec: &AnalyzerSpec, text: &str) -> Result<Vec<String>> {
-    let stop = spec.stop_words.as_deref().unwrap_or_default();
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
-    Ok(words.filter(|word| !stop.contains(word)).collect())
+/// Analyses queries on any number of threads. An analyzer has scratch memory and is costly to make, so those that are
+/// not in use are kept.
+pub(super) struct Analysis {
+    spec: AnalyzerSpec,
+    idle: Mutex<Vec<Analyzer>>,
+}
+
+struct Collect(Vec<String>);
+
+impl TermSink for Collect {
+    fn term(&mut self, term: &[u8]) {
+        self.0.push(String::from_utf8_lossy(term).into_owned());
+    }
+}
+
+impl Analysis {
+    /// For the analyzer of an index.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`] if this gamut lacks it.
+    pub(super) fn new(spec: &AnalyzerSpec) -> Result<Self> {
+        Ok(Self { spec: spec.clone(), idle: Mutex::new(vec![Analyzer::new(spec)?]) })
+    }
+
+    /// The terms of `text`, in order, with repetitions.
+    pub(super) fn terms(&self, text: &str) -> Result<Vec<String>> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle().pop();
+        let mut analyzer = kept.map_or_else(|| Analyzer::new(&self.spec), Ok)?;
+        let mut terms = Collect(Vec::new());
+        analyzer.analyze(text, &mut terms);
+        idle().push(analyzer);
+        Ok(terms.0)
+    }
+}
+
+/// Words of letters and digits, in lower case.
+mod stand_in {
+    use super::{AnalyzerSpec, Result, TermSink};
+
+    pub(super) struct Analyzer {
+        stop_words: Vec<String>,
+    }
+
+    impl Analyzer {
+        #[allow(clippy::unnecessary_wraps, reason = "an analyzer that is not there is an error")]
+        pub(super) fn new(spec: &AnalyzerSpec) -> Result<Self> {
+            Ok(Self { stop_words: spec.stop_words.clone().unwrap_or_default() })
+        }
+
+        pub(super) fn analyze(&mut self, text: &str, sink: &mut impl TermSink) {
+            for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+                let word = word.to_lowercase();
+                if !self.stop_words.contains(&word) {
+                    sink.term(word.as_bytes());
+                }
+            }
+        }
+    }
 }
