@@ -83,12 +83,18 @@ fn block_words(block: &[u32]) -> usize {
 }
 
 fn encode_block(block: &[u32], out: &mut Vec<u32>) {
+    // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
+    match block.len() {
+        1 => {}
+        2..=16 => encode_with::<16>(block, out),
+        _ => encode_with::<BLOCK>(block, out),
+    }
+}
+
+fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
     let (first, rest) = (block[0], &block[1..]);
     let m = rest.len();
-    if m == 0 {
-        return;
-    }
-    let mut numbers = [0; BLOCK];
+    let mut numbers = [0; N];
     let numbers = &mut numbers[..m];
     for (i, (number, &doc)) in numbers.iter_mut().zip(rest).enumerate() {
         *number = doc - first - 1 - i as u32;

@@ -62,8 +62,17 @@ impl Codec for VByte {
 }
 
 fn encode_block(block: &[u32], out: &mut Vec<u32>) {
+    // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
+    match block.len() {
+        1 => {}
+        2..=16 => encode_into::<{ 5 * 16 + 8 }>(block, out),
+        _ => encode_into::<{ 5 * BLOCK + 8 }>(block, out),
+    }
+}
+
+fn encode_into<const BYTES: usize>(block: &[u32], out: &mut Vec<u32>) {
     // Each gap is written as eight bytes, of which the next one overwrites those that are too many.
-    let mut bytes = [0u8; 5 * BLOCK + 8];
+    let mut bytes = [0u8; BYTES];
     let mut at = 0;
     for pair in block.windows(2) {
         let gap = pair[1] - pair[0] - 1;

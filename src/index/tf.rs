@@ -51,7 +51,12 @@ pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
 }
 
 fn encode_block(tfs: &[u32], out: &mut Vec<u32>) {
-    let mut values = [0; BLOCK];
+    // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
+    if tfs.len() <= 16 { encode_with::<16>(tfs, out) } else { encode_with::<BLOCK>(tfs, out) }
+}
+
+fn encode_with<const N: usize>(tfs: &[u32], out: &mut Vec<u32>) {
+    let mut values = [0; N];
     let values = &mut values[..tfs.len()];
     let mut any = 0;
     for (value, &tf) in values.iter_mut().zip(tfs) {

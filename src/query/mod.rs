@@ -100,19 +100,21 @@ pub struct Searcher<'a> {
     codec: CodecRef<'a>,
     norm: Norm,
     bounds: BoundReader,
+    analysis: analysis::Analysis,
 }
 
 impl<'a> Searcher<'a> {
     /// For an index; `codec` is the codec to read, or `None` for the index's own choice.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] for a codec that the index lacks, [`Error::Invalid`] for parameters out of range.
+    /// [`Error::UnknownName`] for a codec that the index lacks or an analyzer that this gamut lacks, [`Error::Invalid`] for parameters out of range.
     pub fn new(index: &'a Index, codec: Option<&str>, bm25: Bm25) -> Result<Self> {
         let bm25 = bm25.checked()?;
         let norm = index.norm(bm25.k1, bm25.b);
         let longest = index.statistics().longest_document.min(u32::MAX.into()) as u32;
         let bounds = BoundReader::new(index.default_norm(), norm, longest);
-        Ok(Self { index, codec: index.codec(codec)?, norm, bounds })
+        let analysis = analysis::Analysis::new(&index.manifest().analyzer)?;
+        Ok(Self { index, codec: index.codec(codec)?, norm, bounds, analysis })
     }
 
     /// The index.
@@ -131,7 +133,7 @@ impl<'a> Searcher<'a> {
     /// [`Error::UnknownName`] if this gamut lacks the index's analyzer.
     pub fn parse(&self, text: &str) -> Result<Query> {
         let mut query = Query::default();
-        for term in analysis::terms(&self.index.manifest().analyzer, text)? {
+        for term in self.analysis.terms(text)? {
             match query.terms.iter_mut().find(|(known, _)| *known == term) {
                 Some((_, count)) => *count += 1,
                 None => query.terms.push((term, 1)),
