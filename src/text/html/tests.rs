@@ -16,7 +16,14 @@ fn scan_at(level: Level, html: &[u8]) -> (String, String, Vec<Link>) {
     (utf8(scanner.text()), utf8(scanner.title()), scanner.links().to_vec())
 }
 
+/// Checks a page by itself, and amid so much else that it is read by the list, at some offset in its block.
 fn check(html: &str) {
+    check_alone(html);
+    let before = "<p class=\"x\">".repeat(html.len() % 7) + &"y".repeat(html.len() % 64);
+    check_alone(&format!("{before}{html}{}", " <a href=\"#\">word</a>".repeat(12)));
+}
+
+fn check_alone(html: &str) {
     let oracle = Page::read(html);
     for level in Level::all() {
         let (text, title, links) = scan_at(level, html.as_bytes());
