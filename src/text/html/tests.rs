@@ -115,6 +115,35 @@ fn quotes() {
 }
 
 #[test]
+fn conditions_hold_across_blocks() {
+    for shift in 0..64 {
+        let before = "y".repeat(shift);
+        for long in [0, 1, 30, 63, 64, 130] {
+            let long = "x".repeat(long);
+            // Most have a quote that is none, so that counting quotes finds the second `"` closing and the tag ending after `y`;
+            // it ends with the next one's `>`.
+            for tag in [
+                "<a b=c~d=\"x e=\"y>z\"",
+                "<a~=\"x e=\"y>z\"",
+                "<a ~=\"x e=\"y>z\"",
+                "<a ~ =\"x e=\"y>z\"",
+                "<a b=\"~\"=\"x e=\"y>z\"",
+                "<a ~/=\"x e=\"y>z\"",
+                "<a b=c~\"x e=\"y>z\"",
+                "<a b='~=\"' e=\"y>z\"",
+                "<a b=\"~>c\">",
+                "<a b=\"~\"c=\"d>e\">",
+                "<a ~b=\"c\" d=\"e>f\">",
+                "<a b=c~ d=\"e>f\">",
+            ] {
+                let html = format!("{before}{}g{}", tag.replace('~', &long), " <i>word</i>".repeat(20));
+                check_alone(&html);
+            }
+        }
+    }
+}
+
+#[test]
 fn links() {
     let (_, _, links) = scan_at(
         Level::detect(),
