@@ -57,7 +57,7 @@ pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK)
         let mut sum = terms[0].score(scorer);
         for i in 1..terms.len() {
             if (sum + above[i]) * slack <= top.threshold() {
-                doc = terms[0].cursor.next();
+                doc = terms[0].cursor.advance();
                 continue 'candidates;
             }
             let found = terms[i].cursor.next_geq(doc);
@@ -68,7 +68,7 @@ pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK)
             sum += terms[i].score(scorer);
         }
         top.push(Hit { doc, score: total(terms, &mut by_order) });
-        doc = terms[0].cursor.next();
+        doc = terms[0].cursor.advance();
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn or(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) 
         for (head, term) in heads.iter_mut().zip(needed) {
             if *head == doc {
                 sum += term.score(scorer);
-                *head = term.cursor.next();
+                *head = term.cursor.advance();
             } else {
                 term.part = 0.0;
             }
