@@ -148,12 +148,14 @@ pub struct Gather {
     len_min: u32,
 }
 
-impl Gather {
+impl Default for Gather {
     /// Nothing seen yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { ratio: 0.0, tf_max: 0, len_min: u32::MAX }
     }
+}
 
+impl Gather {
     /// One posting; `default` is the norm of the default parameters.
     #[inline]
     pub fn add(&mut self, tf: u32, len: u32, default: Norm) {
@@ -221,7 +223,7 @@ mod tests {
         ) {
             let default = Norm::new(DEFAULT_K1, DEFAULT_B, 100, 100 * average);
             let query = Norm::new(k1, b, 100, 100 * average);
-            let mut gather = Gather::new();
+            let mut gather = Gather::default();
             for &(tf, len) in &postings {
                 gather.add(tf, len, default);
             }
@@ -239,7 +241,7 @@ mod tests {
     #[test]
     fn test_bound_is_tight_at_the_defaults() {
         let default = Norm::new(DEFAULT_K1, DEFAULT_B, 10, 1_000);
-        let mut gather = Gather::new();
+        let mut gather = Gather::default();
         gather.add(3, 100, default);
         let reader = BoundReader::new(default, default, 100);
         assert!(reader.impact(gather.bound()) - default.impact(3, 100) < 4e-5);

@@ -25,6 +25,7 @@ mod encode;
 pub mod format;
 pub mod manifest;
 mod output;
+mod parts;
 mod publish;
 mod reader;
 pub mod tables;

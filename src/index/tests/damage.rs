@@ -53,7 +53,7 @@ fn read_all(dir: &Path) {
                 assert!(last < Some(cursor.doc()), "docIDs increase");
                 last = Some(cursor.doc());
                 cursor.tf();
-                cursor.next();
+                cursor.advance();
             }
             let Ok(mut cursor) = open() else { continue };
             for target in (0..1000).step_by(90) {

@@ -29,9 +29,9 @@ fn check(target: &Path, texts: &[Text<'_>]) {
             let mut cursor = open();
             for &(doc, tf) in list {
                 assert_eq!((cursor.doc(), cursor.tf()), (doc, tf), "{term}");
-                cursor.next();
+                cursor.advance();
             }
-            assert_eq!((cursor.doc(), cursor.next()), (END, END));
+            assert_eq!((cursor.doc(), cursor.advance()), (END, END));
             assert!(cursor.damage().is_none());
             for step in [1, 3, 50, 129, 300] {
                 let mut cursor = open();
