@@ -494,3 +494,40 @@ fn test_zstd_frames_with_a_dictionary() {
         assert!(cut.pieces > 10, "{}", cut.pieces);
     }
 }
+
+/// Input that would cost the square of its size if every record were looked for to the end. In
+/// quadratic time this test takes hours.
+#[test]
+fn test_costs_are_linear() {
+    let heads = "<DOC>\n".repeat(1 << 20);
+    let tags = format!(
+        "<DOC>\n<DOCNO>1</DOCNO>\n{}\n</DOC>\n",
+        "<TEXT/><TEXT ".repeat(1 << 20)
+    );
+    let pages = "<page>".repeat(1 << 20);
+    let nested = format!(
+        "<page><id>1</id>{}{}</page>",
+        "<a>".repeat(1 << 20),
+        "</b>".repeat(1 << 20)
+    );
+    let options = CorpusOptions::default();
+    assert_eq!(
+        damage(&read_bytes(heads.as_bytes(), &options)).len(),
+        2 * (1 << 20)
+    );
+    assert_eq!(ids(&read_bytes(tags.as_bytes(), &options)), ["1"]);
+    assert_eq!(
+        damage(&read_bytes(pages.as_bytes(), &options)).len(),
+        2 * (1 << 20)
+    );
+    assert_eq!(
+        damage(&read_bytes(nested.as_bytes(), &options)),
+        [BadSyntax]
+    );
+    let arrays = format!(
+        "{{\"id\": \"1\", \"x\": {}{}, \"text\": \"t\"}}",
+        "[".repeat(4 << 20),
+        "]".repeat(4 << 20)
+    );
+    assert_eq!(ids(&read_bytes(arrays.as_bytes(), &options)), ["1"]);
+}
