@@ -531,3 +531,24 @@ fn test_costs_are_linear() {
     );
     assert_eq!(ids(&read_bytes(arrays.as_bytes(), &options)), ["1"]);
 }
+
+/// A record that lies wholly in good members stays, though a damaged one follows before it was framed.
+#[test]
+fn test_damage_does_not_reach_back() {
+    let first = page("u:1", b"a");
+    let cut = first.len() * 2 / 3;
+    let mut bad = gzip(&[b"\r\n".to_vec(), page("u:2", b"b")].concat(), 6);
+    let checksum = bad.len() - 8;
+    bad[checksum] ^= 1;
+    let bytes = [
+        gzip(&first[..cut], 6),
+        gzip(&first[cut..], 6),
+        bad,
+        gzip(&page("u:3", b"c"), 6),
+    ];
+    let events = read_bytes(&bytes.concat(), &small());
+    assert_eq!(
+        (ids(&events), damage(&events)),
+        (vec!["u:1", "u:3"], vec![BadCompression])
+    );
+}
