@@ -537,7 +537,10 @@ fn test_costs_are_linear() {
 fn test_damage_does_not_reach_back() {
     let first = page("u:1", b"a");
     let cut = first.len() * 2 / 3;
-    let mut bad = gzip(&[b"\r\n".to_vec(), page("u:2", b"b")].concat(), 6);
+    let mut bad = gzip(
+        &[b"\r\n".to_vec(), page("u:2", b"b")[..40].to_vec()].concat(),
+        6,
+    );
     let checksum = bad.len() - 8;
     bad[checksum] ^= 1;
     let bytes = [
