@@ -267,7 +267,7 @@ fn test_registry_names_the_files() {
         "names are unique"
     );
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/corpus/formats");
-    let helpers = ["mod", "sgml", "wikitext"];
+    let shared = ["mod", "sgml", "wikitext"];
     let mut files: Vec<String> = fs::read_dir(folder)
         .expect("the folder of the formats")
         .map(|entry| {
@@ -279,7 +279,7 @@ fn test_registry_names_the_files() {
                 .to_string_lossy()
                 .into_owned()
         })
-        .filter(|stem| !helpers.contains(&stem.as_str()))
+        .filter(|stem| !shared.contains(&stem.as_str()))
         .collect();
     files.sort();
     let mut sorted = names.clone();
