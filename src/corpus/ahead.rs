@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use memmap2::Mmap;
+
 use super::Skip;
 use super::format::{Record, Size};
 use super::open::Plan;
-use super::piece::{map, unreadable};
+use super::piece::{map, release, unreadable};
 use super::walk::Walker;
 use super::window::RecordSink;
 
@@ -68,7 +70,8 @@ impl Batch {
 }
 
 /// Collects records into batches and sends them.
-struct Cutter {
+struct Cutter<'m> {
+    map: &'m Mmap,
     batch: Batch,
     sender: SyncSender<Batch>,
     size: usize,
@@ -77,9 +80,10 @@ struct Cutter {
     stopped: bool,
 }
 
-impl Cutter {
+impl Cutter<'_> {
     fn send(&mut self) {
         self.batch.disk = self.reached - self.sent;
+        release(self.map, self.sent as usize, self.reached as usize);
         self.sent = self.reached;
         let batch = std::mem::take(&mut self.batch);
         self.stopped |= self.sender.send(batch).is_err();
@@ -92,7 +96,7 @@ impl Cutter {
     }
 }
 
-impl RecordSink for Cutter {
+impl RecordSink for Cutter<'_> {
     fn record(&mut self, record: Record<'_>) {
         let from = self.batch.bytes.len();
         self.batch.bytes.extend_from_slice(record.bytes);
@@ -134,19 +138,30 @@ impl Ahead {
         let plan = plan.clone();
         let body = move || {
             let (entry, options) = (&plan.files[file], &plan.options);
-            let size = options.piece_bytes;
+            let map = match map(&entry.info.path) {
+                Ok(map) => map,
+                Err(error) => {
+                    let entries = vec![Entry::Lost(unreadable(&error))];
+                    let (bytes, disk) = (Vec::new(), entry.info.bytes);
+                    // If nobody listens, nobody misses it.
+                    let _ = sender.send(Batch {
+                        bytes,
+                        entries,
+                        disk,
+                    });
+                    return;
+                }
+            };
             let mut cutter = Cutter {
+                map: &map,
                 batch: Batch::default(),
                 sender,
-                size,
+                size: options.piece_bytes,
                 reached: 0,
                 sent: 0,
                 stopped: false,
             };
-            match map(&entry.info.path) {
-                Ok(map) => entry.read_all(&map, options, &mut Walker::new(), &mut cutter),
-                Err(error) => cutter.lost(unreadable(&error)),
-            }
+            entry.read_all(&map, options, &mut Walker::new(), &mut cutter);
             cutter.reached = cutter.reached.max(entry.info.bytes);
             if !cutter.stopped {
                 cutter.send();
