@@ -1,4 +1,4 @@
-//! Threads and channels of a build: the parse phase here, the merge phase in [`super::assemble`].
+//! Threads and channels of a build: the parse phase here, the merge phase in `assemble`.
 //!
 //! CPU work runs on tokio's blocking pool; stages are joined by bounded channels. A piece of input
 //! needs a permit before it is read and gives it back when it is sequenced, so that the pieces in

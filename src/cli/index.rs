@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
     /// Memory for the whole process, as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = ui::parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
+    #[arg(long, value_parser = build::plan::parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
     /// How parsing and sorting share the time
     #[arg(long, value_enum, default_value = "overlapped")]

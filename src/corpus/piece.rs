@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 
 use super::ahead::Batch;
 use super::format::{Context, Record};
@@ -80,6 +80,20 @@ pub(super) fn map(path: &Path) -> std::io::Result<Mmap> {
     Ok(map)
 }
 
+/// Takes a range of a map that has been read out of the process's memory. The system keeps it cached
+/// as long as it likes, but it counts no longer as memory in use.
+pub(super) fn release(map: &Mmap, from: usize, to: usize) {
+    let to = to.min(map.len());
+    #[cfg(unix)]
+    if from < to {
+        // SAFETY: the map is shared, backed by a file, and never written to through it: a page that
+        // is touched again, by whomever, comes back with the bytes of the file.
+        let result = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to - from) };
+        // Only memory is at stake.
+        let _ = result;
+    }
+}
+
 /// Gives the pages of a range that was read back to the page cache, so that a large input does not
 /// count as this process's memory.
 fn forget(map: &Mmap, from: usize, to: usize) {
@@ -142,6 +156,7 @@ impl PieceReader {
         match &piece.work {
             Work::Range { map, from, to, fixed } => {
                 let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
+                release(map, *from, span.end);
                 end = PieceEnd { first: span.first, end: span.end };
                 forget(map, *from, *to);
             }
