@@ -251,10 +251,8 @@ async fn parse_phase(
     let mut first_error = None;
     let mut keep = |e: Error| {
         // What follows from another thread's failure is not the cause.
-        if !matches!(e, Error::Interrupted) || first_error.is_none() {
-            if matches!(first_error, None | Some(Error::Interrupted)) {
-                first_error = Some(e);
-            }
+        if matches!(first_error, None | Some(Error::Interrupted)) {
+            first_error = Some(e);
         }
     };
     for worker in workers {

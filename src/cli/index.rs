@@ -98,7 +98,7 @@ fn sorter_help() -> String {
 /// What [`build::build`] returns, and an unreadable stop-word file.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = args.options()?;
-    let report = build::build(&options, ui::Terminal::new(args.quiet))?;
+    let report = build::build(&options, ui::Terminal::progress(args.quiet))?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     }

@@ -25,7 +25,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 impl Terminal {
     /// The progress for a command: silent when `quiet`.
-    pub fn new(quiet: bool) -> Arc<dyn Progress> {
+    pub fn progress(quiet: bool) -> Arc<dyn Progress> {
         if quiet { Arc::new(crate::build::SilentProgress) } else { Arc::new(Self { bar: Mutex::new(Bar::None) }) }
     }
 }
