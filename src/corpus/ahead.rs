@@ -19,11 +19,7 @@ use super::window::RecordSink;
 const WAITING: usize = 2;
 
 enum Entry {
-    Record {
-        range: Range<usize>,
-        offset: u64,
-        size: Size,
-    },
+    Record { range: Range<usize>, offset: u64, size: Size },
     Lost(Skip),
 }
 
@@ -52,16 +48,8 @@ impl Batch {
     pub(super) fn replay(&self, out: &mut dyn RecordSink) {
         for entry in &self.entries {
             match entry {
-                Entry::Record {
-                    range,
-                    offset,
-                    size,
-                } => {
-                    out.record(Record {
-                        bytes: &self.bytes[range.clone()],
-                        offset: *offset,
-                        size: size.clone(),
-                    });
+                Entry::Record { range, offset, size } => {
+                    out.record(Record { bytes: &self.bytes[range.clone()], offset: *offset, size: size.clone() });
                 }
                 Entry::Lost(skip) => out.lost(skip.clone()),
             }
@@ -101,11 +89,7 @@ impl RecordSink for Cutter<'_> {
         let from = self.batch.bytes.len();
         self.batch.bytes.extend_from_slice(record.bytes);
         let range = from..self.batch.bytes.len();
-        self.batch.entries.push(Entry::Record {
-            range,
-            offset: record.offset,
-            size: record.size,
-        });
+        self.batch.entries.push(Entry::Record { range, offset: record.offset, size: record.size });
         self.send_if_full();
     }
 
@@ -144,11 +128,7 @@ impl Ahead {
                     let entries = vec![Entry::Lost(unreadable(&error))];
                     let (bytes, disk) = (Vec::new(), entry.info.bytes);
                     // If nobody listens, nobody misses it.
-                    let _ = sender.send(Batch {
-                        bytes,
-                        entries,
-                        disk,
-                    });
+                    let _ = sender.send(Batch { bytes, entries, disk });
                     return;
                 }
             };
@@ -167,15 +147,8 @@ impl Ahead {
                 cutter.send();
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("gamut-read".into())
-            .spawn(body)
-            .ok()?;
-        Some(Self {
-            file,
-            receiver: Some(receiver),
-            thread: Some(thread),
-        })
+        let thread = std::thread::Builder::new().name("gamut-read".into()).spawn(body).ok()?;
+        Some(Self { file, receiver: Some(receiver), thread: Some(thread) })
     }
 
     /// The next batch; blocks. `None` after the last.

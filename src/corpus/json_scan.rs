@@ -39,14 +39,9 @@ fn string(bytes: &[u8], at: usize) -> Result<(&[u8], usize), Fault> {
     let start = at + 1;
     let mut from = start;
     loop {
-        let hit =
-            from + memchr(b'"', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
+        let hit = from + memchr(b'"', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
         // Those before `from` stand before another quote.
-        let slashes = bytes[from..hit]
-            .iter()
-            .rev()
-            .take_while(|&&byte| byte == b'\\')
-            .count();
+        let slashes = bytes[from..hit].iter().rev().take_while(|&&byte| byte == b'\\').count();
         if slashes % 2 == 0 {
             return Ok((&bytes[start..hit], hit + 1));
         }
@@ -85,13 +80,10 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             Err(Fault::Incomplete)
         }
         Some(_) => {
-            let is_part =
-                |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
             let len = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
             let word = &bytes[at..at + len];
-            let is_number = word
-                .first()
-                .is_some_and(|&b| b == b'-' || b.is_ascii_digit());
+            let is_number = word.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit());
             if is_number || matches!(word, b"true" | b"false" | b"null") {
                 Ok(at + len)
             } else if at + len == bytes.len() {
@@ -105,10 +97,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 
 /// Walks over the members of the object at the start of `bytes`; `visit` gets each key as it stands
 /// there, and its value. Returns the offset behind the object.
-pub(super) fn object<'a>(
-    bytes: &'a [u8],
-    mut visit: impl FnMut(&'a [u8], Value<'a>),
-) -> Result<usize, Fault> {
+pub(super) fn object<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], Value<'a>)) -> Result<usize, Fault> {
     let mut at = blank(bytes, 0);
     match bytes.get(at) {
         Some(b'{') => at = blank(bytes, at + 1),
@@ -159,10 +148,7 @@ pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) -> bool {
     let (mut at, mut filled) = (0, 0);
     // The places of a block's backslashes do not depend on each other, which lets the processor
     // work on several escapes at once.
-    for (number, block) in raw[..raw.len().saturating_sub(COPY)]
-        .chunks_exact(BLOCK)
-        .enumerate()
-    {
+    for (number, block) in raw[..raw.len().saturating_sub(COPY)].chunks_exact(BLOCK).enumerate() {
         let mut slashes = backslashes(block);
         while slashes != 0 {
             let slash = number * BLOCK + slashes.trailing_zeros() as usize;
@@ -206,9 +192,7 @@ const COPY: usize = 32;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn backslashes(block: &[u8]) -> u64 {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8,
-    };
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
     let mut mask = 0;
     for (number, part) in block.as_chunks::<16>().0.iter().enumerate() {
         // SAFETY: the pointer is valid for reads of 16 bytes; the load asks for no alignment. SSE2
@@ -231,10 +215,7 @@ fn backslashes(block: &[u8]) -> u64 {
 /// [`backslashes`] in plain arithmetic.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 pub(super) fn backslashes_portable(block: &[u8]) -> u64 {
-    block
-        .iter()
-        .enumerate()
-        .fold(0, |mask, (at, &byte)| mask | u64::from(byte == b'\\') << at)
+    block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(byte == b'\\') << at)
 }
 
 /// Writes what the escape stands for whose backslash is before `at`. False if it is invalid.

@@ -50,14 +50,10 @@ impl Compression {
     pub(super) fn at_header(self, bytes: &[u8]) -> bool {
         match self {
             Self::None => false,
-            Self::Gzip => {
-                bytes.len() > 10 && bytes.starts_with(&[0x1f, 0x8b, 8]) && bytes[3] & 0xe0 == 0
-            }
+            Self::Gzip => bytes.len() > 10 && bytes.starts_with(&[0x1f, 0x8b, 8]) && bytes[3] & 0xe0 == 0,
             Self::Zstd => {
                 bytes.starts_with(&ZSTD_MAGIC)
-                    || (bytes.len() >= 8
-                        && bytes[0] & 0xf0 == 0x50
-                        && bytes[1..4] == [0x2a, 0x4d, 0x18])
+                    || (bytes.len() >= 8 && bytes[0] & 0xf0 == 0x50 && bytes[1..4] == [0x2a, 0x4d, 0x18])
             }
             Self::Bzip2 => {
                 bytes.len() > 10
@@ -179,22 +175,12 @@ pub(super) struct Inflater {
 
 impl Inflater {
     pub(super) fn new() -> Self {
-        Self {
-            deflate: Deflate::new(),
-            zstd: None,
-        }
+        Self { deflate: Deflate::new(), zstd: None }
     }
 
     /// Inflates the deflate stream at the start of `data` to `out[at..]`, growing `out` up to
     /// `at + cap` bytes. What `out` held beyond `at` is overwritten.
-    pub(super) fn deflate(
-        &mut self,
-        wrapper: Wrapper,
-        data: &[u8],
-        out: &mut Vec<u8>,
-        at: usize,
-        cap: usize,
-    ) -> Whole {
+    pub(super) fn deflate(&mut self, wrapper: Wrapper, data: &[u8], out: &mut Vec<u8>, at: usize, cap: usize) -> Whole {
         let call = match wrapper {
             Wrapper::Gzip => ld::libdeflate_gzip_decompress_ex,
             Wrapper::Zlib => ld::libdeflate_zlib_decompress_ex,
@@ -254,11 +240,7 @@ impl Inflater {
             return Stream::new(coding, None).whole(data, out, at, cap);
         }
         let mut stream = match self.zstd.take() {
-            Some((kept, stream))
-                if kept.as_ref().map(Arc::as_ptr) == dictionary.map(Arc::as_ptr) =>
-            {
-                stream
-            }
+            Some((kept, stream)) if kept.as_ref().map(Arc::as_ptr) == dictionary.map(Arc::as_ptr) => stream,
             _ => Stream::new(coding, dictionary),
         };
         stream.restart();
@@ -370,11 +352,7 @@ impl Stream {
             let part = &input[used..input.len().min(used + PART)];
             let room = &mut out[produced..];
             if room.is_empty() {
-                return Ok(Pulled {
-                    used,
-                    produced,
-                    done: false,
-                });
+                return Ok(Pulled { used, produced, done: false });
             }
             let (u, p, end) = match self {
                 Self::Gzip(inner) => {
@@ -429,18 +407,10 @@ impl Stream {
             used += u;
             produced += p;
             if end {
-                return Ok(Pulled {
-                    used,
-                    produced,
-                    done: true,
-                });
+                return Ok(Pulled { used, produced, done: true });
             }
             if u == 0 && p == 0 {
-                return Err(Broken {
-                    produced,
-                    why: "the compressed data breaks off",
-                    torn: true,
-                });
+                return Err(Broken { produced, why: "the compressed data breaks off", torn: true });
             }
         }
     }

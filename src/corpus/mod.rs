@@ -94,9 +94,7 @@ pub struct Doc<'a> {
 /// Why a record did not become a document, or a stretch of a file could not be read.
 ///
 /// The names (`serde`, kebab-case) are those of the build report.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SkipKind {
@@ -131,10 +129,7 @@ pub enum SkipKind {
 impl SkipKind {
     /// True if this is damage (counts under `--strict`), false if the record is just not a document.
     pub fn is_damage(self) -> bool {
-        !matches!(
-            self,
-            Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding
-        )
+        !matches!(self, Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding)
     }
 }
 

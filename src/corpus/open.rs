@@ -37,13 +37,7 @@ pub struct CorpusOptions {
 
 impl Default for CorpusOptions {
     fn default() -> Self {
-        Self {
-            id_field: None,
-            text_field: None,
-            title_field: None,
-            max_record: 64 << 20,
-            piece_bytes: 8 << 20,
-        }
+        Self { id_field: None, text_field: None, title_field: None, max_record: 64 << 20, piece_bytes: 8 << 20 }
     }
 }
 
@@ -101,13 +95,7 @@ impl PlannedFile {
     }
 
     /// Reads the whole file.
-    pub(super) fn read_all(
-        &self,
-        data: &[u8],
-        options: &CorpusOptions,
-        walker: &mut Walker,
-        out: &mut dyn RecordSink,
-    ) {
+    pub(super) fn read_all(&self, data: &[u8], options: &CorpusOptions, walker: &mut Walker, out: &mut dyn RecordSink) {
         let source = self.source(data, options);
         match self.utf16 {
             Some(encoding) => walker.inflated += transcode::read(&source, encoding, out),
@@ -155,34 +143,20 @@ impl Corpus {
         let fields = options.text_field.as_ref().map_or(0, Vec::len);
         if fields > MAX_FIELDS {
             let why = format!("{fields} fields were given, at most {MAX_FIELDS} can be joined");
-            return Err(Error::Invalid {
-                what: "--text-field".into(),
-                why,
-            });
+            return Err(Error::Invalid { what: "--text-field".into(), why });
         }
-        let mut corpus = Self {
-            plan: empty_plan(options),
-            infos: Vec::new(),
-            passed_over: Vec::new(),
-        };
+        let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new() };
         let mut files = Vec::new();
         for path in paths {
             let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
             if !meta.is_dir() {
-                let name = path
-                    .file_name()
-                    .unwrap_or(path.as_os_str())
-                    .to_string_lossy()
-                    .into_owned();
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 match plan_file(path, name, options)? {
                     Ok(file) => files.push(file),
                     Err(why) => {
                         let formats: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
                         let why = format!("{why}; it is none of: {}", formats.join(", "));
-                        return Err(Error::Invalid {
-                            what: path.display().to_string(),
-                            why,
-                        });
+                        return Err(Error::Invalid { what: path.display().to_string(), why });
                     }
                 }
                 continue;
@@ -195,10 +169,7 @@ impl Corpus {
             }
         }
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
-        corpus.plan = Arc::new(Plan {
-            files,
-            options: options.clone(),
-        });
+        corpus.plan = Arc::new(Plan { files, options: options.clone() });
         Ok(corpus)
     }
 
@@ -241,10 +212,7 @@ impl Corpus {
 }
 
 fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
-    Arc::new(Plan {
-        files: Vec::new(),
-        options: options.clone(),
-    })
+    Arc::new(Plan { files: Vec::new(), options: options.clone() })
 }
 
 /// The files below a directory with their names relative to it, sorted.
@@ -253,14 +221,8 @@ fn walk(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     for entry in WalkDir::new(root).follow_links(true) {
         let entry = entry.map_err(|error| {
             let path = error.path().unwrap_or(root).to_path_buf();
-            let source = error
-                .into_io_error()
-                .unwrap_or_else(|| std::io::Error::other("a loop of links"));
-            Error::Io {
-                action: "read",
-                path,
-                source,
-            }
+            let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
+            Error::Io { action: "read", path, source }
         })?;
         if entry.file_type().is_file() {
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
@@ -273,23 +235,9 @@ fn walk(root: &Path) -> Result<Vec<(PathBuf, String)>> {
 }
 
 /// Finds out what a file is; the inner error says why it is nothing.
-fn plan_file(
-    path: &Path,
-    name: String,
-    options: &CorpusOptions,
-) -> Result<Result<PlannedFile, String>> {
-    let Look {
-        bytes,
-        compression,
-        utf16,
-        head,
-        complete,
-        dictionary,
-    } = look(path)?;
-    let head = Head {
-        bytes: &head,
-        complete,
-    };
+fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
+    let Look { bytes, compression, utf16, head, complete, dictionary } = look(path)?;
+    let head = Head { bytes: &head, complete };
     let found = FORMATS.iter().find(|format| format.sniff(&head));
     let is_empty = complete && head.bytes.is_empty();
     let (format, label) = match found {
@@ -298,22 +246,8 @@ fn plan_file(
         None => return Ok(Err("unknown content".into())),
     };
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);
-    let info = InputFile {
-        path: path.to_path_buf(),
-        bytes,
-        format: label,
-        compression: compression.name(),
-    };
-    let mut file = PlannedFile {
-        info,
-        name,
-        format,
-        compression,
-        utf16,
-        way: Way::Empty,
-        proof: PROOF,
-        dictionary,
-    };
+    let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };
+    let mut file = PlannedFile { info, name, format, compression, utf16, way: Way::Empty, proof: PROOF, dictionary };
     if !is_empty {
         file.way = way(&file, options)?;
     }
@@ -333,20 +267,12 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
         Cut::Lines => file.utf16.is_none() && file.compression == Compression::None,
         Cut::Sequential => false,
     };
-    let front = if size > piece * ahead_from(file.compression) {
-        Way::Ahead
-    } else {
-        Way::Whole
-    };
+    let front = if size > piece * ahead_from(file.compression) { Way::Ahead } else { Way::Whole };
     if !cuts {
         return Ok(front);
     }
     if file.compression == Compression::None {
-        return Ok(if size <= piece {
-            Way::Whole
-        } else {
-            Way::Ranges(options.piece_bytes)
-        });
+        return Ok(if size <= piece { Way::Whole } else { Way::Ranges(options.piece_bytes) });
     }
     // If the first members are small, there are many.
     let map = map(&file.info.path).map_err(Error::io("map", &file.info.path))?;
@@ -362,10 +288,7 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
             0,
             options.piece_bytes.min(SMALL),
         ) {
-            Whole::Done {
-                consumed: c,
-                produced: p,
-            } => {
+            Whole::Done { consumed: c, produced: p } => {
                 consumed += c;
                 produced += p;
             }
@@ -375,9 +298,5 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
     }
     let ratio = (produced.max(1) as f64 / consumed.max(1) as f64).clamp(1.0, 64.0);
     let range = (options.piece_bytes as f64 / ratio) as usize;
-    Ok(if size as usize <= range {
-        Way::Whole
-    } else {
-        Way::Ranges(range.max(1))
-    })
+    Ok(if size as usize <= range { Way::Whole } else { Way::Ranges(range.max(1)) })
 }

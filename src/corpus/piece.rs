@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::{Advice, Mmap, UncheckedAdvice};
+use memmap2::{Advice, Mmap};
 
 use super::ahead::Batch;
 use super::format::{Context, Record};
@@ -17,12 +17,7 @@ use super::{DocSink, Skip, SkipKind};
 #[derive(Clone)]
 pub(super) enum Work {
     /// What begins in a range of a mapped file.
-    Range {
-        map: Arc<Mmap>,
-        from: usize,
-        to: usize,
-        fixed: bool,
-    },
+    Range { map: Arc<Mmap>, from: usize, to: usize, fixed: bool },
     /// A file, from front to back; the worker opens it.
     File,
     /// Records that a thread has inflated and framed.
@@ -53,9 +48,7 @@ impl Piece {
 impl std::fmt::Debug for Piece {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = match &self.work {
-            Work::Range {
-                from, to, fixed, ..
-            } => format!("{from}..{to}{}", if *fixed { " fixed" } else { "" }),
+            Work::Range { from, to, fixed, .. } => format!("{from}..{to}{}", if *fixed { " fixed" } else { "" }),
             Work::File => "all".into(),
             Work::Batch(batch) => format!("{} records", batch.len()),
             Work::Lost(skip) => format!("{skip:?}"),
@@ -95,8 +88,7 @@ pub(super) fn release(map: &Mmap, from: usize, to: usize) {
     if from < to {
         // SAFETY: the map is shared, backed by a file, and never written to through it: a page that
         // is touched again, by whomever, comes back with the bytes of the file.
-        let result =
-            unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to - from) };
+        let result = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
         // Only memory is at stake.
         let _ = result;
     }
@@ -104,11 +96,7 @@ pub(super) fn release(map: &Mmap, from: usize, to: usize) {
 
 /// The loss of a file that cannot be opened.
 pub(super) fn unreadable(error: &std::io::Error) -> Skip {
-    Skip {
-        kind: SkipKind::Unreadable,
-        offset: 0,
-        detail: error.to_string(),
-    }
+    Skip { kind: SkipKind::Unreadable, offset: 0, detail: error.to_string() }
 }
 
 /// Turns pieces into documents. One per worker, from [`super::Corpus::reader`]; keeps its
@@ -142,11 +130,7 @@ impl RecordSink for Parsing<'_> {
 
 impl PieceReader {
     pub(super) fn new(plan: Arc<Plan>) -> Self {
-        Self {
-            context: Context::new(&plan.options),
-            plan,
-            walker: Walker::new(),
-        }
+        Self { context: Context::new(&plan.options), plan, walker: Walker::new() }
     }
 
     /// Reads a piece of the corpus this reader was made for; `sink` gets its documents and losses in order.
@@ -156,34 +140,13 @@ impl PieceReader {
         self.walker.inflated = 0;
         let entry = &self.plan.files[piece.file];
         self.context.name.clone_from(&entry.name);
-        let mut out = Parsing {
-            format: entry.format,
-            context: &mut self.context,
-            sink,
-        };
-        let mut end = PieceEnd {
-            first: None,
-            end: 0,
-        };
+        let mut out = Parsing { format: entry.format, context: &mut self.context, sink };
+        let mut end = PieceEnd { first: None, end: 0 };
         match &piece.work {
-            Work::Range {
-                map,
-                from,
-                to,
-                fixed,
-            } => {
-                let span = self.walker.read(
-                    &entry.source(map, &self.plan.options),
-                    *from,
-                    *to,
-                    *fixed,
-                    &mut out,
-                );
+            Work::Range { map, from, to, fixed } => {
+                let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
                 release(map, *from, span.end);
-                end = PieceEnd {
-                    first: span.first,
-                    end: span.end,
-                };
+                end = PieceEnd { first: span.first, end: span.end };
             }
             Work::File => match map(&entry.info.path) {
                 Ok(map) => entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out),
@@ -233,42 +196,21 @@ impl Handover {
 
     /// Judges what [`PieceReader::read`] returned for a piece.
     pub fn check(&mut self, piece: &Piece, end: &PieceEnd) -> HandoverResult {
-        let Work::Range {
-            map,
-            from,
-            to,
-            fixed,
-        } = &piece.work
-        else {
+        let Work::Range { map, from, to, fixed } = &piece.work else {
             return HandoverResult::Accept;
         };
         if piece.file != self.file || *from == 0 {
             (self.file, self.expected) = (piece.file, 0);
         }
         if self.expected >= *to {
-            return if end.first.is_none() {
-                HandoverResult::Accept
-            } else {
-                HandoverResult::Discard
-            };
+            return if end.first.is_none() { HandoverResult::Accept } else { HandoverResult::Discard };
         }
         if end.first == Some(self.expected) {
             self.expected = end.end;
             return HandoverResult::Accept;
         }
-        debug_assert!(
-            !(*fixed && *from == self.expected),
-            "a piece with a fixed start starts there"
-        );
-        let work = Work::Range {
-            map: map.clone(),
-            from: self.expected,
-            to: *to,
-            fixed: true,
-        };
-        HandoverResult::Redo(Piece {
-            work,
-            ..piece.clone()
-        })
+        debug_assert!(!(*fixed && *from == self.expected), "a piece with a fixed start starts there");
+        let work = Work::Range { map: map.clone(), from: self.expected, to: *to, fixed: true };
+        HandoverResult::Redo(Piece { work, ..piece.clone() })
     }
 }

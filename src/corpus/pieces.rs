@@ -25,15 +25,7 @@ pub struct Pieces {
 
 impl Pieces {
     pub(super) fn new(plan: Arc<Plan>, readers: usize) -> Self {
-        Self {
-            plan,
-            readers: readers.max(1),
-            number: 0,
-            file: 0,
-            range: None,
-            ahead: VecDeque::new(),
-            started: 0,
-        }
+        Self { plan, readers: readers.max(1), number: 0, file: 0, range: None, ahead: VecDeque::new(), started: 0 }
     }
 
     fn start_ahead(&mut self) {
@@ -52,12 +44,7 @@ impl Pieces {
     fn piece(&mut self, file: usize, work: Work, disk: u64) -> Option<Piece> {
         let number = self.number;
         self.number += 1;
-        Some(Piece {
-            number,
-            file,
-            work,
-            disk,
-        })
+        Some(Piece { number, file, work, disk })
     }
 }
 
@@ -77,8 +64,7 @@ impl Iterator for Pieces {
                     return self.piece(file, Work::File, entry.info.bytes);
                 }
                 Way::Ahead => {
-                    let Some(ahead) = self.ahead.front_mut().filter(|ahead| ahead.file == file)
-                    else {
+                    let Some(ahead) = self.ahead.front_mut().filter(|ahead| ahead.file == file) else {
                         // No thread was to be had: a worker reads the file.
                         self.file += 1;
                         return self.piece(file, Work::File, entry.info.bytes);
@@ -101,11 +87,7 @@ impl Iterator for Pieces {
                             Ok(map) => (Arc::new(map), 0),
                             Err(error) => {
                                 self.file += 1;
-                                return self.piece(
-                                    file,
-                                    Work::Lost(unreadable(&error)),
-                                    entry.info.bytes,
-                                );
+                                return self.piece(file, Work::Lost(unreadable(&error)), entry.info.bytes);
                             }
                         },
                     };
@@ -115,12 +97,7 @@ impl Iterator for Pieces {
                     } else {
                         self.file += 1;
                     }
-                    let work = Work::Range {
-                        map,
-                        from,
-                        to,
-                        fixed: from == 0,
-                    };
+                    let work = Work::Range { map, from, to, fixed: from == 0 };
                     return self.piece(file, work, (to - from) as u64);
                 }
             }

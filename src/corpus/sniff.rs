@@ -32,15 +32,9 @@ pub(super) fn look(path: &Path) -> Result<Look> {
     let bytes = file.metadata().map_err(Error::io("read", path))?.len();
     let mut raw = Vec::new();
     // bzip2 needs a block of up to 900 kB to say anything; a dictionary may be as large.
-    file.take(2 << 20)
-        .read_to_end(&mut raw)
-        .map_err(Error::io("read", path))?;
+    file.take(2 << 20).read_to_end(&mut raw).map_err(Error::io("read", path))?;
     let compression = Compression::sniff(&raw);
-    let dictionary = if compression == Compression::Zstd {
-        dictionary(&raw)
-    } else {
-        None
-    };
+    let dictionary = if compression == Compression::Zstd { dictionary(&raw) } else { None };
     let (head, mut complete) = match compression {
         Compression::None => (raw[..raw.len().min(HEAD)].to_vec(), raw.len() <= HEAD),
         coding => inflate(coding, dictionary.as_ref(), &raw),
@@ -55,14 +49,7 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         Some(encoding) => encoding.decode(&head).0.into_owned().into_bytes(),
         None => head,
     };
-    Ok(Look {
-        bytes,
-        compression,
-        utf16,
-        head,
-        complete,
-        dictionary,
-    })
+    Ok(Look { bytes, compression, utf16, head, complete, dictionary })
 }
 
 /// The first inflated bytes, out of as many members as it takes, and whether that is all.

@@ -70,12 +70,7 @@ enum Next {
 
 impl Walker {
     pub(super) fn new() -> Self {
-        Self {
-            inflater: Inflater::new(),
-            window: Window::new(),
-            probe: Vec::new(),
-            inflated: 0,
-        }
+        Self { inflater: Inflater::new(), window: Window::new(), probe: Vec::new(), inflated: 0 }
     }
 
     /// Reads what begins in `from..to`. With `fixed` reading begins at `from`; else at the first
@@ -97,10 +92,7 @@ impl Walker {
             self.find_member(source, from, to)
         };
         let Some(first) = first else {
-            return Span {
-                first: None,
-                end: to,
-            };
+            return Span { first: None, end: to };
         };
         let end = if source.compression == Compression::None {
             self.inflated += (to.min(source.data.len()).saturating_sub(first)) as u64;
@@ -112,20 +104,11 @@ impl Walker {
         if self.probe.capacity() > STEP {
             self.probe = Vec::new();
         }
-        Span {
-            first: Some(first),
-            end,
-        }
+        Span { first: Some(first), end }
     }
 
     /// Reads member after member.
-    fn members(
-        &mut self,
-        source: &Source<'_>,
-        first: usize,
-        to: usize,
-        out: &mut dyn RecordSink,
-    ) -> usize {
+    fn members(&mut self, source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink) -> usize {
         let data = source.data;
         let mut framing = Framing::new(source.format, source.max);
         let mut at = first;
@@ -203,11 +186,7 @@ impl Walker {
                 return Next::End(data.len());
             }
             let detail = format!("no {} member begins here", source.compression.name());
-            out.lost(Skip {
-                kind: SkipKind::Garbage,
-                offset: at as u64,
-                detail,
-            });
+            out.lost(Skip { kind: SkipKind::Garbage, offset: at as u64, detail });
             return self.resume(source, framing, at + 1, to, out);
         }
         let step = source.proof.clamp(LOOK, STEP);
@@ -219,9 +198,7 @@ impl Walker {
             if self.window.bytes.len() < end + step {
                 // Doubling keeps the cost of growing linear.
                 let room = (end + step).max(self.window.bytes.len() * 2);
-                self.window
-                    .bytes
-                    .resize(room.min(end + step + source.max), 0);
+                self.window.bytes.resize(room.min(end + step + source.max), 0);
             }
             let pulled = stream.pull(&data[at + used..], &mut self.window.bytes[end..end + step]);
             let produced = match &pulled {
@@ -265,11 +242,7 @@ impl Walker {
                         self.window.drain_damaged(framing, out);
                     }
                     let detail = format!("{} after {total} inflated bytes", broken.why);
-                    out.lost(Skip {
-                        kind: SkipKind::BadCompression,
-                        offset: at as u64,
-                        detail,
-                    });
+                    out.lost(Skip { kind: SkipKind::BadCompression, offset: at as u64, detail });
                     return self.resume(source, framing, at + 1, to, out);
                 }
             }
@@ -317,23 +290,16 @@ impl Walker {
         if source.format.cut() == Cut::Records {
             // The first bytes tell cheaply that most candidates are none.
             let mut head = [0; LOOK];
-            let produced =
-                match Stream::new(source.compression, source.dictionary).pull(data, &mut head) {
-                    Ok(pulled) => pulled.produced,
-                    Err(broken) => broken.produced,
-                };
+            let produced = match Stream::new(source.compression, source.dictionary).pull(data, &mut head) {
+                Ok(pulled) => pulled.produced,
+                Err(broken) => broken.produced,
+            };
             if !source.format.at_head(&head[..produced]) {
                 return false;
             }
         }
-        self.inflater.member(
-            source.compression,
-            source.dictionary,
-            data,
-            &mut self.probe,
-            0,
-            source.proof,
-        ) != Whole::Bad
+        self.inflater.member(source.compression, source.dictionary, data, &mut self.probe, 0, source.proof)
+            != Whole::Bad
     }
 }
 
@@ -350,9 +316,7 @@ fn find_head(source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
     };
     let to = to.min(data.len());
     let stop = data.len().min(to + LOOK);
-    let found = source
-        .format
-        .find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
+    let found = source.format.find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
     Some(before + found)
 }
 
@@ -369,8 +333,7 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
         }
         let stop = data.len().min(at + enough);
         let bytes = &data[at..stop];
-        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)])
-        {
+        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)]) {
             return at;
         }
         let offset = at as u64;
@@ -378,25 +341,12 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
             // Cannot be: the bytes are enough. Going on loses less than stopping.
             Step::More => at = stop,
             Step::Advance(n) => at += n,
-            Step::Record {
-                start,
-                end,
-                next,
-                size,
-            } => {
-                out.record(super::format::Record {
-                    bytes: &bytes[start..end],
-                    offset,
-                    size,
-                });
+            Step::Record { start, end, next, size } => {
+                out.record(super::format::Record { bytes: &bytes[start..end], offset, size });
                 at += next;
             }
             Step::Lost { kind, why, skip } => {
-                out.lost(Skip {
-                    kind,
-                    offset,
-                    detail: why,
-                });
+                out.lost(Skip { kind, offset, detail: why });
                 at += skip;
             }
         }

@@ -4,10 +4,7 @@ use super::SkipKind::*;
 use super::*;
 
 fn small() -> CorpusOptions {
-    CorpusOptions {
-        max_record: 1 << 20,
-        ..CorpusOptions::default()
-    }
+    CorpusOptions { max_record: 1 << 20, ..CorpusOptions::default() }
 }
 
 /// Reads bytes plain, as one gzip member, and as members of the parts; all must find the same ids and damage.
@@ -20,164 +17,68 @@ fn expect(parts: &[Vec<u8>], found: &[&str], lost: &[SkipKind]) {
         ("plain", plain.clone()),
         ("gzip whole", gzip(&plain, 6)),
         ("gzip per record", members),
-        (
-            "zstd",
-            zstd::encode_all(&plain[..], 1).expect("writing to memory"),
-        ),
+        ("zstd", zstd::encode_all(&plain[..], 1).expect("writing to memory")),
     ] {
         let events = read_bytes(&bytes, &options);
-        assert_eq!(
-            (ids(&events), damage(&events)),
-            (found.to_vec(), lost.to_vec()),
-            "{how}"
-        );
+        assert_eq!((ids(&events), damage(&events)), (found.to_vec(), lost.to_vec()), "{how}");
     }
 }
 
 fn lie(uri: &str, body: &[u8], length: &str) -> Vec<u8> {
-    with_length(
-        "response",
-        uri,
-        &response("Content-Type: text/html\r\n", body),
-        length,
-    )
+    with_length("response", uri, &response("Content-Type: text/html\r\n", body), length)
 }
 
 #[test]
 fn test_lengths_that_lie() {
-    for (length, kind) in [
-        ("-1", BadLength),
-        ("12x", BadLength),
-        ("", BadLength),
-        ("99999999999999999999", BadLength),
-    ] {
-        expect(
-            &[
-                page("u:1", b"a"),
-                lie("u:2", b"b", length),
-                page("u:3", b"c"),
-            ],
-            &["u:1", "u:3"],
-            &[kind],
-        );
+    for (length, kind) in [("-1", BadLength), ("12x", BadLength), ("", BadLength), ("99999999999999999999", BadLength)]
+    {
+        expect(&[page("u:1", b"a"), lie("u:2", b"b", length), page("u:3", b"c")], &["u:1", "u:3"], &[kind]);
     }
     // Too short: the rest of the body belongs to nobody. Its text is indexed as far as the length goes.
-    expect(
-        &[
-            page("u:1", b"a"),
-            lie("u:2", b"bcdefgh", "50"),
-            page("u:3", b"c"),
-        ],
-        &["u:1", "u:2", "u:3"],
-        &[Garbage],
-    );
+    expect(&[page("u:1", b"a"), lie("u:2", b"bcdefgh", "50"), page("u:3", b"c")], &["u:1", "u:2", "u:3"], &[Garbage]);
     // Too long, but not over the limit: the next record is not swallowed.
-    expect(
-        &[
-            page("u:1", b"a"),
-            lie("u:2", b"b", "300"),
-            page("u:3", b"c"),
-        ],
-        &["u:1", "u:2", "u:3"],
-        &[Truncated],
-    );
-    expect(
-        &[page("u:1", b"a"), lie("u:2", b"b", "90000")],
-        &["u:1", "u:2"],
-        &[Truncated],
-    );
+    expect(&[page("u:1", b"a"), lie("u:2", b"b", "300"), page("u:3", b"c")], &["u:1", "u:2", "u:3"], &[Truncated]);
+    expect(&[page("u:1", b"a"), lie("u:2", b"b", "90000")], &["u:1", "u:2"], &[Truncated]);
 }
 
 #[test]
 fn test_lengths_over_the_limit() {
-    let parts = [
-        page("u:1", b"a"),
-        lie("u:2", b"b", "5000000000"),
-        page("u:3", b"c"),
-    ];
+    let parts = [page("u:1", b"a"), lie("u:2", b"b", "5000000000"), page("u:3", b"c")];
     let events = read_bytes(&parts.concat(), &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:3"], vec![BadLength])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:3"], vec![BadLength]));
     let events = read_bytes(&gzip(&parts.concat(), 6), &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:3"], vec![TooLarge])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:3"], vec![TooLarge]));
     // A true one is passed over, and what it holds is not mistaken for records.
-    let nested = [
-        vec![b'x'; 2 << 20],
-        b"\r\n\r\n".to_vec(),
-        page("u:nested", b"n"),
-    ]
-    .concat();
+    let nested = [vec![b'x'; 2 << 20], b"\r\n\r\n".to_vec(), page("u:nested", b"n")].concat();
     let parts = [page("u:1", b"a"), page("u:2", &nested), page("u:3", b"c")];
     let events = read_bytes(&parts.concat(), &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:3"], vec![TooLarge])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:3"], vec![TooLarge]));
     // An image of that size was not wanted in the first place.
-    let image = record(
-        "response",
-        "u:2",
-        &response("Content-Type: image/png\r\n", &vec![0; 2 << 20]),
-    );
+    let image = record("response", "u:2", &response("Content-Type: image/png\r\n", &vec![0; 2 << 20]));
     let parts = [page("u:1", b"a"), image, page("u:3", b"c")];
     expect(&parts, &["u:1", "u:3"], &[]);
 }
 
 #[test]
 fn test_heads_that_cannot_be_read() {
-    let endless = [
-        b"WARC/1.0\r\n".to_vec(),
-        b"X-Field: yyyyyyyyyyyyyy\r\n".repeat(60_000),
-    ]
-    .concat();
+    let endless = [b"WARC/1.0\r\n".to_vec(), b"X-Field: yyyyyyyyyyyyyy\r\n".repeat(60_000)].concat();
     assert!(endless.len() > 1 << 20);
-    expect(
-        &[page("u:1", b"a"), endless, page("u:3", b"c")],
-        &["u:1", "u:3"],
-        &[BadHead],
-    );
-    expect(
-        &[page("u:1", b"a"), b"WARC/1.0\r\nWARC-Type: resp".to_vec()],
-        &["u:1"],
-        &[BadHead],
-    );
-    let bare =
-        b"WARC/1.0\nContent-Length: 4\nWARC-Type: conversion\nWARC-Record-ID: <i>\n\nab\n\n\n\n"
-            .to_vec();
-    expect(
-        &[page("u:1", b"a"), bare, page("u:3", b"c")],
-        &["u:1", "<i>", "u:3"],
-        &[],
-    );
+    expect(&[page("u:1", b"a"), endless, page("u:3", b"c")], &["u:1", "u:3"], &[BadHead]);
+    expect(&[page("u:1", b"a"), b"WARC/1.0\r\nWARC-Type: resp".to_vec()], &["u:1"], &[BadHead]);
+    let bare = b"WARC/1.0\nContent-Length: 4\nWARC-Type: conversion\nWARC-Record-ID: <i>\n\nab\n\n\n\n".to_vec();
+    expect(&[page("u:1", b"a"), bare, page("u:3", b"c")], &["u:1", "<i>", "u:3"], &[]);
     let nameless = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 0\r\n\r\n\r\n\r\n".to_vec();
     expect(&[page("u:1", b"a"), nameless], &["u:1"], &[MissingField]);
 }
 
 #[test]
 fn test_garbage_between_records() {
-    let parts = [
-        page("u:1", b"a"),
-        b"some garbage\nand more of it\n".to_vec(),
-        page("u:3", b"c"),
-    ];
+    let parts = [page("u:1", b"a"), b"some garbage\nand more of it\n".to_vec(), page("u:3", b"c")];
     expect(&parts, &["u:1", "u:3"], &[Garbage]);
-    let bytes = [
-        gzip(&page("u:1", b"a"), 6),
-        b"garbage".repeat(1000),
-        gzip(&page("u:3", b"c"), 6),
-        vec![0; 512],
-    ]
-    .concat();
+    let bytes =
+        [gzip(&page("u:1", b"a"), 6), b"garbage".repeat(1000), gzip(&page("u:3", b"c"), 6), vec![0; 512]].concat();
     let events = read_bytes(&bytes, &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:3"], vec![Garbage])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:3"], vec![Garbage]));
 }
 
 #[test]
@@ -204,32 +105,20 @@ fn test_damaged_members() {
         let lost = damage(&events);
         assert_eq!(ids(&events), found);
         assert!(lost == [BadCompression] || lost == [Garbage], "{lost:?}");
-        let Some(Event::Skip(skip)) = events.iter().find(|event| event.kind().is_some()) else {
-            panic!("{events:?}")
-        };
+        let Some(Event::Skip(skip)) = events.iter().find(|event| event.kind().is_some()) else { panic!("{events:?}") };
         assert_eq!(skip.offset, member(1).len() as u64);
     }
     // The file breaks off: what is there is used.
-    let body: String = (1..100_u64)
-        .map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
-        .collect();
+    let body: String = (1..100_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     let torn = cut(gzip(&page("u:2", body.as_bytes()), 6), 600);
     let events = read_bytes(&[member(1), torn].concat(), &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:2"], vec![Truncated, BadCompression])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:2"], vec![Truncated, BadCompression]));
 }
 
 #[test]
 fn test_torn_whole_file_keeps_records_before() {
     let plain: Vec<u8> = (0..2000_u64)
-        .flat_map(|n| {
-            page(
-                &format!("u:{n}"),
-                format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).as_bytes(),
-            )
-        })
+        .flat_map(|n| page(&format!("u:{n}"), format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).as_bytes()))
         .collect();
     let whole = gzip(&plain, 6);
     let events = read_bytes(&whole[..whole.len() / 2], &small());
@@ -240,10 +129,7 @@ fn test_torn_whole_file_keeps_records_before() {
     let at = whole.len() - 3;
     flipped[at] ^= 1;
     let events = read_bytes(&flipped, &small());
-    assert_eq!(
-        (ids(&events).len(), damage(&events)),
-        (1999, vec![BadCompression])
-    );
+    assert_eq!((ids(&events).len(), damage(&events)), (1999, vec![BadCompression]));
 }
 
 #[test]
@@ -260,10 +146,7 @@ fn test_records_across_members_and_clipped_ones() {
     ]
     .concat();
     let events = read_bytes(&bytes, &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:2", "u:3", "u:4"], vec![Truncated])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:2", "u:3", "u:4"], vec![Truncated]));
     assert_eq!(bodies(&events)[1].len(), 5000);
     assert_eq!(bodies(&events)[2], "clipped\r\n\r\n");
 }
@@ -273,21 +156,12 @@ fn test_bomb_takes_bounded_memory() {
     // 200 MB of zeros behind a head that claims little, and one that claims them all.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     use std::io::Write;
-    encoder
-        .write_all(&lie("u:bomb", b"", "60"))
-        .expect("writing to memory");
+    encoder.write_all(&lie("u:bomb", b"", "60")).expect("writing to memory");
     for _ in 0..200 {
-        encoder
-            .write_all(&vec![0; 1 << 20])
-            .expect("writing to memory");
+        encoder.write_all(&vec![0; 1 << 20]).expect("writing to memory");
     }
     let bomb = encoder.finish().expect("writing to memory");
-    let bytes = [
-        gzip(&page("u:1", b"a"), 6),
-        bomb,
-        gzip(&page("u:3", b"c"), 6),
-    ]
-    .concat();
+    let bytes = [gzip(&page("u:1", b"a"), 6), bomb, gzip(&page("u:3", b"c"), 6)].concat();
     let events = read_bytes(&bytes, &small());
     assert_eq!(ids(&events), ["u:1", "u:bomb", "u:3"]);
     assert_eq!(damage(&events), [Garbage]);
@@ -298,35 +172,15 @@ fn test_bomb_takes_bounded_memory() {
 #[test]
 fn test_costs_are_linear() {
     let heads = "<DOC>\n".repeat(1 << 20);
-    let tags = format!(
-        "<DOC>\n<DOCNO>1</DOCNO>\n{}\n</DOC>\n",
-        "<TEXT/><TEXT ".repeat(1 << 20)
-    );
+    let tags = format!("<DOC>\n<DOCNO>1</DOCNO>\n{}\n</DOC>\n", "<TEXT/><TEXT ".repeat(1 << 20));
     let pages = "<page>".repeat(1 << 20);
-    let nested = format!(
-        "<page><id>1</id>{}{}</page>",
-        "<a>".repeat(1 << 20),
-        "</b>".repeat(1 << 20)
-    );
+    let nested = format!("<page><id>1</id>{}{}</page>", "<a>".repeat(1 << 20), "</b>".repeat(1 << 20));
     let options = CorpusOptions::default();
-    assert_eq!(
-        damage(&read_bytes(heads.as_bytes(), &options)).len(),
-        2 * (1 << 20)
-    );
+    assert_eq!(damage(&read_bytes(heads.as_bytes(), &options)).len(), 2 * (1 << 20));
     assert_eq!(ids(&read_bytes(tags.as_bytes(), &options)), ["1"]);
-    assert_eq!(
-        damage(&read_bytes(pages.as_bytes(), &options)).len(),
-        2 * (1 << 20)
-    );
-    assert_eq!(
-        damage(&read_bytes(nested.as_bytes(), &options)),
-        [BadSyntax]
-    );
-    let arrays = format!(
-        "{{\"id\": \"1\", \"x\": {}{}, \"text\": \"t\"}}",
-        "[".repeat(4 << 20),
-        "]".repeat(4 << 20)
-    );
+    assert_eq!(damage(&read_bytes(pages.as_bytes(), &options)).len(), 2 * (1 << 20));
+    assert_eq!(damage(&read_bytes(nested.as_bytes(), &options)), [BadSyntax]);
+    let arrays = format!("{{\"id\": \"1\", \"x\": {}{}, \"text\": \"t\"}}", "[".repeat(4 << 20), "]".repeat(4 << 20));
     assert_eq!(ids(&read_bytes(arrays.as_bytes(), &options)), ["1"]);
 }
 
@@ -335,21 +189,10 @@ fn test_costs_are_linear() {
 fn test_damage_does_not_reach_back() {
     let first = page("u:1", b"a");
     let cut = first.len() * 2 / 3;
-    let mut bad = gzip(
-        &[b"\r\n".to_vec(), page("u:2", b"b")[..40].to_vec()].concat(),
-        6,
-    );
+    let mut bad = gzip(&[b"\r\n".to_vec(), page("u:2", b"b")[..40].to_vec()].concat(), 6);
     let checksum = bad.len() - 8;
     bad[checksum] ^= 1;
-    let bytes = [
-        gzip(&first[..cut], 6),
-        gzip(&first[cut..], 6),
-        bad,
-        gzip(&page("u:3", b"c"), 6),
-    ];
+    let bytes = [gzip(&first[..cut], 6), gzip(&first[cut..], 6), bad, gzip(&page("u:3", b"c"), 6)];
     let events = read_bytes(&bytes.concat(), &small());
-    assert_eq!(
-        (ids(&events), damage(&events)),
-        (vec!["u:1", "u:3"], vec![BadCompression])
-    );
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:3"], vec![BadCompression]));
 }

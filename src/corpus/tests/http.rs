@@ -9,10 +9,7 @@ use super::super::members::Inflater;
 use super::*;
 
 fn one(block: &[u8]) -> Vec<Event> {
-    read_bytes(
-        &record("response", "http://a/", block),
-        &CorpusOptions::default(),
-    )
+    read_bytes(&record("response", "http://a/", block), &CorpusOptions::default())
 }
 
 fn kinds(events: &[Event]) -> Vec<Option<SkipKind>> {
@@ -33,9 +30,7 @@ fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
 
 fn brotli(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    brotli::CompressorWriter::new(&mut out, 4096, 4, 20)
-        .write_all(bytes)
-        .expect("writing to memory");
+    brotli::CompressorWriter::new(&mut out, 4096, 4, 20).write_all(bytes).expect("writing to memory");
     out
 }
 
@@ -57,18 +52,8 @@ fn chunk(bytes: &[u8], size: usize) -> Vec<u8> {
 /// Undoes codings of a body with a limit.
 fn decoded(body: &[u8], transfer: &str, content: &str, max: usize) -> (Vec<u8>, bool, bool) {
     let mut buffers = [b"junk".to_vec(), b"of before".to_vec()];
-    let Undone {
-        body,
-        lies,
-        too_large,
-    } = undo(
-        body,
-        transfer.as_bytes(),
-        content.as_bytes(),
-        max,
-        &mut Inflater::new(),
-        &mut buffers,
-    );
+    let Undone { body, lies, too_large } =
+        undo(body, transfer.as_bytes(), content.as_bytes(), max, &mut Inflater::new(), &mut buffers);
     (body.to_vec(), lies.is_some(), too_large)
 }
 
@@ -81,40 +66,16 @@ fn test_status_and_media_type() {
         ("HTTP/1.1 200 OK", "text/plain", "x", None),
         ("HTTP/1.1 200 OK", "", "<!doctype html>x", None),
         ("HTTP/1.1 200 OK", "", "just words", None),
-        (
-            "HTTP/1.1 200 OK",
-            "",
-            "\u{0}\u{1}\u{2}",
-            Some(SkipKind::MediaType),
-        ),
-        (
-            "HTTP/1.1 200 OK",
-            "image/png",
-            "x",
-            Some(SkipKind::MediaType),
-        ),
-        (
-            "HTTP/1.1 404 Not Found",
-            "text/html",
-            "x",
-            Some(SkipKind::HttpStatus),
-        ),
-        (
-            "HTTP/1.1 301 Moved",
-            "text/html",
-            "x",
-            Some(SkipKind::HttpStatus),
-        ),
+        ("HTTP/1.1 200 OK", "", "\u{0}\u{1}\u{2}", Some(SkipKind::MediaType)),
+        ("HTTP/1.1 200 OK", "image/png", "x", Some(SkipKind::MediaType)),
+        ("HTTP/1.1 404 Not Found", "text/html", "x", Some(SkipKind::HttpStatus)),
+        ("HTTP/1.1 301 Moved", "text/html", "x", Some(SkipKind::HttpStatus)),
         ("HTTP/1.1 OK", "text/html", "x", Some(SkipKind::BadHead)),
         ("GET / HTTP/1.1", "text/html", "x", Some(SkipKind::BadHead)),
     ];
     for (status, media, body, expected) in cases {
         for end in ["\r\n", "\n", "\r\r\n"] {
-            let field = if media.is_empty() {
-                String::new()
-            } else {
-                format!("content-TYPE:{media}{end}")
-            };
+            let field = if media.is_empty() { String::new() } else { format!("content-TYPE:{media}{end}") };
             let events = one(format!("{status}{end}X: y{end}{field}{end}{body}").as_bytes());
             assert_eq!(kinds(&events), [*expected], "{status} {media} {body}");
             if expected.is_none() {
@@ -128,10 +89,7 @@ fn test_status_and_media_type() {
 fn test_first_of_repeated_fields_counts() {
     let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=\"EUC-JP\"\r\nContent-Type: image/png\r\n\r\nx";
     let events = one(block);
-    assert!(
-        matches!(&events[..], [Event::Doc { charset: Some(label), .. }] if label == "EUC-JP"),
-        "{events:?}"
-    );
+    assert!(matches!(&events[..], [Event::Doc { charset: Some(label), .. }] if label == "EUC-JP"), "{events:?}");
 }
 
 #[test]
@@ -140,10 +98,7 @@ fn test_codings_are_undone_and_lies_are_told() {
     let max = 1 << 20;
     for (coding, bytes) in [
         ("gzip", gzip(&page, 6)),
-        (
-            "X-GZIP",
-            [gzip(&page[..100], 6), gzip(&page[100..], 0)].concat(),
-        ),
+        ("X-GZIP", [gzip(&page[..100], 6), gzip(&page[100..], 0)].concat()),
         ("deflate", zlib(&page)),
         ("deflate", raw_deflate(&page)),
         ("br", brotli(&page)),
@@ -153,67 +108,28 @@ fn test_codings_are_undone_and_lies_are_told() {
         ("gzip, br", brotli(&gzip(&page, 6))),
         ("deflate, gzip, zstd", zstd(&gzip(&zlib(&page), 6))),
     ] {
-        assert_eq!(
-            decoded(&bytes, "", coding, max),
-            (page.clone(), false, false),
-            "{coding}"
-        );
-        assert_eq!(
-            decoded(&chunk(&bytes, 13), "chunked", coding, max),
-            (page.clone(), false, false),
-            "{coding}"
-        );
-        assert_eq!(
-            decoded(&chunk(&bytes, 13), &format!("{coding}, chunked"), "", max),
-            (page.clone(), false, false)
-        );
+        assert_eq!(decoded(&bytes, "", coding, max), (page.clone(), false, false), "{coding}");
+        assert_eq!(decoded(&chunk(&bytes, 13), "chunked", coding, max), (page.clone(), false, false), "{coding}");
+        assert_eq!(decoded(&chunk(&bytes, 13), &format!("{coding}, chunked"), "", max), (page.clone(), false, false));
         if !coding.is_empty() && coding != "identity" && !coding.contains(',') {
             // A lie leaves the body alone; of a torn one, what is there is used.
-            assert_eq!(
-                decoded(b"<html>plain</html>", "", coding, max),
-                (b"<html>plain</html>".to_vec(), true, false)
-            );
+            assert_eq!(decoded(b"<html>plain</html>", "", coding, max), (b"<html>plain</html>".to_vec(), true, false));
             let (torn, lied, _) = decoded(&bytes[..bytes.len() - 6], "", coding, max);
             assert!(lied, "{coding}");
-            assert!(
-                page.starts_with(&torn) || torn == bytes[..bytes.len() - 6],
-                "{coding}"
-            );
-            assert_eq!(
-                decoded(&bytes, "", coding, 500),
-                (Vec::new(), false, true),
-                "{coding}"
-            );
+            assert!(page.starts_with(&torn) || torn == bytes[..bytes.len() - 6], "{coding}");
+            assert_eq!(decoded(&bytes, "", coding, 500), (Vec::new(), false, true), "{coding}");
         }
     }
-    assert_eq!(
-        decoded(b"plain", "chunked", "", max),
-        (b"plain".to_vec(), true, false)
-    );
-    assert_eq!(
-        decoded(b"5\nhello", "chunked", "", max),
-        (b"hello".to_vec(), true, false)
-    );
-    assert_eq!(
-        decoded(b"5\r\nhello\r\nffffffffffffffff\r\nx", "chunked", "", max),
-        (b"hello".to_vec(), true, false)
-    );
-    assert_eq!(
-        decoded(b"5\r\nhello\r\nfffffffff\r\nx", "chunked", "", max),
-        (b"hellox".to_vec(), true, false)
-    );
-    assert_eq!(
-        decoded(b"x", "", "made-up", max),
-        (b"x".to_vec(), true, false)
-    );
+    assert_eq!(decoded(b"plain", "chunked", "", max), (b"plain".to_vec(), true, false));
+    assert_eq!(decoded(b"5\nhello", "chunked", "", max), (b"hello".to_vec(), true, false));
+    assert_eq!(decoded(b"5\r\nhello\r\nffffffffffffffff\r\nx", "chunked", "", max), (b"hello".to_vec(), true, false));
+    assert_eq!(decoded(b"5\r\nhello\r\nfffffffff\r\nx", "chunked", "", max), (b"hellox".to_vec(), true, false));
+    assert_eq!(decoded(b"x", "", "made-up", max), (b"x".to_vec(), true, false));
 }
 
 #[test]
 fn test_lying_body_is_indexed_with_a_warning() {
-    let events = one(&response(
-        "Content-Type: text/html\r\nContent-Encoding: gzip\r\n",
-        b"<p>plain",
-    ));
+    let events = one(&response("Content-Type: text/html\r\nContent-Encoding: gzip\r\n", b"<p>plain"));
     assert_eq!(kinds(&events), [Some(SkipKind::BadCoding), None]);
     assert_eq!(bodies(&events), ["<p>plain"]);
 }
@@ -221,27 +137,14 @@ fn test_lying_body_is_indexed_with_a_warning() {
 #[test]
 fn test_bomb_in_a_body_is_too_large() {
     let bomb = gzip(&vec![0; 3 << 20], 9);
-    let options = CorpusOptions {
-        max_record: 1 << 20,
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions { max_record: 1 << 20, ..CorpusOptions::default() };
     let bytes = [
-        record(
-            "response",
-            "http://bomb/",
-            &response(
-                "Content-Type: text/html\r\nContent-Encoding: gzip\r\n",
-                &bomb,
-            ),
-        ),
+        record("response", "http://bomb/", &response("Content-Type: text/html\r\nContent-Encoding: gzip\r\n", &bomb)),
         page("http://good/", b"x"),
     ]
     .concat();
     let events = read_bytes(&bytes, &options);
-    assert_eq!(
-        (damage(&events), ids(&events)),
-        (vec![SkipKind::TooLarge], vec!["http://good/"])
-    );
+    assert_eq!((damage(&events), ids(&events)), (vec![SkipKind::TooLarge], vec!["http://good/"]));
 }
 
 proptest! {

@@ -19,19 +19,13 @@ fn json() -> impl Strategy<Value = Serde> {
     leaf.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Serde::from),
-            prop::collection::btree_map(text(), inner, 0..4)
-                .prop_map(|map| Serde::Object(map.into_iter().collect())),
+            prop::collection::btree_map(text(), inner, 0..4).prop_map(|map| Serde::Object(map.into_iter().collect())),
         ]
     })
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        any::<String>(),
-        "[\\\\\"\n\ta-c{}\\[\\],:]{0,40}",
-        "[a-z \n]{0,200}",
-        "[a-z\\\\\"\u{e9}\n]{0,400}"
-    ]
+    prop_oneof![any::<String>(), "[\\\\\"\n\ta-c{}\\[\\],:]{0,40}", "[a-z \n]{0,200}", "[a-z\\\\\"\u{e9}\n]{0,400}"]
 }
 
 /// Spells every character of a text as an escape where `how` says so.
@@ -126,14 +120,8 @@ proptest! {
 #[test]
 fn test_halves_of_surrogate_pairs() {
     let mut out = Vec::new();
-    assert!(unescape(
-        br"\ud83d\ude00 \ud83d \ude00 \ud83dx\ud83d\n",
-        &mut out
-    ));
-    assert_eq!(
-        String::from_utf8_lossy(&out),
-        "😀 \u{fffd} \u{fffd} \u{fffd}x\u{fffd}\n"
-    );
+    assert!(unescape(br"\ud83d\ude00 \ud83d \ude00 \ud83dx\ud83d\n", &mut out));
+    assert_eq!(String::from_utf8_lossy(&out), "😀 \u{fffd} \u{fffd} \u{fffd}x\u{fffd}\n");
     for bad in [&br"\x"[..], br"\", br"\u12", br"\u12g4", br"abcdefgh\"] {
         assert!(!unescape(bad, &mut out), "{}", String::from_utf8_lossy(bad));
     }
@@ -160,11 +148,7 @@ fn test_default_fields_and_their_order() {
     let options = CorpusOptions::default();
     let text = "{\"contents\": \"a\\nb\", \"id\": 7}\n\n{\"_id\": \"x\", \"title\": \"T\", \"text\": \"b\", \"url\": \"u\"}\r\n\
                 {\"text\": \"second\", \"id\": \"i\", \"contents\": \"first\", \"docid\": \"j\"}\n";
-    let expected = [
-        doc("7", "", "", "a\nb", 0),
-        doc("x", "u", "T", "b", 31),
-        doc("i", "", "", "first", 84),
-    ];
+    let expected = [doc("7", "", "", "a\nb", 0), doc("x", "u", "T", "b", 31), doc("i", "", "", "first", 84)];
     assert_eq!(lines(&options, text), expected);
 }
 
@@ -179,18 +163,9 @@ fn test_chosen_fields() {
     let text = "{\"put\": \"x\", \"fields\": {\"text\": \"a\", \"id\": \"1\"}, \"more\": \"b\\t\", \"head\": \"H\"}\n\
                 {\"fields\": {\"id\": 2, \"text\": \"only\"}, \"id\": \"no\"}\n{\"id\": \"no\", \"text\": \"no\"}\n";
     let found = lines(&options, text);
-    assert_eq!(
-        found[..2],
-        [
-            doc("1", "", "H", "a\nb\t\n", 0),
-            doc("2", "", "", "only", 77)
-        ]
-    );
+    assert_eq!(found[..2], [doc("1", "", "H", "a\nb\t\n", 0), doc("2", "", "", "only", 77)]);
     assert_eq!(damage(&found[2..]), [SkipKind::MissingField]);
-    let many = CorpusOptions {
-        text_field: Some(vec![String::new(); 9]),
-        ..CorpusOptions::default()
-    };
+    let many = CorpusOptions { text_field: Some(vec![String::new(); 9]), ..CorpusOptions::default() };
     assert!(Corpus::open(&[], &many).is_err());
 }
 
@@ -202,23 +177,14 @@ fn test_bad_lines_cost_themselves() {
     let found = lines(&CorpusOptions::default(), text);
     assert_eq!(ids(&found), ["1", "7"]);
     use SkipKind::{BadSyntax, MissingField};
-    let expected = [
-        BadSyntax,
-        BadSyntax,
-        BadSyntax,
-        MissingField,
-        MissingField,
-        MissingField,
-        BadSyntax,
-    ];
+    let expected = [BadSyntax, BadSyntax, BadSyntax, MissingField, MissingField, MissingField, BadSyntax];
     assert_eq!(damage(&found), expected);
 }
 
 #[test]
 fn test_pretty_printed_and_array() {
     let pretty = "{\n  \"id\": \"1\",\n  \"contents\": \"} {\"\n}\n{\n  \"id\": \"2\", \"contents\": \"b\"\n}\n";
-    let array =
-        "[{\"id\": \"1\",\n\"contents\": \"] [\"},\n {\"id\": \"2\", \"contents\": \"b\"}]\n";
+    let array = "[{\"id\": \"1\",\n\"contents\": \"] [\"},\n {\"id\": \"2\", \"contents\": \"b\"}]\n";
     for (text, first) in [(pretty, "} {"), (array, "] [")] {
         for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes(), 6)] {
             let found = read_bytes(&bytes, &CorpusOptions::default());
@@ -236,14 +202,5 @@ fn test_pretty_printed_and_array() {
 fn test_clueweb22() {
     let text = "{\"URL\": \"http://a/\\n\", \"URL-hash\": \"x\", \"Language\": \"en\", \"ClueWeb22-ID\": \"clueweb22-en0000-00-00000\", \"Clean-Text\": \"words\"}\n";
     let found = lines(&CorpusOptions::default(), text);
-    assert_eq!(
-        found,
-        [doc(
-            "clueweb22-en0000-00-00000",
-            "http://a/\n",
-            "",
-            "words",
-            0
-        )]
-    );
+    assert_eq!(found, [doc("clueweb22-en0000-00-00000", "http://a/\n", "", "words", 0)]);
 }
