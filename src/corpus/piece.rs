@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::{Advice, Mmap, UncheckedAdvice};
+use memmap2::{Advice, Mmap};
 
 use super::ahead::Batch;
 use super::format::{Context, Record};
@@ -88,21 +88,10 @@ pub(super) fn release(map: &Mmap, from: usize, to: usize) {
     if from < to {
         // SAFETY: the map is shared, backed by a file, and never written to through it: a page that
         // is touched again, by whomever, comes back with the bytes of the file.
-        let result = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to - from) };
+        let result = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
         // Only memory is at stake.
         let _ = result;
     }
-}
-
-/// Gives the pages of a range that was read back to the page cache, so that a large input does not
-/// count as this process's memory.
-fn forget(map: &Mmap, from: usize, to: usize) {
-    #[cfg(unix)]
-    // SAFETY: the map is a read-only view of a file; a page that is asked for again is read again.
-    // Only a hint, so a refusal does not matter.
-    let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
-    #[cfg(not(unix))]
-    let _ = (map, from, to);
 }
 
 /// The loss of a file that cannot be opened.
@@ -158,7 +147,6 @@ impl PieceReader {
                 let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
                 release(map, *from, span.end);
                 end = PieceEnd { first: span.first, end: span.end };
-                forget(map, *from, *to);
             }
             Work::File => match map(&entry.info.path) {
                 Ok(map) => entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out),
