@@ -5,8 +5,8 @@
 //!
 //! | bits | what | rounding |
 //! |---|---|---|
-//! | 0..8 | shortest document, [`code_of`] | down |
-//! | 8..16 | greatest tf, [`code_of`] | up |
+//! | 0..8 | shortest document, code of [`value_of`] | down |
+//! | 8..16 | greatest tf, code of [`value_of`] | up |
 //! | 16..32 | greatest `tf / (tf + K)` at the defaults `k1 = 0.9`, `b = 0.4`, times 65,535 | up, by at least 1/65,535 less rounding errors |
 //!
 //! With other parameters, `tf / K' = (tf / K) · (K / K')`. `K / K'` is a ratio of two linear
