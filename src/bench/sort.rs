@@ -285,20 +285,16 @@ fn print_table(lines: &[Line]) {
 
 fn write_csv(file: std::fs::File, lines: &[Line]) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(file);
-    writeln!(out, "sorter,keys,distribution,gkeys_per_second,gkeys_per_second_wall,sort,upload,download,share_of_memory_floor")?;
+    writeln!(
+        out,
+        "sorter,keys,distribution,gkeys_per_second,gkeys_per_second_wall,sort,upload,download,share_of_memory_floor"
+    )?;
     for l in lines {
         let floor = l.share_of_memory_floor.map_or_else(String::new, |f| f.to_string());
         writeln!(
             out,
             "{},{},{},{},{},{},{},{},{floor}",
-            l.sorter,
-            l.keys,
-            l.distribution,
-            l.gkeys_per_second,
-            l.gkeys_per_second_wall,
-            l.sort,
-            l.upload,
-            l.download
+            l.sorter, l.keys, l.distribution, l.gkeys_per_second, l.gkeys_per_second_wall, l.sort, l.upload, l.download
         )?;
     }
     out.flush()
@@ -321,7 +317,8 @@ fn copy_bandwidth(gpu: &Gpu) -> Result<f64, GpuError> {
     let limit = gpu.report().max_binding_bytes.min(gpu.report().max_buffer_bytes);
     let bytes = limit.min(if software { 16 << 20 } else { 512 << 20 }) / 16 * 16;
     let pipeline = gpu.pipeline(&copy_kernel())?;
-    let buffers = [gpu.buffer("copy source", bytes, Usage::Storage)?, gpu.buffer("copy target", bytes, Usage::Storage)?];
+    let buffers =
+        [gpu.buffer("copy source", bytes, Usage::Storage)?, gpu.buffer("copy target", bytes, Usage::Storage)?];
     let count = (bytes / 16) as u32;
     let immediates = count.to_le_bytes();
     let dispatch = Dispatch {

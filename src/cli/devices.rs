@@ -34,7 +34,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Rows of equal columns; `*` marks what `auto` takes.
 fn table(adapters: &[AdapterReport]) -> String {
-    let head = ["", "index", "name", "type", "backend", "driver", "binding", "buffer", "shared", "group", "int64", "clock", "subgroup"];
+    let head = [
+        "", "index", "name", "type", "backend", "driver", "binding", "buffer", "shared", "group", "int64", "clock",
+        "subgroup",
+    ];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(adapters.iter().map(|a| {
         let yes = |b: bool| if b { "yes" } else { "no" }.to_owned();
@@ -51,7 +54,10 @@ fn table(adapters: &[AdapterReport]) -> String {
             a.max_workgroup_size.to_string(),
             yes(a.int64),
             yes(a.timestamps),
-            a.subgroups.map_or_else(|| "no".to_owned(), |(min, max)| if min == max { min.to_string() } else { format!("{min}-{max}") }),
+            a.subgroups.map_or_else(
+                || "no".to_owned(),
+                |(min, max)| if min == max { min.to_string() } else { format!("{min}-{max}") },
+            ),
         ]
     }));
     let widths: [usize; 13] = std::array::from_fn(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0));

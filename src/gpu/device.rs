@@ -186,9 +186,7 @@ impl Gpu {
             return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
         }
         let usage = match usage {
-            Usage::Storage => {
-                wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC
-            }
+            Usage::Storage => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             Usage::Upload => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
             Usage::Download => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         };
@@ -222,9 +220,7 @@ impl Gpu {
     pub(super) fn wait(&self, what: &str, until: Wait) -> Result<(), GpuError> {
         let poll = match until {
             Wait::All => wgpu::PollType::wait_indefinitely(),
-            Wait::For(Some(submission)) => {
-                wgpu::PollType::Wait { submission_index: Some(submission), timeout: None }
-            }
+            Wait::For(Some(submission)) => wgpu::PollType::Wait { submission_index: Some(submission), timeout: None },
             Wait::For(None) => wgpu::PollType::Poll,
         };
         self.checked(what, |s| s.device.poll(poll))?
@@ -248,7 +244,9 @@ impl Gpu {
             for buffer in buffers {
                 let sender = sender.clone();
                 // the receiver outlives the wait below; a late answer has nobody to go to
-                buffer.raw.slice(..).map_async(mode, move |result| { let _ = sender.send(result.is_ok()); });
+                buffer.raw.slice(..).map_async(mode, move |result| {
+                    let _ = sender.send(result.is_ok());
+                });
             }
         })?;
         self.wait(what, until)?;

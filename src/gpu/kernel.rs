@@ -108,8 +108,7 @@ impl Pipeline {
             })
             .collect();
         let label = Some(kernel.name);
-        let layout =
-            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
             bind_group_layouts: &[Some(&layout)],
@@ -119,8 +118,7 @@ impl Pipeline {
         let descriptor = wgpu::ShaderModuleDescriptor { label, source };
         // SAFETY: `Kernel` demands proof from its author that indexes stay in bounds and loops end;
         // kernels are part of this crate, never input.
-        let module =
-            unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
+        let module = unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
         let raw = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&pipeline_layout),
@@ -242,7 +240,12 @@ impl Clock {
     fn seconds(&self, gpu: &Gpu) -> Result<f64, GpuError> {
         gpu.map("timestamps", wgpu::MapMode::Read, &[&self.readable], Wait::All)?;
         let ticks = gpu.checked("timestamps", |_| {
-            self.readable.raw.slice(..).get_mapped_range().ok().map(|view| bytemuck::pod_read_unaligned::<[u64; 2]>(&view))
+            self.readable
+                .raw
+                .slice(..)
+                .get_mapped_range()
+                .ok()
+                .map(|view| bytemuck::pod_read_unaligned::<[u64; 2]>(&view))
         })?;
         self.readable.raw.unmap();
         let [begin, end] = ticks.ok_or(GpuError::Lost { message: "timestamps could not be read".into() })?;

@@ -84,7 +84,9 @@ fn test_kernel_with_a_split_dispatch_and_transfers() {
     let buffer = gpu.buffer("words", 400_000, Usage::Storage).expect("a small buffer");
     let seen = std::sync::atomic::AtomicU64::new(0);
     Upload::default()
-        .run(&gpu, &keys, &buffer, &|p| { seen.fetch_add(p.len() as u64, std::sync::atomic::Ordering::Relaxed); })
+        .run(&gpu, &keys, &buffer, &|p| {
+            seen.fetch_add(p.len() as u64, std::sync::atomic::Ordering::Relaxed);
+        })
         .expect("upload");
     assert_eq!(seen.into_inner(), keys.len() as u64);
     let pipeline = gpu.pipeline(&double(true)).expect("a valid kernel");

@@ -47,7 +47,13 @@ impl Upload {
     ///
     /// # Panics
     /// If `to` is too small.
-    pub fn run(&mut self, gpu: &Gpu, keys: &[u64], to: &Buffer, visit: &(dyn Fn(&[u64]) + Sync)) -> Result<(), GpuError> {
+    pub fn run(
+        &mut self,
+        gpu: &Gpu,
+        keys: &[u64],
+        to: &Buffer,
+        visit: &(dyn Fn(&[u64]) + Sync),
+    ) -> Result<(), GpuError> {
         assert!(size_of_val(keys) as u64 <= to.bytes, "the block is larger than its buffer");
         let outcome = self.copy(gpu, keys, to, visit);
         if outcome.is_err() {
@@ -163,7 +169,9 @@ impl Download {
         for (view, &(_, _, length)) in views.iter().zip(&used) {
             let (part, tail) = rest.split_at_mut(length);
             rest = tail;
-            part.par_chunks_mut(GRAIN).zip(view[..length].par_chunks(GRAIN)).for_each(|(to, from)| to.copy_from_slice(from));
+            part.par_chunks_mut(GRAIN)
+                .zip(view[..length].par_chunks(GRAIN))
+                .for_each(|(to, from)| to.copy_from_slice(from));
         }
         drop(views);
         for piece in buffers {

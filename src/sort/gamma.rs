@@ -128,8 +128,7 @@ pub fn schedule(log_n: u32, log_sigma: u32, log_k: u32) -> Vec<Superstep> {
         let (steps, low) = (left, left.max(log_k));
         // the last stage has no next one; its part is then σ consecutive keys
         let next_steps = if stage == log_n { 0 } else { log_sigma - low };
-        let gamma =
-            if next_steps == 0 { whole } else { Gamma { low, base: stage + 1 - next_steps, high: next_steps } };
+        let gamma = if next_steps == 0 { whole } else { Gamma { low, base: stage + 1 - next_steps, high: next_steps } };
         supersteps.push(Superstep { first, steps, next_steps, sorts: false, gamma });
         stage += 1;
         left = stage - next_steps;

@@ -56,13 +56,12 @@ impl Tuning {
             _ => Team::Alone,
         };
         let sizes: &[(u32, u32, u32)] = match team {
-            Team::Subgroup { .. } => &[(8, 256, 16), (7, 128, 16), (6, 128, 8)],
+            Team::Subgroup { .. } => &[(8, 256, 12), (7, 128, 12), (6, 128, 8)],
             Team::Alone => &[(4, 256, 8), (4, 128, 8)],
         };
         let of = |&(bits, threads, items): &(u32, u32, u32)| Self { bits, threads, items, spans: 2048, team };
-        let fits = |t: &Self| {
-            t.threads <= report.max_workgroup_size && t.workgroup_bytes() <= report.workgroup_memory_bytes
-        };
+        let fits =
+            |t: &Self| t.threads <= report.max_workgroup_size && t.workgroup_bytes() <= report.workgroup_memory_bytes;
         let smallest = Self { bits: 4, threads: 128, items: 4, spans: 2048, team: Team::Alone };
         sizes.iter().map(of).find(fits).unwrap_or(smallest)
     }
@@ -132,8 +131,7 @@ impl Tuning {
 
     /// Moves the keys.
     fn scatter_kernel(self) -> Kernel {
-        let constants =
-            constants(&[("TEAMS", self.teams()), ("BINS", self.bins()), ("BIN_SLOTS", self.bin_slots())]);
+        let constants = constants(&[("TEAMS", self.teams()), ("BINS", self.bins()), ("BIN_SLOTS", self.bin_slots())]);
         let (rank, builtins, me) = match self.team {
             Team::Subgroup { max, .. } => (
                 [
@@ -159,7 +157,10 @@ impl Tuning {
             .replace("//TEAM", me);
         Kernel {
             name: "radix scatter",
-            source: self.shared_text(self.threads, self.items) + &constants + &unroll(&rank.concat(), self.bits) + &text,
+            source: self.shared_text(self.threads, self.items)
+                + &constants
+                + &unroll(&rank.concat(), self.bits)
+                + &text,
             bindings: &[Access::Read, Access::ReadWrite, Access::Read, Access::Read],
             immediate_bytes: 16,
             workgroup_bytes: self.workgroup_bytes(),
@@ -284,10 +285,8 @@ impl Radix {
         if shifts.is_empty() {
             return Ok(SortTimes { upload, ..SortTimes::default() });
         }
-        let immediates: Vec<[u32; 4]> = shifts
-            .iter()
-            .map(|&shift| [keys.len() as u32, spans, span_tiles * self.tuning.tile(), shift])
-            .collect();
+        let immediates: Vec<[u32; 4]> =
+            shifts.iter().map(|&shift| [keys.len() as u32, spans, span_tiles * self.tuning.tile(), shift]).collect();
         let [a, b] = blocks;
         let lists = [[a, b], [b, a]].map(|[from, to]| ([from, counts], [counts, totals], [from, to, counts, totals]));
         let mut dispatches = Vec::with_capacity(3 * shifts.len());
