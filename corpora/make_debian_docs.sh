@@ -9,14 +9,14 @@ usage() {
 make_debian_docs.sh [OPTION]... [PACKAGE]...
 
 Crawls the HTML of the PACKAGEs; without any, of the largest packages named *-doc, *-docs, *-doc-html …
-that this Debian knows. Writes debian-docs-00.warc.gz, debian-docs-01.warc.gz … and debian-docs.txt
-(counts). Needs wget, python3, dpkg-deb and apt-get; no root if these are installed and the package
-lists are fresh. On Debian 12 the 100 largest packages unpack to 26 GB, 200 to 32 GB, all of them to
-44 GB; two cores crawl about a thousand pages a second.
+that this Debian knows. Writes debian-docs-00.warc.gz, debian-docs-01.warc.gz …, and prints counts.
+Needs wget, python3, dpkg-deb and apt-get; no root, if these are installed and the package lists are
+fresh. On Debian 12 the 100 largest packages unpack to 26 GB, 200 to 32 GB, all of them to 44 GB; two
+cores crawl about a thousand pages a second.
 
   -n N    how many of the largest packages (default 100)
   -o DIR  where the crawl goes (default debian-docs)
-  -w DIR  where packages are kept, for the next time (default DIR of -o, /work)
+  -w DIR  where unpacked packages and logs are kept, for the next time (default: that of -o with -work)
   -j N    crawlers at a time, one WARC file each (default: one a core)
   -m N    at most this many pages in all
   -z      pages coded with gzip and sent in chunks, as many real crawls hold them
@@ -73,7 +73,7 @@ fi
 
 mkdir -p "$out"
 out=$(realpath "$out")
-work=${work:-$out/work}
+work=${work:-$out-work}
 mkdir -p "$work/deb" "$work/root"
 work=$(realpath "$work")
 compgen -G "$out/debian-docs-*.warc.gz" >/dev/null && fail "$out holds a crawl already; remove it or choose another -o"
@@ -153,7 +153,7 @@ for pid in "${crawls[@]}"; do
 done
 
 # ---- count
-python3 - "$out" <<'EOF' | tee "$out/debian-docs.txt"
+python3 - "$out" <<'EOF'
 import collections, gzip, pathlib, re, sys
 
 status, media, records, page_bytes, inflated, stored = collections.Counter(), collections.Counter(), 0, 0, 0, 0

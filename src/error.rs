@@ -55,9 +55,7 @@ pub enum Error {
         hint: &'static str,
     },
     /// `--memory` cannot be kept.
-    #[error(
-        "--memory {given} bytes is too little: {what} needs {needed} bytes; give --memory {needed} or more"
-    )]
+    #[error("--memory {given} bytes is too little: {what} needs {needed} bytes; give --memory {needed} or more")]
     Memory {
         /// Bytes given.
         given: u64,
@@ -99,10 +97,6 @@ impl Error {
     /// For `map_err` on a path: `fs::read(p).map_err(Error::io("read", p))`.
     pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::Io { action, path, source }
     }
 }

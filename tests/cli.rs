@@ -26,7 +26,8 @@ fn index(input: &Path, output: &Path, more: &[&str]) -> Output {
 fn an_index_is_built_queried_and_checked() {
     let dir = tempfile::tempdir().unwrap();
     let mut all = records(5, 60);
-    let page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>The unique zebra</title><p>striped zebra zebra";
+    let page =
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>The unique zebra</title><p>striped zebra zebra";
     all.push(record("response", "http://zoo.test/zebra", page));
     let input = put(dir.path(), "crawl.warc.gz", &all.iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>());
     let out = dir.path().join("index");

@@ -127,7 +127,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     std::fs::remove_dir_all(&args.scratch)?;
-    if args.json { print_json(&rows, &bare)? } else { print_table(&rows, &bare)? }
+    if args.json {
+        print_json(&rows, &bare)?
+    } else {
+        print_table(&rows, &bare)?
+    }
     Ok(())
 }
 

@@ -103,15 +103,17 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     let run_bytes = runs.iter().map(|r| r.bytes).sum();
     let blocks = sorting.blocks;
     let runs = Arc::into_inner(runs).unwrap_or_default();
+    let runs_dir = writer.temp_dir().join(super::pipeline::RUNS);
     for run in runs {
         run.remove()?;
     }
+    std::fs::remove_dir(&runs_dir).map_err(Error::io("remove", &runs_dir))?;
     let statistics = (documents.lens.len() as u64, documents.duplicates);
     let summary = {
         let shared_ = shared.clone();
         spawn(shared, move || {
             let options = &shared_.options;
-            writer.finish(&documents, ManifestFields { analyzer: options.analyzer.clone(), order: "input".into(), inputs: Vec::new() })
+            writer.finish(&documents, ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() })
         })
         .await
         .unwrap_or_else(panicked)?
@@ -124,7 +126,12 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         inputs: corpus
             .files()
             .iter()
-            .map(|f| InputRecord { path: f.path.clone(), bytes: f.bytes, format: f.format.into(), compression: f.compression.into() })
+            .map(|f| InputRecord {
+                path: f.path.clone(),
+                bytes: f.bytes,
+                format: f.format.into(),
+                compression: f.compression.into(),
+            })
             .collect(),
         pipeline: shared.options.pipeline,
         sorter: sorting.sorter,
@@ -151,11 +158,23 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         sort_times: sorting.times,
         sort_hidden: report::hidden_sort(&spans),
         peak_memory: plan::peak_memory(),
-        warnings: sorting.warnings,
+        warnings: passed_over(corpus).into_iter().chain(sorting.warnings).collect(),
         skipped,
     };
     write_report(shared, &report)?;
     Ok(report)
+}
+
+/// A line for each file of a directory that was not read, up to a point.
+fn passed_over(corpus: &Corpus) -> Vec<String> {
+    const LISTED: usize = 20;
+    let files = corpus.passed_over();
+    let mut lines: Vec<String> =
+        files.iter().take(LISTED).map(|(path, why)| format!("{} was not read: {why}", path.display())).collect();
+    if files.len() > LISTED {
+        lines.push(format!("{} more files were not read", files.len() - LISTED));
+    }
+    lines
 }
 
 fn write_report(shared: &Shared, report: &BuildReport) -> Result<()> {

@@ -93,8 +93,16 @@ struct Parser {
 
 impl Worker {
     /// `store`: keep URLs, keep titles.
-    pub fn new(number: usize, reader: PieceReader, extractor: Extractor, analyzer: Analyzer, local_terms: usize, store: (bool, bool)) -> Self {
-        let parser = Parser { extractor, analyzer, terms: LocalTerms::new(local_terms), store, batch: Batch::default() };
+    pub fn new(
+        number: usize,
+        reader: PieceReader,
+        extractor: Extractor,
+        analyzer: Analyzer,
+        local_terms: usize,
+        store: (bool, bool),
+    ) -> Self {
+        let parser =
+            Parser { extractor, analyzer, terms: LocalTerms::new(local_terms), store, batch: Batch::default() };
         Self { number, reader, parser }
     }
 
@@ -144,7 +152,8 @@ impl DocSink for Parser {
         let batch = &mut self.batch;
         let found = self.extractor.extract(doc);
         self.terms.begin_document();
-        let mut counter = Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
+        let mut counter =
+            Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
         if !doc.title.is_empty() {
             self.analyzer.analyze(doc.title, &mut counter);
         }
@@ -152,7 +161,9 @@ impl DocSink for Parser {
         let len = counter.len;
         let title = if doc.title.is_empty() { found.title } else { doc.title };
         let mut name_ends = [0; 3];
-        for (end, (keep, name)) in name_ends.iter_mut().zip([(true, doc.id), (self.store.0, doc.url), (self.store.1, title)]) {
+        for (end, (keep, name)) in
+            name_ends.iter_mut().zip([(true, doc.id), (self.store.0, doc.url), (self.store.1, title)])
+        {
             // The id often is the URL; it is then stored once, as the id.
             if keep {
                 batch.names.push_str(name);

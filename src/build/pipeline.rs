@@ -27,6 +27,9 @@ use crate::sort::Sorter;
 use crate::text::{Analyzer, Extractor, Keep};
 use crate::{Error, Result};
 
+/// Where the runs are, below the directory of the index in the making.
+pub(super) const RUNS: &str = "runs";
+
 /// What all threads of a build share.
 pub(super) struct Shared {
     pub options: BuildOptions,
@@ -57,7 +60,8 @@ impl Shared {
 /// # Errors
 /// Every [`Error`]; nothing is left at `options.output` but what was there before.
 pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<BuildReport> {
-    prepare(options, progress, None)?.block_on(|shared, corpus, writer, sorter| async move { run(&shared, corpus, writer, sorter).await })
+    prepare(options, progress, None)?
+        .block_on(|shared, corpus, writer, sorter| async move { run(&shared, corpus, writer, sorter).await })
 }
 
 /// The parse phase of a build with a sorter of one's own, for measuring; no index comes of it.
@@ -70,7 +74,12 @@ pub fn parse_only(options: &BuildOptions, sorter: Box<dyn Sorter>) -> Result<Par
         let corpus = Arc::new(corpus);
         let parsed = parse_phase(&shared, &corpus, writer, sorter).await?;
         let spans = shared.clock.spans();
-        Ok(ParseTimes { seconds: parsed.seconds, body_bytes: parsed.counts.body_bytes, keys: parsed.sorting.keys, spans })
+        Ok(ParseTimes {
+            seconds: parsed.seconds,
+            body_bytes: parsed.counts.body_bytes,
+            keys: parsed.sorting.keys,
+            spans,
+        })
     })
 }
 
@@ -168,7 +177,13 @@ fn why_none(skipped: &Skipped) -> String {
         return "the files are empty; name a crawl, a collection or a directory of them".into();
     };
     match skipped.losses.first() {
-        Some(loss) => format!("{} record(s) were skipped, {n} of them as {kind:?}; first: {} at byte {}: {}", skipped.total(), loss.file.display(), loss.offset, loss.detail),
+        Some(loss) => format!(
+            "{} record(s) were skipped, {n} of them as {kind:?}; first: {} at byte {}: {}",
+            skipped.total(),
+            loss.file.display(),
+            loss.offset,
+            loss.detail
+        ),
         None => format!("{} record(s) were skipped, {n} of them as {kind:?}", skipped.total()),
     }
 }
@@ -181,10 +196,15 @@ struct Parcel {
     _permit: OwnedSemaphorePermit,
 }
 
-async fn parse_phase(shared: &Arc<Shared>, corpus: &Arc<Corpus>, mut writer: IndexWriter, sorter: BlockSorter) -> Result<Parsed> {
+async fn parse_phase(
+    shared: &Arc<Shared>,
+    corpus: &Arc<Corpus>,
+    mut writer: IndexWriter,
+    sorter: BlockSorter,
+) -> Result<Parsed> {
     let began = shared.clock.now();
     let (plan, options) = (shared.plan, &shared.options);
-    let runs_dir = writer.temp_dir().join("runs");
+    let runs_dir = writer.temp_dir().join(RUNS);
     std::fs::create_dir(&runs_dir).map_err(Error::io("create", &runs_dir))?;
 
     let window = Arc::new(Semaphore::new(plan.window));
@@ -244,7 +264,9 @@ async fn parse_phase(shared: &Arc<Shared>, corpus: &Arc<Corpus>, mut writer: Ind
     let sorting = sort.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
     let runs = spill.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
     let documents = documents.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let (Some(sequenced), Some(sorting), Some(runs), Some(documents), None) = (sequenced, sorting, runs, documents, first_error.take()) else {
+    let (Some(sequenced), Some(sorting), Some(runs), Some(documents), None) =
+        (sequenced, sorting, runs, documents, first_error.take())
+    else {
         return Err(first_error.unwrap_or(Error::Interrupted));
     };
     if options.cancel.load(Ordering::Relaxed) {
@@ -255,7 +277,10 @@ async fn parse_phase(shared: &Arc<Shared>, corpus: &Arc<Corpus>, mut writer: Ind
 }
 
 /// Runs `stage` on the blocking pool; an error stops the other stages.
-pub(super) fn spawn<T: Send + 'static>(shared: &Arc<Shared>, stage: impl FnOnce() -> Result<T> + Send + 'static) -> JoinHandle<Result<T>> {
+pub(super) fn spawn<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    stage: impl FnOnce() -> Result<T> + Send + 'static,
+) -> JoinHandle<Result<T>> {
     let shared = shared.clone();
     tokio::task::spawn_blocking(move || {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(stage));
@@ -420,7 +445,12 @@ fn give_back(shared: &Shared, batch: Batch) {
     }
 }
 
-fn spill(shared: &Shared, dir: &std::path::Path, mut sorted: mpsc::Receiver<Block>, empty: &mpsc::Sender<Block>) -> Result<Vec<Run>> {
+fn spill(
+    shared: &Shared,
+    dir: &std::path::Path,
+    mut sorted: mpsc::Receiver<Block>,
+    empty: &mpsc::Sender<Block>,
+) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     while let Some(mut block) = sorted.blocking_recv() {
         let from = Instant::now();
@@ -434,11 +464,7 @@ fn spill(shared: &Shared, dir: &std::path::Path, mut sorted: mpsc::Receiver<Bloc
     Ok(runs)
 }
 
-fn store_documents(
-    shared: &Shared,
-    mut table: DocTableWriter,
-    mut batches: mpsc::Receiver<Batch>,
-) -> Result<DocTable> {
+fn store_documents(shared: &Shared, mut table: DocTableWriter, mut batches: mpsc::Receiver<Batch>) -> Result<DocTable> {
     while let Some(batch) = batches.blocking_recv() {
         let from = Instant::now();
         for (i, doc) in batch.docs.iter().enumerate() {

@@ -49,10 +49,15 @@ impl MemoryPlan {
         // Two fifths to the blocks (the ring and the sorter's second buffer), a fifth each to the
         // workers and to the dictionary with the document lengths; the rest is slack for large records.
         let block_share = free * 2 / 5 / (ring as u64 + 1) / 8;
-        let keys = if block_keys > 0 { block_keys } else { prev_power_of_two(block_share).clamp(1 << 18, 1 << 25) as usize };
+        let keys =
+            if block_keys > 0 { block_keys } else { prev_power_of_two(block_share).clamp(1 << 18, 1 << 25) as usize };
         let blocks = keys as u64 * 8 * (ring as u64 + 1);
         if blocks + base > budget {
-            return Err(Error::Memory { given: budget, needed: blocks + base + 32 * MIB * t, what: "a block of that many keys" });
+            return Err(Error::Memory {
+                given: budget,
+                needed: blocks + base + 32 * MIB * t,
+                what: "a block of that many keys",
+            });
         }
         let per_worker = (free / 5 / t).min(512 * MIB);
         // A worker holds a piece, its text and up to two finished batches of about half a piece each.

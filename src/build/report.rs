@@ -355,7 +355,8 @@ impl BuildReport {
         }
         for (kind, n) in &self.skipped.by_kind {
             let name = serde_json::to_value(kind).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-            let _ = writeln!(s, "skipped   {:>10} {name}{}", count(*n), if kind.is_damage() { " (damage)" } else { "" });
+            let _ =
+                writeln!(s, "skipped   {:>10} {name}{}", count(*n), if kind.is_damage() { " (damage)" } else { "" });
         }
         for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
             let _ = writeln!(s, "damage    {} at byte {}: {}", loss.file.display(), loss.offset, loss.detail);
@@ -414,7 +415,12 @@ mod tests {
     #[test]
     fn close_spans_are_drawn_as_one() {
         let span = |lane, from, to| Span { lane, from, to };
-        let spans = [span(Lane::Sort, 0.0, 1.0), span(Lane::Sort, 1.001, 2.0), span(Lane::Sort, 3.0, 4.0), span(Lane::Spill, 4.0, 5.0)];
+        let spans = [
+            span(Lane::Sort, 0.0, 1.0),
+            span(Lane::Sort, 1.001, 2.0),
+            span(Lane::Sort, 3.0, 4.0),
+            span(Lane::Spill, 4.0, 5.0),
+        ];
         assert_eq!(coalesce(&spans), [span(Lane::Sort, 0.0, 2.0), spans[2], spans[3]]);
     }
 }

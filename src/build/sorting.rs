@@ -49,7 +49,8 @@ impl BlockSorter {
         if options.pipeline == Pipeline::Cpu && !matches!(options.sorter.as_str(), "auto" | "cpu") {
             return Err(Error::Invalid {
                 what: format!("--pipeline cpu --sorter {}", options.sorter),
-                why: "the cpu pipeline sorts on the CPU; take --pipeline serial for a GPU sort in turn with parsing".into(),
+                why: "the cpu pipeline sorts on the CPU; take --pipeline serial for a GPU sort in turn with parsing"
+                    .into(),
             });
         }
         let device = Choice::parse(options.device.as_deref().unwrap_or_default());
@@ -76,7 +77,12 @@ impl BlockSorter {
     ///
     /// # Errors
     /// The CPU sorter failed too, or the next stage is gone.
-    pub fn run(mut self, clock: &Clock, mut blocks: mpsc::Receiver<Block>, out: &mpsc::Sender<Block>) -> Result<SortOutcome> {
+    pub fn run(
+        mut self,
+        clock: &Clock,
+        mut blocks: mpsc::Receiver<Block>,
+        out: &mpsc::Sender<Block>,
+    ) -> Result<SortOutcome> {
         while let Some(mut block) = blocks.blocking_recv() {
             let from = Instant::now();
             let times = match self.sort(&mut block.keys) {

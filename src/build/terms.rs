@@ -149,7 +149,13 @@ impl LocalTerms {
     /// As [`count`](Self::count) of the first `len` bytes of `padded`, which holds at least 16 more:
     /// the key is then two loads and two masks, whatever the length.
     #[inline]
-    pub fn count_padded(&mut self, padded: &[u8], len: usize, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+    pub fn count_padded(
+        &mut self,
+        padded: &[u8],
+        len: usize,
+        postings: &mut Vec<LocalPosting>,
+        new_terms: &mut NewTerms,
+    ) {
         let term = &padded[..len];
         let (low, high) = if len <= INLINE {
             let (low, high) = padded[..INLINE].split_at(8);
@@ -163,7 +169,14 @@ impl LocalTerms {
     }
 
     #[inline(always)]
-    fn count_key(&mut self, low: u64, high: u64, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+    fn count_key(
+        &mut self,
+        low: u64,
+        high: u64,
+        term: &[u8],
+        postings: &mut Vec<LocalPosting>,
+        new_terms: &mut NewTerms,
+    ) {
         let mut at = hash(low, high, term.len()) as usize & self.mask;
         loop {
             let slot = &mut self.slots[at];

@@ -5,7 +5,9 @@ use crate::bench::{build, sort};
 /// Measure: sorters, whole builds.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Sort(sort::Args),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Build(build::Args),
 }
 

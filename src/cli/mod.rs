@@ -4,17 +4,21 @@
 //! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
-
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub mod bench;
 pub mod completions;
+pub mod demo;
 pub mod devices;
+pub mod dump;
 pub mod index;
+pub mod query;
+pub mod stats;
 pub mod synth;
 pub mod ui;
+pub mod verify;
 
 /// Turns a web crawl into a compressed inverted index, and answers queries from it.
 #[derive(Parser, Debug)]
@@ -36,8 +40,13 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Index(Box<index::Args>),
+    Query(query::Args),
+    Stats(stats::Args),
+    Dump(dump::Args),
+    Verify(verify::Args),
     Devices(devices::Args),
     Synth(synth::Args),
+    Demo(demo::Args),
     #[command(subcommand)]
     Bench(bench::Command),
     Completions(completions::Args),
@@ -45,6 +54,7 @@ enum Command {
 
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
+    quiet_drivers();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -55,8 +65,13 @@ pub fn main() -> ExitCode {
     };
     let outcome = match &cli.command {
         Command::Index(args) => index::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| ExitCode::SUCCESS),
     };
@@ -69,12 +84,17 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// Keeps Vulkan drivers that look for a display from complaining on stderr that there is none.
+fn quiet_drivers() {
+    if cfg!(unix) && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the process's first act; no other thread reads the environment yet.
+        unsafe { std::env::set_var("XDG_RUNTIME_DIR", std::env::temp_dir()) };
+    }
+}
+
 /// True if the reader of our output went away (`gamut dump … | head`): no error of ours.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|e| e.downcast_ref::<std::io::Error>())
-        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    error.chain().filter_map(|e| e.downcast_ref::<std::io::Error>()).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

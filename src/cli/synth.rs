@@ -3,10 +3,12 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::cli::ui;
 use crate::corpus::synth::{self, SynthOptions};
 
 /// Make a synthetic crawl of any size as WARC files, the same bytes for the same options
@@ -76,12 +78,13 @@ impl Args {
 /// # Errors
 /// What [`synth::write`] says, or a standard output that cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let cancel = ui::cancel_on_signal();
     let bar = progress_bar(args.documents, args.quiet);
     let start = Instant::now();
     let made = synth::write(&args.options(), &args.out_dir, &mut |counts| {
         bar.set_position(counts.documents);
         bar.set_message(megabytes_per_second(counts.html_bytes, start));
-        ControlFlow::Continue(())
+        if cancel.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
     let made = made?;

@@ -22,7 +22,7 @@
 //! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block: up
 //! to three where the slice has them.
 
-use super::bits::bits_of;
+use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
 use super::{Codec, CodecError, Skip};
 
 const BLOCK: usize = 128;
@@ -83,42 +83,36 @@ fn block_words(block: &[u32]) -> usize {
 }
 
 fn encode_block(block: &[u32], out: &mut Vec<u32>) {
+    // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
+    match block.len() {
+        1 => {}
+        2..=16 => encode_with::<16>(block, out),
+        _ => encode_with::<BLOCK>(block, out),
+    }
+}
+
+fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
     let (first, rest) = (block[0], &block[1..]);
     let m = rest.len();
-    if m == 0 {
-        return;
+    let mut numbers = [0; N];
+    let numbers = &mut numbers[..m];
+    for (i, (number, &doc)) in numbers.iter_mut().zip(rest).enumerate() {
+        *number = doc - first - 1 - i as u32;
     }
-    let top = rest[m - 1] - first - m as u32;
+    let top = numbers[m - 1];
     let b = low_bits(top, m as u32);
     let high_len = m + (top >> b) as usize;
+    let end = HEADER_BITS + high_len;
     let start = out.len();
-    let low_at = HEADER_BITS + high_len;
-    out.resize(start + (low_at + m * b as usize).div_ceil(32), 0);
-    let words = &mut out[start..];
-    words[0] = b | (high_len as u32) << 5;
-    for (i, &doc) in rest.iter().enumerate() {
-        let bit = HEADER_BITS + ((doc - first - 1 - i as u32) >> b) as usize + i;
-        words[bit / 32] |= 1 << (bit % 32);
-    }
-    if b > 0 {
-        let mask = (1u32 << b) - 1;
-        let mut word = low_at / 32;
-        let mut acc = u64::from(words[word]);
-        let mut fill = (low_at % 32) as u32;
-        for (i, &doc) in rest.iter().enumerate() {
-            acc |= u64::from((doc - first - 1 - i as u32) & mask) << fill;
-            fill += b;
-            if fill >= 32 {
-                words[word] = acc as u32;
-                word += 1;
-                acc >>= 32;
-                fill -= 32;
-            }
-        }
-        if fill > 0 {
-            words[word] = acc as u32;
-        }
-    }
+    let words = (end + m * b as usize).div_ceil(32);
+    out.resize(start + words + 2, 0);
+    let mut packer = Packer::new(&mut out[start..]);
+    packer.push(u64::from(b) | (high_len as u64) << 5, HEADER_BITS as u32);
+    let ones = numbers.iter().zip(HEADER_BITS as u32..).map(|(&number, at)| at + (number >> b));
+    packer.set_bits(ones, end as u32);
+    packer.push_all(numbers, b);
+    packer.finish();
+    out.truncate(start + words);
 }
 
 /// Decodes a block of `out.len()` docIDs at the start of `words`.
@@ -142,7 +136,7 @@ fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecErro
     if used > words.len() {
         return Err(CodecError::Truncated);
     }
-    // The unpacking loop loads eight bytes at a time, up to two words past the block.
+    // Eight bytes are loaded at a time, up to two words past the block.
     if words.len() >= used + 3 {
         unpack(&words[..used + 3], first, b, high_len, rest)?;
     } else {
@@ -209,19 +203,12 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
     if found != m {
         return Err(CodecError::Malformed("the high part has another number of ones than the block has docIDs"));
     }
-    let bytes: &[u8] = bytemuck::cast_slice(words);
-    let mask = (1u64 << b) - 1;
+    let mut lows = [0u32; UNPACKED];
+    unpack_groups(words, end, b, m, &mut lows);
     let offset = first.wrapping_add(1);
-    let mut at = end;
-    debug_assert!((end + (m - 1) * b as usize) / 8 + 8 <= bytes.len(), "the caller pads by three words");
-    for (i, (slot, one)) in out.iter_mut().zip(&ones).enumerate() {
-        // SAFETY: the last field starts inside the block, whose words `decode` counted, and the slice has
-        // three words more, so eight bytes from any field's first byte on are inside it.
-        let load = unsafe { bytes.as_ptr().add(at / 8).cast::<u64>().read_unaligned() };
-        let low = (u64::from_le(load) >> (at % 8) & mask) as u32;
+    for (i, ((slot, one), low)) in out.iter_mut().zip(&ones).zip(&lows).enumerate() {
         let high = one.wrapping_sub(HEADER_BITS as u32 + i as u32);
         *slot = offset.wrapping_add(i as u32).wrapping_add(high << b | low);
-        at += b as usize;
     }
     Ok(())
 }

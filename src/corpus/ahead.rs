@@ -17,11 +17,7 @@ use super::window::RecordSink;
 const WAITING: usize = 2;
 
 enum Entry {
-    Record {
-        range: Range<usize>,
-        offset: u64,
-        size: Size,
-    },
+    Record { range: Range<usize>, offset: u64, size: Size },
     Lost(Skip),
 }
 
@@ -50,16 +46,8 @@ impl Batch {
     pub(super) fn replay(&self, out: &mut dyn RecordSink) {
         for entry in &self.entries {
             match entry {
-                Entry::Record {
-                    range,
-                    offset,
-                    size,
-                } => {
-                    out.record(Record {
-                        bytes: &self.bytes[range.clone()],
-                        offset: *offset,
-                        size: size.clone(),
-                    });
+                Entry::Record { range, offset, size } => {
+                    out.record(Record { bytes: &self.bytes[range.clone()], offset: *offset, size: size.clone() });
                 }
                 Entry::Lost(skip) => out.lost(skip.clone()),
             }
@@ -97,11 +85,7 @@ impl RecordSink for Cutter {
         let from = self.batch.bytes.len();
         self.batch.bytes.extend_from_slice(record.bytes);
         let range = from..self.batch.bytes.len();
-        self.batch.entries.push(Entry::Record {
-            range,
-            offset: record.offset,
-            size: record.size,
-        });
+        self.batch.entries.push(Entry::Record { range, offset: record.offset, size: record.size });
         self.send_if_full();
     }
 
@@ -135,14 +119,7 @@ impl Ahead {
         let body = move || {
             let (entry, options) = (&plan.files[file], &plan.options);
             let size = options.piece_bytes;
-            let mut cutter = Cutter {
-                batch: Batch::default(),
-                sender,
-                size,
-                reached: 0,
-                sent: 0,
-                stopped: false,
-            };
+            let mut cutter = Cutter { batch: Batch::default(), sender, size, reached: 0, sent: 0, stopped: false };
             match map(&entry.info.path) {
                 Ok(map) => entry.read_all(&map, options, &mut Walker::new(), &mut cutter),
                 Err(error) => cutter.lost(unreadable(&error)),
@@ -152,15 +129,8 @@ impl Ahead {
                 cutter.send();
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("gamut-read".into())
-            .spawn(body)
-            .ok()?;
-        Some(Self {
-            file,
-            receiver: Some(receiver),
-            thread: Some(thread),
-        })
+        let thread = std::thread::Builder::new().name("gamut-read".into()).spawn(body).ok()?;
+        Some(Self { file, receiver: Some(receiver), thread: Some(thread) })
     }
 
     /// The next batch; blocks. `None` after the last.

@@ -39,11 +39,7 @@ pub(super) fn undo<'a>(
     buffers: &'a mut [Vec<u8>; 2],
 ) -> Undone<'a> {
     if transfer.is_empty() && content.is_empty() {
-        return Undone {
-            body,
-            lies: None,
-            too_large: false,
-        };
+        return Undone { body, lies: None, too_large: false };
     }
     let [front, back] = buffers;
     let (mut front, mut back) = (front, back);
@@ -51,21 +47,14 @@ pub(super) fn undo<'a>(
     let mut undone = false;
     let mut lies: Option<String> = None;
     // A transfer coding other than chunked goes the same way as a content coding.
-    for (codings, where_) in [
-        (transfer, "Transfer-Encoding"),
-        (content, "Content-Encoding"),
-    ] {
+    for (codings, where_) in [(transfer, "Transfer-Encoding"), (content, "Content-Encoding")] {
         for name in codings.rsplit(|&byte| byte == b',') {
             let input: &[u8] = if undone { front } else { body };
             let outcome = one(name.trim_ascii(), input, max, inflater, back);
             let why = match outcome {
                 None => continue,
                 Some(Outcome::TooLarge) => {
-                    return Undone {
-                        body: &[],
-                        lies,
-                        too_large: true,
-                    };
+                    return Undone { body: &[], lies, too_large: true };
                 }
                 Some(Outcome::Done) => None,
                 Some(Outcome::Partly(why)) => Some(why),
@@ -82,11 +71,7 @@ pub(super) fn undo<'a>(
         }
     }
     let body = if undone { front } else { body };
-    Undone {
-        body,
-        lies,
-        too_large: false,
-    }
+    Undone { body, lies, too_large: false }
 }
 
 fn tell(lies: &mut Option<String>, field: &str, name: &[u8], why: &str) {
@@ -102,13 +87,7 @@ fn tell(lies: &mut Option<String>, field: &str, name: &[u8], why: &str) {
 }
 
 /// Undoes one coding; `None` if there is nothing to undo.
-fn one(
-    name: &[u8],
-    input: &[u8],
-    max: usize,
-    inflater: &mut Inflater,
-    out: &mut Vec<u8>,
-) -> Option<Outcome> {
+fn one(name: &[u8], input: &[u8], max: usize, inflater: &mut Inflater, out: &mut Vec<u8>) -> Option<Outcome> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
     if name.is_empty() || is(b"identity") || is(b"none") {
         return None;
@@ -138,15 +117,8 @@ fn one(
 fn chunked(input: &[u8], out: &mut Vec<u8>) -> Outcome {
     out.clear();
     let mut rest = input;
-    loop {
-        let Some(end) = memchr(b'\n', &rest[..rest.len().min(1024)]) else {
-            break;
-        };
-        let line = rest[..end]
-            .split(|&byte| byte == b';')
-            .next()
-            .unwrap_or_default()
-            .trim_ascii();
+    while let Some(end) = memchr(b'\n', &rest[..rest.len().min(1024)]) {
+        let line = rest[..end].split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
         let Some(size) = hex(line) else { break };
         rest = &rest[end + 1..];
         if size == 0 {
@@ -165,11 +137,7 @@ fn chunked(input: &[u8], out: &mut Vec<u8>) -> Outcome {
             return Outcome::Partly("the last chunk is missing");
         }
     }
-    if out.is_empty() {
-        Outcome::Not("there is no chunk")
-    } else {
-        Outcome::Partly("a chunk has no length")
-    }
+    if out.is_empty() { Outcome::Not("there is no chunk") } else { Outcome::Partly("a chunk has no length") }
 }
 
 /// A chunk length. More than 15 digits are no length.
@@ -213,14 +181,8 @@ fn deflate(input: &[u8], max: usize, inflater: &mut Inflater, out: &mut Vec<u8>)
         }
     }
     // Any bytes are the start of some bare stream, so only zlib is worth saving.
-    let is_zlib = input.len() > 2
-        && input[0] & 15 == 8
-        && (u16::from(input[0]) << 8 | u16::from(input[1])) % 31 == 0;
-    if is_zlib {
-        salvage(Wrapper::Zlib, input, 0, max, out)
-    } else {
-        Outcome::Not("it does not inflate")
-    }
+    let is_zlib = input.len() > 2 && input[0] & 15 == 8 && (u16::from(input[0]) << 8 | u16::from(input[1])) % 31 == 0;
+    if is_zlib { salvage(Wrapper::Zlib, input, 0, max, out) } else { Outcome::Not("it does not inflate") }
 }
 
 /// What inflates before a damage.
@@ -233,10 +195,7 @@ fn salvage(wrapper: Wrapper, input: &[u8], from: usize, max: usize, out: &mut Ve
             return Outcome::TooLarge;
         }
         if out.len() < filled + STEP {
-            out.resize(
-                (filled + STEP).max(out.len().saturating_mul(2).min(max + STEP)),
-                0,
-            );
+            out.resize((filled + STEP).max(out.len().saturating_mul(2).min(max + STEP)), 0);
         }
         match stream.pull(&input[used..], &mut out[filled..filled + STEP]) {
             Ok(pulled) => {
@@ -253,11 +212,7 @@ fn salvage(wrapper: Wrapper, input: &[u8], from: usize, max: usize, out: &mut Ve
         }
     }
     out.truncate(filled);
-    if filled == 0 {
-        Outcome::Not("it does not inflate")
-    } else {
-        Outcome::Partly("it breaks off or is damaged")
-    }
+    if filled == 0 { Outcome::Not("it does not inflate") } else { Outcome::Partly("it breaks off or is damaged") }
 }
 
 /// Everything a decoder gives, up to the limit.

@@ -71,10 +71,7 @@ pub(super) fn long(bytes: &[u8], at_end: bool, max: usize, total: u64) -> Frame 
     if bytes.len() < prefix && !at_end {
         return Frame::More;
     }
-    Frame::Long {
-        prefix: prefix.min(bytes.len()),
-        next: Some(total),
-    }
+    Frame::Long { prefix: prefix.min(bytes.len()), next: Some(total) }
 }
 
 /// How much of a record is there.
@@ -105,20 +102,12 @@ impl Record<'_> {
         match &self.size {
             Size::Whole => true,
             Size::Short(why) => {
-                sink.skip(Skip {
-                    kind: SkipKind::Truncated,
-                    offset: self.offset,
-                    detail: why.clone(),
-                });
+                sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
                 true
             }
             Size::Long => {
                 let detail = format!("a record is longer than the limit of {max} bytes");
-                sink.skip(Skip {
-                    kind: SkipKind::TooLarge,
-                    offset: self.offset,
-                    detail,
-                });
+                sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
                 false
             }
         }
@@ -128,22 +117,14 @@ impl Record<'_> {
     /// over the size limit is not, since nobody wanted it.
     pub(super) fn pass(&self, kind: SkipKind, sink: &mut dyn DocSink) {
         if let Size::Short(why) = &self.size {
-            sink.skip(Skip {
-                kind: SkipKind::Truncated,
-                offset: self.offset,
-                detail: why.clone(),
-            });
+            sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
         }
         self.skip(kind, "", sink);
     }
 
     /// Reports a loss at this record.
     pub(super) fn skip(&self, kind: SkipKind, detail: impl Into<String>, sink: &mut dyn DocSink) {
-        sink.skip(Skip {
-            kind,
-            offset: self.offset,
-            detail: detail.into(),
-        });
+        sink.skip(Skip { kind, offset: self.offset, detail: detail.into() });
     }
 }
 
@@ -159,10 +140,7 @@ pub struct Head<'a> {
 impl<'a> Head<'a> {
     /// Without byte order mark and leading white space.
     pub fn trimmed(&self) -> &'a [u8] {
-        self.bytes
-            .strip_prefix(b"\xef\xbb\xbf")
-            .unwrap_or(self.bytes)
-            .trim_ascii_start()
+        self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.bytes).trim_ascii_start()
     }
 }
 
@@ -193,11 +171,7 @@ impl Context {
     /// Gives back what one enormous record made the buffers grow to.
     pub(super) fn shrink(&mut self) {
         const KEEP: usize = 8 << 20;
-        for buffer in self
-            .bodies
-            .iter_mut()
-            .chain([&mut self.id, &mut self.title])
-        {
+        for buffer in self.bodies.iter_mut().chain([&mut self.id, &mut self.title]) {
             if buffer.capacity() > KEEP {
                 *buffer = Vec::new();
             }
@@ -228,7 +202,7 @@ pub trait Format: Sync {
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
 
     /// What stands at the start of `bytes`; `at_end` says that nothing follows them. Records
-    /// longer than `max` bytes are [`Frame::Long`]; no more than `max` + [`LOOK`] bytes need be there.
+    /// longer than `max` bytes are [`Frame::Long`]; no more than `max` + 4096 bytes need be there.
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame;
 
     /// Turns a record into documents and skips.

@@ -63,19 +63,10 @@ pub(super) fn split(bytes: &[u8]) -> Option<(HttpHead<'_>, &[u8])> {
         return None;
     }
     let mut lines = Lines::new(bytes);
-    let mut words = lines
-        .next_line()?
-        .split(|&byte| byte == b' ')
-        .filter(|word| !word.is_empty());
+    let mut words = lines.next_line()?.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
     words.next();
-    let status = words
-        .next()
-        .and_then(|word| std::str::from_utf8(word).ok())
-        .and_then(|word| word.parse().ok());
-    let mut head = HttpHead {
-        status,
-        ..HttpHead::default()
-    };
+    let status = words.next().and_then(|word| std::str::from_utf8(word).ok()).and_then(|word| word.parse().ok());
+    let mut head = HttpHead { status, ..HttpHead::default() };
     fields(&mut lines, &mut head);
     Some((head, lines.rest()))
 }
@@ -110,38 +101,24 @@ pub(super) enum Media {
 
 /// Judges a `Content-Type` value.
 pub(super) fn media(value: Option<&[u8]>) -> Media {
-    let essence = value
-        .unwrap_or_default()
-        .split(|&byte| byte == b';')
-        .next()
-        .unwrap_or_default()
-        .trim_ascii();
+    let essence = value.unwrap_or_default().split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     if essence.is_empty() {
         return Media::Unknown;
     }
-    for (name, content) in [
-        (&b"text/html"[..], Content::Html),
-        (b"application/xhtml+xml", Content::Html),
-        (b"text/plain", Content::Text),
-    ] {
+    for (name, content) in
+        [(&b"text/html"[..], Content::Html), (b"application/xhtml+xml", Content::Html), (b"text/plain", Content::Text)]
+    {
         if essence.eq_ignore_ascii_case(name) {
             return Media::Is(content);
         }
     }
-    if essence.eq_ignore_ascii_case(b"no-type") || !essence.contains(&b'/') {
-        Media::Unknown
-    } else {
-        Media::Other
-    }
+    if essence.eq_ignore_ascii_case(b"no-type") || !essence.contains(&b'/') { Media::Unknown } else { Media::Other }
 }
 
 /// What a body without a media type is, by its first bytes.
 pub(super) fn sniff_body(body: &[u8]) -> Option<Content> {
     let head = &body[..body.len().min(1024)];
-    let start = head
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(head)
-        .trim_ascii_start();
+    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     if super::formats::html::looks_like_html(start) {
         Some(Content::Html)
     } else if super::formats::text::looks_like_text(head) {
@@ -157,23 +134,10 @@ pub(super) fn charset(value: Option<&[u8]>) -> Option<Cow<'_, str>> {
         let Some(equals) = memchr(b'=', parameter) else {
             continue;
         };
-        if parameter[..equals]
-            .trim_ascii()
-            .eq_ignore_ascii_case(b"charset")
-        {
+        if parameter[..equals].trim_ascii().eq_ignore_ascii_case(b"charset") {
             let label = parameter[equals + 1..].trim_ascii();
-            let label = label
-                .strip_prefix(b"\"")
-                .unwrap_or(label)
-                .split(|&b| b == b'"')
-                .next()
-                .unwrap_or_default();
-            let label = label
-                .strip_prefix(b"'")
-                .unwrap_or(label)
-                .split(|&b| b == b'\'')
-                .next()
-                .unwrap_or_default();
+            let label = label.strip_prefix(b"\"").unwrap_or(label).split(|&b| b == b'"').next().unwrap_or_default();
+            let label = label.strip_prefix(b"'").unwrap_or(label).split(|&b| b == b'\'').next().unwrap_or_default();
             return (!label.is_empty()).then(|| String::from_utf8_lossy(label));
         }
     }
@@ -202,17 +166,8 @@ pub(super) fn document(
     if !record.admit(context.options.max_record, sink) {
         return;
     }
-    let Context {
-        inflater,
-        bodies,
-        options,
-        ..
-    } = context;
-    let Undone {
-        body,
-        lies,
-        too_large,
-    } = decode::undo(
+    let Context { inflater, bodies, options, .. } = context;
+    let Undone { body, lies, too_large } = decode::undo(
         body,
         head.transfer_encoding.unwrap_or_default(),
         head.content_encoding.unwrap_or_default(),
@@ -221,10 +176,7 @@ pub(super) fn document(
         bodies,
     );
     if too_large {
-        let detail = format!(
-            "the body inflates to more than {} bytes",
-            options.max_record
-        );
+        let detail = format!("the body inflates to more than {} bytes", options.max_record);
         return record.skip(SkipKind::TooLarge, detail, sink);
     }
     if let Some(lies) = lies {
@@ -239,13 +191,5 @@ pub(super) fn document(
     };
     let charset = charset(head.content_type);
     let offset = record.offset;
-    sink.doc(&Doc {
-        id,
-        url,
-        title: "",
-        body,
-        content,
-        charset: charset.as_deref(),
-        offset,
-    });
+    sink.doc(&Doc { id, url, title: "", body, content, charset: charset.as_deref(), offset });
 }

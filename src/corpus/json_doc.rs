@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
 use super::{Content, Doc, DocSink, SkipKind};
@@ -34,31 +36,21 @@ struct Slots<'a, 'n> {
 
 impl<'a, 'n> Slots<'a, 'n> {
     fn new(names: &'n [&'n str]) -> Self {
-        Self {
-            names: &names[..names.len().min(MAX_FIELDS)],
-            values: [None; MAX_FIELDS],
-        }
+        Self { names: &names[..names.len().min(MAX_FIELDS)], values: [None; MAX_FIELDS] }
     }
 
     /// Takes a member if its name is wanted. `prefix` is the dotted path to it.
     fn offer(&mut self, prefix: &[u8], key: &[u8], value: Value<'a>) {
         for (name, slot) in self.names.iter().zip(&mut self.values) {
             let name = name.as_bytes();
-            if name.len() == prefix.len() + key.len()
-                && name.starts_with(prefix)
-                && name.ends_with(key)
-            {
+            if name.len() == prefix.len() + key.len() && name.starts_with(prefix) && name.ends_with(key) {
                 slot.get_or_insert(value);
             }
         }
     }
 
     fn first(&self) -> Option<Value<'a>> {
-        self.values
-            .iter()
-            .flatten()
-            .find(|value| !matches!(value, Value::Other(b"null")))
-            .copied()
+        self.values.iter().flatten().find(|value| !matches!(value, Value::Other(b"null"))).copied()
     }
 }
 
@@ -96,97 +88,49 @@ fn visit<'a>(
 }
 
 /// A value as text; numbers as they stand there. `None` for what is neither text nor number.
-fn text<'a>(
-    value: Option<Value<'a>>,
-    buffer: &'a mut Vec<u8>,
-) -> Result<Option<&'a [u8]>, &'static str> {
+fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<&'a [u8]>, &'static str> {
     match value {
-        Some(Value::Text(raw, false)) => Ok(Some(raw)),
-        Some(Value::Text(raw, true)) => {
-            buffer.clear();
+        Some(Value::Text(raw)) if memchr(b'\\', raw).is_none() => Ok(Some(raw)),
+        Some(Value::Text(raw)) => {
             if unescape(raw, buffer) {
                 Ok(Some(buffer))
             } else {
                 Err("an invalid escape in a string")
             }
         }
-        Some(Value::Other(raw))
-            if raw
-                .first()
-                .is_some_and(|&b| b == b'-' || b.is_ascii_digit()) =>
-        {
-            Ok(Some(raw))
-        }
+        Some(Value::Other(raw)) if raw.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit()) => Ok(Some(raw)),
         _ => Ok(None),
     }
 }
 
 /// Makes a document of the object that is the record.
-pub(super) fn document(
-    record: &Record<'_>,
-    names: &Names<'_>,
-    context: &mut Context,
-    sink: &mut dyn DocSink,
-) {
+pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     if !record.admit(context.options.max_record, sink) {
         return;
     }
-    let Context {
-        options,
-        bodies: [body, part],
-        id: id_buffer,
-        title: title_buffer,
-        ..
-    } = context;
+    let Context { options, bodies: [body, part], id: id_buffer, title: title_buffer, .. } = context;
     let id_names: Vec<&str> = options.id_field.as_deref().into_iter().collect();
     let title_names: Vec<&str> = options.title_field.as_deref().into_iter().collect();
-    let text_names: Vec<&str> = options
-        .text_field
-        .iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
+    let text_names: Vec<&str> = options.text_field.iter().flatten().map(String::as_str).collect();
     let mut slots = [
-        Slots::new(if id_names.is_empty() {
-            names.id
-        } else {
-            &id_names
-        }),
-        Slots::new(if text_names.is_empty() {
-            names.text
-        } else {
-            &text_names
-        }),
-        Slots::new(if title_names.is_empty() {
-            names.title
-        } else {
-            &title_names
-        }),
+        Slots::new(if id_names.is_empty() { names.id } else { &id_names }),
+        Slots::new(if text_names.is_empty() { names.text } else { &text_names }),
+        Slots::new(if title_names.is_empty() { names.title } else { &title_names }),
         Slots::new(names.url),
     ];
     let join = !text_names.is_empty();
-    let dotted = [&id_names, &title_names, &text_names]
-        .iter()
-        .any(|list| list.iter().any(|name| name.contains('.')));
+    let dotted = [&id_names, &title_names, &text_names].iter().any(|list| list.iter().any(|name| name.contains('.')));
     let scanned = visit(record.bytes, &mut Vec::new(), dotted, &mut slots);
     match scanned {
         Ok(end) if record.bytes[end..].trim_ascii().is_empty() => {}
         Ok(_) => {
-            return record.skip(
-                SkipKind::BadSyntax,
-                "something follows the JSON object",
-                sink,
-            );
+            return record.skip(SkipKind::BadSyntax, "something follows the JSON object", sink);
         }
         Err(Fault::Incomplete) => {
             return record.skip(SkipKind::BadSyntax, "the JSON object breaks off", sink);
         }
         Err(Fault::Bad(at)) => {
-            return record.skip(
-                SkipKind::BadSyntax,
-                format!("no JSON at byte {at} of it"),
-                sink,
-            );
+            return record.skip(SkipKind::BadSyntax, format!("no JSON at byte {at} of it"), sink);
         }
     }
     let missing = |slots: &Slots<'_, '_>| format!("no field {}", slots.names.join(", "));

@@ -4,13 +4,13 @@
 //! valid JSON it agrees with `serde_json`; it refuses what is not balanced, but does not check
 //! the inside of numbers, nor strings for control characters.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 /// A value of an object's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// What stands between the quotes, and whether it holds a backslash.
-    Text(&'a [u8], bool),
+    /// What stands between the quotes.
+    Text(&'a [u8]),
     /// Everything else, as it stands there.
     Other(&'a [u8]),
 }
@@ -32,19 +32,20 @@ fn blank(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Scans the string whose opening quote is at `at`; returns its content and the offset behind it.
-fn string(bytes: &[u8], at: usize) -> Result<(&[u8], bool, usize), Fault> {
+///
+/// Quotes are rarer than backslashes (every line end is `\n`), so it runs from quote to quote, and
+/// looks back for the backslashes before one.
+fn string(bytes: &[u8], at: usize) -> Result<(&[u8], usize), Fault> {
     let start = at + 1;
     let mut from = start;
-    let mut escaped = false;
     loop {
-        let hit = from
-            + memchr2(b'"', b'\\', bytes.get(from..).unwrap_or_default())
-                .ok_or(Fault::Incomplete)?;
-        if bytes[hit] == b'"' {
-            return Ok((&bytes[start..hit], escaped, hit + 1));
+        let hit = from + memchr(b'"', bytes.get(from..).unwrap_or_default()).ok_or(Fault::Incomplete)?;
+        // Those before `from` stand before another quote.
+        let slashes = bytes[from..hit].iter().rev().take_while(|&&byte| byte == b'\\').count();
+        if slashes % 2 == 0 {
+            return Ok((&bytes[start..hit], hit + 1));
         }
-        escaped = true;
-        from = hit + 2;
+        from = hit + 1;
     }
 }
 
@@ -52,7 +53,7 @@ fn string(bytes: &[u8], at: usize) -> Result<(&[u8], bool, usize), Fault> {
 pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     match bytes.get(at) {
         None => Err(Fault::Incomplete),
-        Some(b'"') => string(bytes, at).map(|(_, _, next)| next),
+        Some(b'"') => string(bytes, at).map(|(_, next)| next),
         Some(b'{' | b'[') => {
             // The kinds of the open brackets, one bit each would do, but depth is small.
             let mut open = Vec::new();
@@ -60,7 +61,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             while let Some(&byte) = bytes.get(at) {
                 match byte {
                     b'"' => {
-                        at = string(bytes, at)?.2;
+                        at = string(bytes, at)?.1;
                         continue;
                     }
                     b'{' | b'[' => open.push(byte),
@@ -79,13 +80,10 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             Err(Fault::Incomplete)
         }
         Some(_) => {
-            let is_part =
-                |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
             let len = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
             let word = &bytes[at..at + len];
-            let is_number = word
-                .first()
-                .is_some_and(|&b| b == b'-' || b.is_ascii_digit());
+            let is_number = word.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit());
             if is_number || matches!(word, b"true" | b"false" | b"null") {
                 Ok(at + len)
             } else if at + len == bytes.len() {
@@ -99,10 +97,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 
 /// Walks over the members of the object at the start of `bytes`; `visit` gets each key as it stands
 /// there, and its value. Returns the offset behind the object.
-pub(super) fn object<'a>(
-    bytes: &'a [u8],
-    mut visit: impl FnMut(&'a [u8], Value<'a>),
-) -> Result<usize, Fault> {
+pub(super) fn object<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], Value<'a>)) -> Result<usize, Fault> {
     let mut at = blank(bytes, 0);
     match bytes.get(at) {
         Some(b'{') => at = blank(bytes, at + 1),
@@ -118,7 +113,7 @@ pub(super) fn object<'a>(
             Some(_) => return Err(Fault::Bad(at)),
             None => return Err(Fault::Incomplete),
         }
-        let (key, _, next) = string(bytes, at)?;
+        let (key, next) = string(bytes, at)?;
         at = blank(bytes, next);
         match bytes.get(at) {
             Some(b':') => at = blank(bytes, at + 1),
@@ -126,8 +121,8 @@ pub(super) fn object<'a>(
             None => return Err(Fault::Incomplete),
         }
         if bytes.get(at) == Some(&b'"') {
-            let (text, escaped, next) = string(bytes, at)?;
-            visit(key, Value::Text(text, escaped));
+            let (text, next) = string(bytes, at)?;
+            visit(key, Value::Text(text));
             at = next;
         } else {
             let next = skip(bytes, at)?;
@@ -144,45 +139,135 @@ pub(super) fn object<'a>(
     }
 }
 
-/// Appends the text that a string's content stands for. False if an escape is invalid. A lone half
-/// of a surrogate pair becomes U+FFFD.
+/// Puts the text that a string's content stands for into `out`, replacing what was there. False if
+/// an escape is invalid. A lone half of a surrogate pair becomes U+FFFD.
 pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) -> bool {
-    out.reserve(raw.len());
-    let mut rest = raw;
-    while let Some(at) = memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..at]);
-        let Some(&escape) = rest.get(at + 1) else {
-            return false;
-        };
-        rest = &rest[at + 2..];
-        let byte = match escape {
-            b'n' => b'\n',
-            b't' => b'\t',
-            b'r' => b'\r',
-            b'"' | b'\\' | b'/' => escape,
-            b'b' => 8,
-            b'f' => 12,
-            b'u' => {
-                let Some(unit) = hex4(rest) else { return false };
-                rest = &rest[4..];
-                let mut code = u32::from(unit);
-                if (0xd800..0xdc00).contains(&code)
-                    && rest.starts_with(b"\\u")
-                    && let Some(low @ 0xdc00..0xe000) = hex4(&rest[2..])
-                {
-                    rest = &rest[6..];
-                    code = 0x10000 + ((code - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+    // No escape stands for more bytes than it has; the rest is room for copies that write too much.
+    out.clear();
+    out.resize(raw.len() + COPY, 0);
+    let (mut at, mut filled) = (0, 0);
+    // The places of a block's backslashes do not depend on each other, which lets the processor
+    // work on several escapes at once.
+    for (number, block) in raw[..raw.len().saturating_sub(COPY)].chunks_exact(BLOCK).enumerate() {
+        let mut slashes = backslashes(block);
+        while slashes != 0 {
+            let slash = number * BLOCK + slashes.trailing_zeros() as usize;
+            slashes &= slashes - 1;
+            // The second of two stands for itself.
+            if slash >= at {
+                let run = slash - at;
+                out[filled..filled + COPY].copy_from_slice(&raw[at..at + COPY]);
+                if run > COPY {
+                    out[filled + COPY..filled + run].copy_from_slice(&raw[at + COPY..slash]);
                 }
-                let char = char::from_u32(code).unwrap_or('\u{fffd}');
-                out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
-                continue;
+                filled += run;
+                at = slash + 1;
+                if !escape(raw, &mut at, out, &mut filled) {
+                    return false;
+                }
             }
-            _ => return false,
-        };
-        out.push(byte);
+        }
     }
-    out.extend_from_slice(rest);
+    while let Some(run) = memchr(b'\\', &raw[at..]) {
+        out[filled..filled + run].copy_from_slice(&raw[at..at + run]);
+        at += run + 1;
+        filled += run;
+        if !escape(raw, &mut at, out, &mut filled) {
+            return false;
+        }
+    }
+    let rest = raw.len() - at;
+    out[filled..filled + rest].copy_from_slice(&raw[at..]);
+    out.truncate(filled + rest);
     true
+}
+
+/// Bytes whose backslashes are looked for together, one bit each.
+const BLOCK: usize = 64;
+
+/// Bytes that are copied together.
+const COPY: usize = 32;
+
+/// Which bytes of a block are backslashes.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn backslashes(block: &[u8]) -> u64 {
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    let mut mask = 0;
+    for (number, part) in block.as_chunks::<16>().0.iter().enumerate() {
+        // SAFETY: the pointer is valid for reads of 16 bytes; the load asks for no alignment. SSE2
+        // belongs to every x86-64.
+        let bits = unsafe {
+            let bytes = _mm_loadu_si128(part.as_ptr().cast::<__m128i>());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8)))
+        };
+        mask |= (bits as u64) << (number * 16);
+    }
+    mask
+}
+
+/// Which bytes of a block are backslashes.
+#[cfg(not(target_arch = "x86_64"))]
+fn backslashes(block: &[u8]) -> u64 {
+    backslashes_portable(block)
+}
+
+/// [`backslashes`] in plain arithmetic.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+pub(super) fn backslashes_portable(block: &[u8]) -> u64 {
+    block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(byte == b'\\') << at)
+}
+
+/// Writes what the escape stands for whose backslash is before `at`. False if it is invalid.
+#[inline(always)]
+fn escape(raw: &[u8], at: &mut usize, out: &mut [u8], filled: &mut usize) -> bool {
+    let Some(&letter) = raw.get(*at) else {
+        return false;
+    };
+    *at += 1;
+    let byte = ESCAPES[usize::from(letter)];
+    if byte != 0 {
+        out[*filled] = byte;
+        *filled += 1;
+        return true;
+    }
+    if letter != b'u' {
+        return false;
+    }
+    let Some(char) = code_point(raw, at) else {
+        return false;
+    };
+    *filled += char.encode_utf8(&mut out[*filled..]).len();
+    true
+}
+
+/// What the letter behind a backslash stands for; 0 for `u` and those that are invalid.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'n' as usize] = b'\n';
+    table[b't' as usize] = b'\t';
+    table[b'r' as usize] = b'\r';
+    table[b'b' as usize] = 8;
+    table[b'f' as usize] = 12;
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table
+};
+
+/// Reads the digits of `\uXXXX`, which begin at `at`, and of the second half of a pair.
+#[cold]
+fn code_point(raw: &[u8], at: &mut usize) -> Option<char> {
+    let mut code = u32::from(hex4(&raw[*at..])?);
+    *at += 4;
+    if (0xd800..0xdc00).contains(&code)
+        && raw[*at..].starts_with(b"\\u")
+        && let Some(low @ 0xdc00..0xe000) = hex4(&raw[*at + 2..])
+    {
+        *at += 6;
+        code = 0x10000 + ((code - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+    }
+    Some(char::from_u32(code).unwrap_or('\u{fffd}'))
 }
 
 fn hex4(bytes: &[u8]) -> Option<u16> {

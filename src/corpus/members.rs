@@ -5,6 +5,7 @@
 //! are too large to hold and to save what stands before a damage.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflate_sys as ld;
@@ -49,14 +50,10 @@ impl Compression {
     pub(super) fn at_header(self, bytes: &[u8]) -> bool {
         match self {
             Self::None => false,
-            Self::Gzip => {
-                bytes.len() > 10 && bytes.starts_with(&[0x1f, 0x8b, 8]) && bytes[3] & 0xe0 == 0
-            }
+            Self::Gzip => bytes.len() > 10 && bytes.starts_with(&[0x1f, 0x8b, 8]) && bytes[3] & 0xe0 == 0,
             Self::Zstd => {
-                bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
-                    || (bytes.len() >= 8
-                        && bytes[0] & 0xf0 == 0x50
-                        && bytes[1..4] == [0x2a, 0x4d, 0x18])
+                bytes.starts_with(&ZSTD_MAGIC)
+                    || (bytes.len() >= 8 && bytes[0] & 0xf0 == 0x50 && bytes[1..4] == [0x2a, 0x4d, 0x18])
             }
             Self::Bzip2 => {
                 bytes.len() > 10
@@ -73,7 +70,7 @@ impl Compression {
         let magic: &[u8] = match self {
             Self::None => return None,
             Self::Gzip => &[0x1f, 0x8b, 8],
-            Self::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+            Self::Zstd => &ZSTD_MAGIC,
             Self::Bzip2 => b"BZh",
         };
         let end = data.len().min(to.saturating_add(magic.len() - 1));
@@ -140,28 +137,50 @@ pub(super) enum Wrapper {
 /// The first size of an output buffer; it grows fourfold, and only as far as data really inflates.
 const FIRST: usize = 1 << 20;
 
-/// Inflates whole members. One per worker; it keeps no state between calls.
+/// What all frames of a zstd file may refer to.
+///
+/// WARC's zstd profile (IIPC, "Zstandard compression for WARC files") puts it in the first,
+/// skippable, frame of a file, plain or itself compressed.
+pub(super) type Dictionary = Arc<Vec<u8>>;
+
+/// The largest dictionary that is read, in bytes.
+const MAX_DICTIONARY: usize = 16 << 20;
+
+/// Reads the dictionary of a zstd file, if `data`, its first bytes, hold one.
+pub(super) fn dictionary(data: &[u8]) -> Option<Dictionary> {
+    let rest = data.strip_prefix(&[0x5d, 0x2a, 0x4d, 0x18])?;
+    let (len, rest) = rest.split_first_chunk::<4>()?;
+    let bytes = rest.get(..u32::from_le_bytes(*len) as usize)?;
+    if !bytes.starts_with(&ZSTD_MAGIC) {
+        return Some(Arc::new(bytes.to_vec()));
+    }
+    let mut out = Vec::new();
+    match Inflater::new().member(Compression::Zstd, None, bytes, &mut out, 0, MAX_DICTIONARY) {
+        Whole::Done { produced, .. } => {
+            out.truncate(produced);
+            Some(Arc::new(out))
+        }
+        _ => None,
+    }
+}
+
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Inflates whole members. One per worker; what it returns does not depend on earlier calls.
 pub(super) struct Inflater {
     deflate: Deflate,
+    /// Making one costs more than a small frame.
+    zstd: Option<(Option<Dictionary>, Stream)>,
 }
 
 impl Inflater {
     pub(super) fn new() -> Self {
-        Self {
-            deflate: Deflate::new(),
-        }
+        Self { deflate: Deflate::new(), zstd: None }
     }
 
     /// Inflates the deflate stream at the start of `data` to `out[at..]`, growing `out` up to
     /// `at + cap` bytes. What `out` held beyond `at` is overwritten.
-    pub(super) fn deflate(
-        &mut self,
-        wrapper: Wrapper,
-        data: &[u8],
-        out: &mut Vec<u8>,
-        at: usize,
-        cap: usize,
-    ) -> Whole {
+    pub(super) fn deflate(&mut self, wrapper: Wrapper, data: &[u8], out: &mut Vec<u8>, at: usize, cap: usize) -> Whole {
         let call = match wrapper {
             Wrapper::Gzip => ld::libdeflate_gzip_decompress_ex,
             Wrapper::Zlib => ld::libdeflate_zlib_decompress_ex,
@@ -205,6 +224,7 @@ impl Inflater {
     pub(super) fn member(
         &mut self,
         coding: Compression,
+        dictionary: Option<&Dictionary>,
         data: &[u8],
         out: &mut Vec<u8>,
         at: usize,
@@ -216,28 +236,17 @@ impl Inflater {
         if coding == Compression::Gzip {
             return self.deflate(Wrapper::Gzip, data, out, at, cap);
         }
-        let mut stream = Stream::new(coding);
-        let (mut consumed, mut produced) = (0, 0);
-        loop {
-            if out.len() <= at + produced {
-                let room = FIRST.max(produced.saturating_mul(4)).min(cap + 1);
-                out.resize(at + room, 0);
-            }
-            let end = out.len().min(at + cap + 1);
-            match stream.pull(&data[consumed..], &mut out[at + produced..end]) {
-                Err(_) => return Whole::Bad,
-                Ok(pulled) => {
-                    consumed += pulled.used;
-                    produced += pulled.produced;
-                    if produced > cap {
-                        return Whole::TooBig;
-                    }
-                    if pulled.done {
-                        return Whole::Done { consumed, produced };
-                    }
-                }
-            }
+        if coding != Compression::Zstd {
+            return Stream::new(coding, None).whole(data, out, at, cap);
         }
+        let mut stream = match self.zstd.take() {
+            Some((kept, stream)) if kept.as_ref().map(Arc::as_ptr) == dictionary.map(Arc::as_ptr) => stream,
+            _ => Stream::new(coding, dictionary),
+        };
+        stream.restart();
+        let whole = stream.whole(data, out, at, cap);
+        self.zstd = Some((dictionary.cloned(), stream));
+        whole
     }
 }
 
@@ -275,13 +284,17 @@ const ZSTD_WINDOW_LOG: u32 = 27;
 
 impl Stream {
     /// For one member of this kind. Uncompressed data has no members.
-    pub(super) fn new(coding: Compression) -> Self {
+    pub(super) fn new(coding: Compression, dictionary: Option<&Dictionary>) -> Self {
         match coding {
             Compression::None | Compression::Gzip => Self::Gzip(Box::new(Decompress::new_gzip(15))),
             Compression::Zstd => {
                 let mut context = zstd_safe::DCtx::create();
                 // A refusal leaves the library's own default, which is the same limit.
                 let _ = context.set_parameter(zstd_safe::DParameter::WindowLogMax(ZSTD_WINDOW_LOG));
+                if let Some(dictionary) = dictionary {
+                    // Without it the frames that need it fail, and are reported.
+                    let _ = context.load_dictionary(dictionary);
+                }
                 Self::Zstd(Box::new(context))
             }
             Compression::Bzip2 => Self::Bzip2(Box::new(bzip2::Decompress::new(false))),
@@ -297,6 +310,39 @@ impl Stream {
         }))
     }
 
+    /// Makes ready for another member; a zstd stream only.
+    fn restart(&mut self) {
+        if let Self::Zstd(context) = self {
+            // It fails only in the middle of a call.
+            let _ = context.reset(zstd_safe::ResetDirective::SessionOnly);
+        }
+    }
+
+    /// Inflates a member in one go; see [`Inflater::deflate`].
+    fn whole(&mut self, data: &[u8], out: &mut Vec<u8>, at: usize, cap: usize) -> Whole {
+        let (mut consumed, mut produced) = (0, 0);
+        loop {
+            if out.len() <= at + produced {
+                let room = FIRST.max(produced.saturating_mul(4)).min(cap + 1);
+                out.resize(at + room, 0);
+            }
+            let end = out.len().min(at + cap + 1);
+            match self.pull(&data[consumed..], &mut out[at + produced..end]) {
+                Err(_) => return Whole::Bad,
+                Ok(pulled) => {
+                    consumed += pulled.used;
+                    produced += pulled.produced;
+                    if produced > cap {
+                        return Whole::TooBig;
+                    }
+                    if pulled.done {
+                        return Whole::Done { consumed, produced };
+                    }
+                }
+            }
+        }
+    }
+
     /// Inflates until `out` is full, the member is over, or it breaks. `input` is all that is left of the file.
     pub(super) fn pull(&mut self, input: &[u8], out: &mut [u8]) -> Result<Pulled, Broken> {
         // The C interfaces count in 32 bits.
@@ -306,11 +352,7 @@ impl Stream {
             let part = &input[used..input.len().min(used + PART)];
             let room = &mut out[produced..];
             if room.is_empty() {
-                return Ok(Pulled {
-                    used,
-                    produced,
-                    done: false,
-                });
+                return Ok(Pulled { used, produced, done: false });
             }
             let (u, p, end) = match self {
                 Self::Gzip(inner) => {
@@ -365,18 +407,10 @@ impl Stream {
             used += u;
             produced += p;
             if end {
-                return Ok(Pulled {
-                    used,
-                    produced,
-                    done: true,
-                });
+                return Ok(Pulled { used, produced, done: true });
             }
             if u == 0 && p == 0 {
-                return Err(Broken {
-                    produced,
-                    why: "the compressed data breaks off",
-                    torn: true,
-                });
+                return Err(Broken { produced, why: "the compressed data breaks off", torn: true });
             }
         }
     }

@@ -20,6 +20,7 @@ mod json_scan;
 mod members;
 mod open;
 mod piece;
+mod pieces;
 mod sniff;
 mod transcode;
 mod walk;
@@ -31,8 +32,9 @@ mod tests;
 pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size};
 pub use json_doc::{ID_FIELDS, TEXT_FIELDS};
 pub use members::Compression;
-pub use open::{Corpus, CorpusOptions, InputFile, Pieces};
+pub use open::{Corpus, CorpusOptions, InputFile};
 pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader};
+pub use pieces::Pieces;
 
 /// What becomes a document, for the help.
 ///
@@ -91,9 +93,7 @@ pub struct Doc<'a> {
 /// Why a record did not become a document, or a stretch of a file could not be read.
 ///
 /// The names (`serde`, kebab-case) are those of the build report.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SkipKind {
@@ -128,10 +128,7 @@ pub enum SkipKind {
 impl SkipKind {
     /// True if this is damage (counts under `--strict`), false if the record is just not a document.
     pub fn is_damage(self) -> bool {
-        !matches!(
-            self,
-            Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding
-        )
+        !matches!(self, Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding)
     }
 }
 

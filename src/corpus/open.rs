@@ -1,18 +1,16 @@
 //! From paths to files of known formats, and from files to pieces.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use encoding_rs::Encoding;
-use memmap2::Mmap;
 use walkdir::WalkDir;
 
-use super::ahead::Ahead;
 use super::format::{Cut, FORMATS, Format, Head};
 use super::json_doc::MAX_FIELDS;
-use super::members::{Compression, Inflater, Whole};
-use super::piece::{Piece, PieceReader, Work, map, unreadable};
+use super::members::{Compression, Dictionary, Inflater, Whole};
+use super::piece::{PieceReader, map};
+use super::pieces::Pieces;
 use super::sniff::{Look, look};
 use super::transcode;
 use super::walk::{PROOF, Source, Walker};
@@ -39,13 +37,7 @@ pub struct CorpusOptions {
 
 impl Default for CorpusOptions {
     fn default() -> Self {
-        Self {
-            id_field: None,
-            text_field: None,
-            title_field: None,
-            max_record: 64 << 20,
-            piece_bytes: 8 << 20,
-        }
+        Self { id_field: None, text_field: None, title_field: None, max_record: 64 << 20, piece_bytes: 8 << 20 }
     }
 }
 
@@ -86,27 +78,24 @@ pub(super) struct PlannedFile {
     pub way: Way,
     /// How much of a member is inflated in one go and proved.
     pub proof: usize,
+    /// Of a zstd file.
+    pub dictionary: Option<Dictionary>,
 }
 
 impl PlannedFile {
-    pub(super) fn source<'a>(&self, data: &'a [u8], options: &CorpusOptions) -> Source<'a> {
+    pub(super) fn source<'a>(&'a self, data: &'a [u8], options: &CorpusOptions) -> Source<'a> {
         Source {
             data,
             compression: self.compression,
             format: self.format,
             max: options.max_record,
             proof: self.proof,
+            dictionary: self.dictionary.as_ref(),
         }
     }
 
     /// Reads the whole file.
-    pub(super) fn read_all(
-        &self,
-        data: &[u8],
-        options: &CorpusOptions,
-        walker: &mut Walker,
-        out: &mut dyn RecordSink,
-    ) {
+    pub(super) fn read_all(&self, data: &[u8], options: &CorpusOptions, walker: &mut Walker, out: &mut dyn RecordSink) {
         let source = self.source(data, options);
         match self.utf16 {
             Some(encoding) => walker.inflated += transcode::read(&source, encoding, out),
@@ -154,34 +143,20 @@ impl Corpus {
         let fields = options.text_field.as_ref().map_or(0, Vec::len);
         if fields > MAX_FIELDS {
             let why = format!("{fields} fields were given, at most {MAX_FIELDS} can be joined");
-            return Err(Error::Invalid {
-                what: "--text-field".into(),
-                why,
-            });
+            return Err(Error::Invalid { what: "--text-field".into(), why });
         }
-        let mut corpus = Self {
-            plan: empty_plan(options),
-            infos: Vec::new(),
-            passed_over: Vec::new(),
-        };
+        let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new() };
         let mut files = Vec::new();
         for path in paths {
             let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
             if !meta.is_dir() {
-                let name = path
-                    .file_name()
-                    .unwrap_or(path.as_os_str())
-                    .to_string_lossy()
-                    .into_owned();
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 match plan_file(path, name, options)? {
                     Ok(file) => files.push(file),
                     Err(why) => {
                         let formats: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
                         let why = format!("{why}; it is none of: {}", formats.join(", "));
-                        return Err(Error::Invalid {
-                            what: path.display().to_string(),
-                            why,
-                        });
+                        return Err(Error::Invalid { what: path.display().to_string(), why });
                     }
                 }
                 continue;
@@ -194,14 +169,11 @@ impl Corpus {
             }
         }
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
-        corpus.plan = Arc::new(Plan {
-            files,
-            options: options.clone(),
-        });
+        corpus.plan = Arc::new(Plan { files, options: options.clone() });
         Ok(corpus)
     }
 
-    /// The files, in input order; [`Piece::file`] is an index into them.
+    /// The files, in input order; [`super::Piece::file`] is an index into them.
     pub fn files(&self) -> &[InputFile] {
         &self.infos
     }
@@ -219,15 +191,7 @@ impl Corpus {
     /// The pieces, in input order. At most `readers` threads (at least 1) read ahead in files that
     /// cannot be cut; each keeps at most four pieces in memory.
     pub fn pieces(&self, readers: usize) -> Pieces {
-        Pieces {
-            plan: self.plan.clone(),
-            readers: readers.max(1),
-            number: 0,
-            file: 0,
-            range: None,
-            ahead: VecDeque::new(),
-            started: 0,
-        }
+        Pieces::new(self.plan.clone(), readers)
     }
 
     /// Cuts all files into ranges of so many bytes, and proves no more than `proof` inflated bytes of a member.
@@ -241,17 +205,14 @@ impl Corpus {
         self
     }
 
-    /// A reader for the pieces of this corpus.
+    /// A reader for the pieces of this corpus; one per worker.
     pub fn reader(&self) -> PieceReader {
-        PieceReader::with_plan(self.plan.clone())
+        PieceReader::new(self.plan.clone())
     }
 }
 
 fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
-    Arc::new(Plan {
-        files: Vec::new(),
-        options: options.clone(),
-    })
+    Arc::new(Plan { files: Vec::new(), options: options.clone() })
 }
 
 /// The files below a directory with their names relative to it, sorted.
@@ -260,14 +221,8 @@ fn walk(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     for entry in WalkDir::new(root).follow_links(true) {
         let entry = entry.map_err(|error| {
             let path = error.path().unwrap_or(root).to_path_buf();
-            let source = error
-                .into_io_error()
-                .unwrap_or_else(|| std::io::Error::other("a loop of links"));
-            Error::Io {
-                action: "read",
-                path,
-                source,
-            }
+            let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
+            Error::Io { action: "read", path, source }
         })?;
         if entry.file_type().is_file() {
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
@@ -280,22 +235,9 @@ fn walk(root: &Path) -> Result<Vec<(PathBuf, String)>> {
 }
 
 /// Finds out what a file is; the inner error says why it is nothing.
-fn plan_file(
-    path: &Path,
-    name: String,
-    options: &CorpusOptions,
-) -> Result<Result<PlannedFile, String>> {
-    let Look {
-        bytes,
-        compression,
-        utf16,
-        head,
-        complete,
-    } = look(path)?;
-    let head = Head {
-        bytes: &head,
-        complete,
-    };
+fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
+    let Look { bytes, compression, utf16, head, complete, dictionary } = look(path)?;
+    let head = Head { bytes: &head, complete };
     let found = FORMATS.iter().find(|format| format.sniff(&head));
     let is_empty = complete && head.bytes.is_empty();
     let (format, label) = match found {
@@ -304,21 +246,8 @@ fn plan_file(
         None => return Ok(Err("unknown content".into())),
     };
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);
-    let info = InputFile {
-        path: path.to_path_buf(),
-        bytes,
-        format: label,
-        compression: compression.name(),
-    };
-    let mut file = PlannedFile {
-        info,
-        name,
-        format,
-        compression,
-        utf16,
-        way: Way::Empty,
-        proof: PROOF,
-    };
+    let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };
+    let mut file = PlannedFile { info, name, format, compression, utf16, way: Way::Empty, proof: PROOF, dictionary };
     if !is_empty {
         file.way = way(&file, options)?;
     }
@@ -335,20 +264,12 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
         Cut::Lines => file.utf16.is_none() && file.compression == Compression::None,
         Cut::Sequential => false,
     };
-    let front = if size > piece * ahead_from(file.compression) {
-        Way::Ahead
-    } else {
-        Way::Whole
-    };
+    let front = if size > piece * ahead_from(file.compression) { Way::Ahead } else { Way::Whole };
     if !cuts {
         return Ok(front);
     }
     if file.compression == Compression::None {
-        return Ok(if size <= piece {
-            Way::Whole
-        } else {
-            Way::Ranges(options.piece_bytes)
-        });
+        return Ok(if size <= piece { Way::Whole } else { Way::Ranges(options.piece_bytes) });
     }
     // If the first members are small, there are many.
     let map = map(&file.info.path).map_err(Error::io("map", &file.info.path))?;
@@ -358,15 +279,13 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
     while produced < options.piece_bytes.min(1 << 20) {
         match inflater.member(
             file.compression,
+            file.dictionary.as_ref(),
             &map[consumed.min(map.len())..],
             &mut out,
             0,
             options.piece_bytes,
         ) {
-            Whole::Done {
-                consumed: c,
-                produced: p,
-            } => {
+            Whole::Done { consumed: c, produced: p } => {
                 consumed += c;
                 produced += p;
             }
@@ -376,116 +295,5 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
     }
     let ratio = (produced.max(1) as f64 / consumed.max(1) as f64).clamp(1.0, 64.0);
     let range = (options.piece_bytes as f64 / ratio) as usize;
-    Ok(if size as usize <= range {
-        Way::Whole
-    } else {
-        Way::Ranges(range.max(1))
-    })
-}
-
-/// The pieces of a corpus, in input order. `next` may wait for a disk or for a thread that reads ahead.
-pub struct Pieces {
-    plan: Arc<Plan>,
-    readers: usize,
-    number: u64,
-    /// The file that is being cut.
-    file: usize,
-    /// Its map, and how far it is cut.
-    range: Option<(Arc<Mmap>, usize)>,
-    ahead: VecDeque<Ahead>,
-    /// Files before this one need no thread any more.
-    started: usize,
-}
-
-impl Pieces {
-    fn start_ahead(&mut self) {
-        self.started = self.started.max(self.file);
-        while self.ahead.len() < self.readers && self.started < self.plan.files.len() {
-            if self.plan.files[self.started].way == Way::Ahead {
-                match Ahead::start(&self.plan, self.started) {
-                    Some(ahead) => self.ahead.push_back(ahead),
-                    None => return,
-                }
-            }
-            self.started += 1;
-        }
-    }
-
-    fn piece(&mut self, file: usize, work: Work, disk: u64) -> Option<Piece> {
-        let number = self.number;
-        self.number += 1;
-        Some(Piece {
-            number,
-            file,
-            work,
-            disk,
-        })
-    }
-}
-
-impl Iterator for Pieces {
-    type Item = Piece;
-
-    fn next(&mut self) -> Option<Piece> {
-        loop {
-            self.start_ahead();
-            let plan = self.plan.clone();
-            let file = self.file;
-            let entry = plan.files.get(file)?;
-            match entry.way {
-                Way::Empty => self.file += 1,
-                Way::Whole => {
-                    self.file += 1;
-                    return self.piece(file, Work::File, entry.info.bytes);
-                }
-                Way::Ahead => {
-                    let Some(ahead) = self.ahead.front_mut().filter(|ahead| ahead.file == file)
-                    else {
-                        // No thread was to be had: a worker reads the file.
-                        self.file += 1;
-                        return self.piece(file, Work::File, entry.info.bytes);
-                    };
-                    match ahead.next() {
-                        Some(batch) => {
-                            let disk = batch.disk();
-                            return self.piece(file, Work::Batch(Arc::new(batch)), disk);
-                        }
-                        None => {
-                            self.ahead.pop_front();
-                            self.file += 1;
-                        }
-                    }
-                }
-                Way::Ranges(size) => {
-                    let (map, from) = match self.range.take() {
-                        Some(range) => range,
-                        None => match map(&entry.info.path) {
-                            Ok(map) => (Arc::new(map), 0),
-                            Err(error) => {
-                                self.file += 1;
-                                return self.piece(
-                                    file,
-                                    Work::Lost(unreadable(&error)),
-                                    entry.info.bytes,
-                                );
-                            }
-                        },
-                    };
-                    let to = (from + size).min(map.len());
-                    if to < map.len() {
-                        self.range = Some((map.clone(), to));
-                    } else {
-                        self.file += 1;
-                    }
-                    let work = Work::Range {
-                        map,
-                        from,
-                        to,
-                        fixed: from == 0,
-                    };
-                    return self.piece(file, work, (to - from) as u64);
-                }
-            }
-        }
-    }
+    Ok(if size as usize <= range { Way::Whole } else { Way::Ranges(range.max(1)) })
 }

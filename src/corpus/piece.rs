@@ -17,12 +17,7 @@ use super::{DocSink, Skip, SkipKind};
 #[derive(Clone)]
 pub(super) enum Work {
     /// What begins in a range of a mapped file.
-    Range {
-        map: Arc<Mmap>,
-        from: usize,
-        to: usize,
-        fixed: bool,
-    },
+    Range { map: Arc<Mmap>, from: usize, to: usize, fixed: bool },
     /// A file, from front to back; the worker opens it.
     File,
     /// Records that a thread has inflated and framed.
@@ -53,9 +48,7 @@ impl Piece {
 impl std::fmt::Debug for Piece {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = match &self.work {
-            Work::Range {
-                from, to, fixed, ..
-            } => format!("{from}..{to}{}", if *fixed { " fixed" } else { "" }),
+            Work::Range { from, to, fixed, .. } => format!("{from}..{to}{}", if *fixed { " fixed" } else { "" }),
             Work::File => "all".into(),
             Work::Batch(batch) => format!("{} records", batch.len()),
             Work::Lost(skip) => format!("{skip:?}"),
@@ -87,19 +80,28 @@ pub(super) fn map(path: &Path) -> std::io::Result<Mmap> {
     Ok(map)
 }
 
-/// The loss of a file that cannot be opened.
-pub(super) fn unreadable(error: &std::io::Error) -> Skip {
-    Skip {
-        kind: SkipKind::Unreadable,
-        offset: 0,
-        detail: error.to_string(),
-    }
+/// Gives the pages of a range that was read back to the page cache, so that a large input does not
+/// count as this process's memory.
+fn forget(map: &Mmap, from: usize, to: usize) {
+    #[cfg(unix)]
+    // SAFETY: the map is a read-only view of a file; a page that is asked for again is read again.
+    // Only a hint, so a refusal does not matter.
+    let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
+    #[cfg(not(unix))]
+    let _ = (map, from, to);
 }
 
-/// Turns pieces into documents. One per worker; keeps its decompressor and buffers.
+/// The loss of a file that cannot be opened.
+pub(super) fn unreadable(error: &std::io::Error) -> Skip {
+    Skip { kind: SkipKind::Unreadable, offset: 0, detail: error.to_string() }
+}
+
+/// Turns pieces into documents. One per worker, from [`super::Corpus::reader`]; keeps its
+/// decompressor and buffers.
 ///
-/// Memory: a few MiB, and for an oversized record up to three times
-/// [`super::CorpusOptions::max_record`], given back afterwards.
+/// Memory: a few MiB for files of small members, up to 32 MiB for members of that size. For an
+/// enormous record it is up to four times [`super::CorpusOptions::max_record`] (the window doubles as
+/// the record comes in, and each of two codings may fill a buffer), given back afterwards.
 pub struct PieceReader {
     plan: Arc<Plan>,
     context: Context,
@@ -124,12 +126,8 @@ impl RecordSink for Parsing<'_> {
 }
 
 impl PieceReader {
-    pub(super) fn with_plan(plan: Arc<Plan>) -> Self {
-        Self {
-            context: Context::new(&plan.options),
-            plan,
-            walker: Walker::new(),
-        }
+    pub(super) fn new(plan: Arc<Plan>) -> Self {
+        Self { context: Context::new(&plan.options), plan, walker: Walker::new() }
     }
 
     /// Reads a piece of the corpus this reader was made for; `sink` gets its documents and losses in order.
@@ -139,33 +137,13 @@ impl PieceReader {
         self.walker.inflated = 0;
         let entry = &self.plan.files[piece.file];
         self.context.name.clone_from(&entry.name);
-        let mut out = Parsing {
-            format: entry.format,
-            context: &mut self.context,
-            sink,
-        };
-        let mut end = PieceEnd {
-            first: None,
-            end: 0,
-        };
+        let mut out = Parsing { format: entry.format, context: &mut self.context, sink };
+        let mut end = PieceEnd { first: None, end: 0 };
         match &piece.work {
-            Work::Range {
-                map,
-                from,
-                to,
-                fixed,
-            } => {
-                let span = self.walker.read(
-                    &entry.source(map, &self.plan.options),
-                    *from,
-                    *to,
-                    *fixed,
-                    &mut out,
-                );
-                end = PieceEnd {
-                    first: span.first,
-                    end: span.end,
-                };
+            Work::Range { map, from, to, fixed } => {
+                let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
+                end = PieceEnd { first: span.first, end: span.end };
+                forget(map, *from, *to);
             }
             Work::File => match map(&entry.info.path) {
                 Ok(map) => entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out),
@@ -215,42 +193,21 @@ impl Handover {
 
     /// Judges what [`PieceReader::read`] returned for a piece.
     pub fn check(&mut self, piece: &Piece, end: &PieceEnd) -> HandoverResult {
-        let Work::Range {
-            map,
-            from,
-            to,
-            fixed,
-        } = &piece.work
-        else {
+        let Work::Range { map, from, to, fixed } = &piece.work else {
             return HandoverResult::Accept;
         };
         if piece.file != self.file || *from == 0 {
             (self.file, self.expected) = (piece.file, 0);
         }
         if self.expected >= *to {
-            return if end.first.is_none() {
-                HandoverResult::Accept
-            } else {
-                HandoverResult::Discard
-            };
+            return if end.first.is_none() { HandoverResult::Accept } else { HandoverResult::Discard };
         }
         if end.first == Some(self.expected) {
             self.expected = end.end;
             return HandoverResult::Accept;
         }
-        debug_assert!(
-            !(*fixed && *from == self.expected),
-            "a piece with a fixed start starts there"
-        );
-        let work = Work::Range {
-            map: map.clone(),
-            from: self.expected,
-            to: *to,
-            fixed: true,
-        };
-        HandoverResult::Redo(Piece {
-            work,
-            ..piece.clone()
-        })
+        debug_assert!(!(*fixed && *from == self.expected), "a piece with a fixed start starts there");
+        let work = Work::Range { map: map.clone(), from: self.expected, to: *to, fixed: true };
+        HandoverResult::Redo(Piece { work, ..piece.clone() })
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
-use super::members::{Compression, Stream};
+use super::members::{Compression, Dictionary, Stream, dictionary};
 use crate::{Error, Result};
 
 /// How much of a file is inflated to see what it is.
@@ -22,6 +22,8 @@ pub(super) struct Look {
     pub head: Vec<u8>,
     /// True if there are no more.
     pub complete: bool,
+    /// Of a zstd file.
+    pub dictionary: Option<Dictionary>,
 }
 
 /// Reads and inflates the first bytes of a file.
@@ -29,14 +31,13 @@ pub(super) fn look(path: &Path) -> Result<Look> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let bytes = file.metadata().map_err(Error::io("read", path))?.len();
     let mut raw = Vec::new();
-    // bzip2 needs a block of up to 900 kB to say anything.
-    file.take(1 << 20)
-        .read_to_end(&mut raw)
-        .map_err(Error::io("read", path))?;
+    // bzip2 needs a block of up to 900 kB to say anything; a dictionary may be as large.
+    file.take(2 << 20).read_to_end(&mut raw).map_err(Error::io("read", path))?;
     let compression = Compression::sniff(&raw);
+    let dictionary = if compression == Compression::Zstd { dictionary(&raw) } else { None };
     let (head, mut complete) = match compression {
         Compression::None => (raw[..raw.len().min(HEAD)].to_vec(), raw.len() <= HEAD),
-        coding => inflate(coding, &raw),
+        coding => inflate(coding, dictionary.as_ref(), &raw),
     };
     complete &= bytes == raw.len() as u64;
     let utf16 = match head.get(..2) {
@@ -48,22 +49,16 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         Some(encoding) => encoding.decode(&head).0.into_owned().into_bytes(),
         None => head,
     };
-    Ok(Look {
-        bytes,
-        compression,
-        utf16,
-        head,
-        complete,
-    })
+    Ok(Look { bytes, compression, utf16, head, complete, dictionary })
 }
 
 /// The first inflated bytes, out of as many members as it takes, and whether that is all.
-fn inflate(coding: Compression, raw: &[u8]) -> (Vec<u8>, bool) {
+fn inflate(coding: Compression, dictionary: Option<&Dictionary>, raw: &[u8]) -> (Vec<u8>, bool) {
     let mut head = vec![0; HEAD];
     let (mut at, mut filled) = (0, 0);
     let mut damaged = false;
     while coding.at_header(&raw[at..]) && filled < HEAD {
-        match Stream::new(coding).pull(&raw[at..], &mut head[filled..]) {
+        match Stream::new(coding, dictionary).pull(&raw[at..], &mut head[filled..]) {
             Ok(pulled) => {
                 filled += pulled.produced;
                 at += pulled.used;

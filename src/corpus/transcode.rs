@@ -14,11 +14,7 @@ const STEP: usize = 256 << 10;
 
 /// Reads a whole file; returns how many bytes of UTF-8 it held. Behind a damage of the compressed
 /// data the rest of the file is lost.
-pub(super) fn read(
-    source: &Source<'_>,
-    encoding: &'static Encoding,
-    out: &mut dyn RecordSink,
-) -> u64 {
+pub(super) fn read(source: &Source<'_>, encoding: &'static Encoding, out: &mut dyn RecordSink) -> u64 {
     let mut reader: Box<dyn Read + '_> = match source.compression {
         Compression::None => Box::new(source.data),
         Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(source.data)),
@@ -26,11 +22,7 @@ pub(super) fn read(
         Compression::Zstd => match zstd::stream::read::Decoder::with_buffer(source.data) {
             Ok(decoder) => Box::new(decoder),
             Err(error) => {
-                out.lost(Skip {
-                    kind: SkipKind::BadCompression,
-                    offset: 0,
-                    detail: error.to_string(),
-                });
+                out.lost(Skip { kind: SkipKind::BadCompression, offset: 0, detail: error.to_string() });
                 return 0;
             }
         },
@@ -46,11 +38,7 @@ pub(super) fn read(
             Ok(n) => (n, false),
             Err(error) => {
                 window.drop_content();
-                out.lost(Skip {
-                    kind: SkipKind::BadCompression,
-                    offset: 0,
-                    detail: error.to_string(),
-                });
+                out.lost(Skip { kind: SkipKind::BadCompression, offset: 0, detail: error.to_string() });
                 return total;
             }
         };
@@ -58,11 +46,8 @@ pub(super) fn read(
         loop {
             let end = window.end();
             // Three bytes of UTF-8 are the most that two of UTF-16 become.
-            window
-                .bytes
-                .resize(window.bytes.len().max(end + 2 * STEP), 0);
-            let (result, took, wrote, _) =
-                decoder.decode_to_utf8(&raw[used..n], &mut window.bytes[end..], last);
+            window.bytes.resize(window.bytes.len().max(end + 2 * STEP), 0);
+            let (result, took, wrote, _) = decoder.decode_to_utf8(&raw[used..n], &mut window.bytes[end..], last);
             used += took;
             total += wrote as u64;
             window.grow(wrote);

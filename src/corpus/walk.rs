@@ -19,12 +19,12 @@
 use memchr::memchr_iter;
 
 use super::format::{Cut, Format, LOOK};
-use super::members::{Compression, Inflater, Stream, Whole};
+use super::members::{Compression, Dictionary, Inflater, Stream, Whole};
 use super::window::{Framing, RecordSink, Step, Window};
 use super::{Skip, SkipKind};
 
 /// Members up to this many inflated bytes are inflated in one go, and proved as a whole.
-pub(super) const PROOF: usize = 16 << 20;
+pub(super) const PROOF: usize = 32 << 20;
 
 /// The most inflated bytes per step through a larger member.
 const STEP: usize = 256 << 10;
@@ -39,6 +39,7 @@ pub(super) struct Source<'a> {
     pub max: usize,
     /// [`PROOF`], or less in tests.
     pub proof: usize,
+    pub dictionary: Option<&'a Dictionary>,
 }
 
 /// What was read of a range.
@@ -69,12 +70,7 @@ enum Next {
 
 impl Walker {
     pub(super) fn new() -> Self {
-        Self {
-            inflater: Inflater::new(),
-            window: Window::new(),
-            probe: Vec::new(),
-            inflated: 0,
-        }
+        Self { inflater: Inflater::new(), window: Window::new(), probe: Vec::new(), inflated: 0 }
     }
 
     /// Reads what begins in `from..to`. With `fixed` reading begins at `from`; else at the first
@@ -96,10 +92,7 @@ impl Walker {
             self.find_member(source, from, to)
         };
         let Some(first) = first else {
-            return Span {
-                first: None,
-                end: to,
-            };
+            return Span { first: None, end: to };
         };
         let end = if source.compression == Compression::None {
             self.inflated += (to.min(source.data.len()).saturating_sub(first)) as u64;
@@ -111,20 +104,11 @@ impl Walker {
         if self.probe.capacity() > STEP {
             self.probe = Vec::new();
         }
-        Span {
-            first: Some(first),
-            end,
-        }
+        Span { first: Some(first), end }
     }
 
     /// Reads member after member.
-    fn members(
-        &mut self,
-        source: &Source<'_>,
-        first: usize,
-        to: usize,
-        out: &mut dyn RecordSink,
-    ) -> usize {
+    fn members(&mut self, source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink) -> usize {
         let data = source.data;
         let mut framing = Framing::new(source.format, source.max);
         let mut at = first;
@@ -136,8 +120,10 @@ impl Walker {
                 return data.len();
             }
             let end = self.window.end();
+            self.make_room(source, &data[at..]);
             match self.inflater.member(
                 source.compression,
+                source.dictionary,
                 &data[at..],
                 &mut self.window.bytes,
                 end,
@@ -164,6 +150,20 @@ impl Walker {
         }
     }
 
+    /// If only one member can be left, its end says how long it is: better one large step than several
+    /// trials. It need not be true, so it only makes room, up to what any member may take.
+    fn make_room(&mut self, source: &Source<'_>, rest: &[u8]) {
+        if source.compression == Compression::Gzip
+            && rest.len() <= source.proof
+            && let Some(size) = rest.last_chunk::<4>()
+        {
+            let room = self.window.end() + (u32::from_le_bytes(*size) as usize).min(source.proof);
+            if self.window.bytes.len() < room {
+                self.window.bytes.resize(room, 0);
+            }
+        }
+    }
+
     /// Reads one member piece by piece: a large one, or one that is damaged.
     fn stream(
         &mut self,
@@ -186,15 +186,11 @@ impl Walker {
                 return Next::End(data.len());
             }
             let detail = format!("no {} member begins here", source.compression.name());
-            out.lost(Skip {
-                kind: SkipKind::Garbage,
-                offset: at as u64,
-                detail,
-            });
+            out.lost(Skip { kind: SkipKind::Garbage, offset: at as u64, detail });
             return self.resume(source, framing, at + 1, to, out);
         }
         let step = source.proof.clamp(LOOK, STEP);
-        let mut stream = Stream::new(source.compression);
+        let mut stream = Stream::new(source.compression, source.dictionary);
         let mut used = 0;
         let mut total = 0;
         loop {
@@ -202,9 +198,7 @@ impl Walker {
             if self.window.bytes.len() < end + step {
                 // Doubling keeps the cost of growing linear.
                 let room = (end + step).max(self.window.bytes.len() * 2);
-                self.window
-                    .bytes
-                    .resize(room.min(end + step + source.max), 0);
+                self.window.bytes.resize(room.min(end + step + source.max), 0);
             }
             let pulled = stream.pull(&data[at + used..], &mut self.window.bytes[end..end + step]);
             let produced = match &pulled {
@@ -248,11 +242,7 @@ impl Walker {
                         self.window.drain_damaged(framing, out);
                     }
                     let detail = format!("{} after {total} inflated bytes", broken.why);
-                    out.lost(Skip {
-                        kind: SkipKind::BadCompression,
-                        offset: at as u64,
-                        detail,
-                    });
+                    out.lost(Skip { kind: SkipKind::BadCompression, offset: at as u64, detail });
                     return self.resume(source, framing, at + 1, to, out);
                 }
             }
@@ -300,7 +290,7 @@ impl Walker {
         if source.format.cut() == Cut::Records {
             // The first bytes tell cheaply that most candidates are none.
             let mut head = [0; LOOK];
-            let produced = match Stream::new(source.compression).pull(data, &mut head) {
+            let produced = match Stream::new(source.compression, source.dictionary).pull(data, &mut head) {
                 Ok(pulled) => pulled.produced,
                 Err(broken) => broken.produced,
             };
@@ -308,8 +298,7 @@ impl Walker {
                 return false;
             }
         }
-        self.inflater
-            .member(source.compression, data, &mut self.probe, 0, source.proof)
+        self.inflater.member(source.compression, source.dictionary, data, &mut self.probe, 0, source.proof)
             != Whole::Bad
     }
 }
@@ -327,9 +316,7 @@ fn find_head(source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
     };
     let to = to.min(data.len());
     let stop = data.len().min(to + LOOK);
-    let found = source
-        .format
-        .find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
+    let found = source.format.find_head(data.get(before..stop)?, to.checked_sub(before)?)?;
     Some(before + found)
 }
 
@@ -346,8 +333,7 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
         }
         let stop = data.len().min(at + enough);
         let bytes = &data[at..stop];
-        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)])
-        {
+        if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)]) {
             return at;
         }
         let offset = at as u64;
@@ -355,25 +341,12 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
             // Cannot be: the bytes are enough. Going on loses less than stopping.
             Step::More => at = stop,
             Step::Advance(n) => at += n,
-            Step::Record {
-                start,
-                end,
-                next,
-                size,
-            } => {
-                out.record(super::format::Record {
-                    bytes: &bytes[start..end],
-                    offset,
-                    size,
-                });
+            Step::Record { start, end, next, size } => {
+                out.record(super::format::Record { bytes: &bytes[start..end], offset, size });
                 at += next;
             }
             Step::Lost { kind, why, skip } => {
-                out.lost(Skip {
-                    kind,
-                    offset,
-                    detail: why,
-                });
+                out.lost(Skip { kind, offset, detail: why });
                 at += skip;
             }
         }

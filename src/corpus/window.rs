@@ -23,18 +23,9 @@ pub(super) enum Step {
     /// These bytes are done with.
     Advance(usize),
     /// A record, then `next` bytes are done with.
-    Record {
-        start: usize,
-        end: usize,
-        next: usize,
-        size: Size,
-    },
+    Record { start: usize, end: usize, next: usize, size: Size },
     /// A loss, then `skip` bytes are done with.
-    Lost {
-        kind: SkipKind,
-        why: String,
-        skip: usize,
-    },
+    Lost { kind: SkipKind, why: String, skip: usize },
 }
 
 /// Walks over records, and after damage on to the next head.
@@ -47,12 +38,7 @@ pub(super) struct Framing<'f> {
 
 impl<'f> Framing<'f> {
     pub(super) fn new(format: &'f dyn Format, max: usize) -> Self {
-        Self {
-            format,
-            max,
-            searching: false,
-            skip: 0,
-        }
+        Self { format, max, searching: false, skip: 0 }
     }
 
     /// True if the next byte starts a record, as far as one can tell.
@@ -83,52 +69,30 @@ impl<'f> Framing<'f> {
             return Step::More;
         }
         if self.skip > 0 {
-            let n = usize::try_from(self.skip)
-                .unwrap_or(usize::MAX)
-                .min(bytes.len());
+            let n = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
             self.skip -= n as u64;
             return Step::Advance(n);
         }
         if self.searching {
-            let limit = if at_end {
-                bytes.len()
-            } else {
-                bytes.len().saturating_sub(LOOK)
-            };
+            let limit = if at_end { bytes.len() } else { bytes.len().saturating_sub(LOOK) };
             if let Some(at) = self.format.find_head(bytes, limit) {
                 self.searching = false;
                 return Step::Advance(at);
             }
             // The byte before a head counts too, so one stays.
-            return match if at_end {
-                bytes.len()
-            } else {
-                limit.saturating_sub(1)
-            } {
+            return match if at_end { bytes.len() } else { limit.saturating_sub(1) } {
                 0 => Step::More,
                 n => Step::Advance(n),
             };
         }
         match self.format.frame(bytes, at_end, self.max) {
-            Frame::More if at_end => Step::Lost {
-                kind: SkipKind::Garbage,
-                why: "the file breaks off".into(),
-                skip: bytes.len(),
-            },
+            Frame::More if at_end => {
+                Step::Lost { kind: SkipKind::Garbage, why: "the file breaks off".into(), skip: bytes.len() }
+            }
             Frame::More => Step::More,
             Frame::Padding(n) => Step::Advance(n),
-            Frame::Record { start, end, next } => Step::Record {
-                start,
-                end,
-                next,
-                size: Size::Whole,
-            },
-            Frame::Short { end, why } => Step::Record {
-                start: 0,
-                end,
-                next: end,
-                size: Size::Short(why),
-            },
+            Frame::Record { start, end, next } => Step::Record { start, end, next, size: Size::Whole },
+            Frame::Short { end, why } => Step::Record { start: 0, end, next: end, size: Size::Short(why) },
             Frame::Long { prefix, next } => self.long(bytes, prefix, next, known),
             Frame::Lost { kind, why } => {
                 self.searching = true;
@@ -138,25 +102,12 @@ impl<'f> Framing<'f> {
     }
 
     /// A length over the limit is believed only if another record, or the end, is seen where it leads.
-    fn long(
-        &mut self,
-        bytes: &[u8],
-        prefix: usize,
-        next: Option<u64>,
-        known: Option<&[u8]>,
-    ) -> Step {
+    fn long(&mut self, bytes: &[u8], prefix: usize, next: Option<u64>, known: Option<&[u8]>) -> Step {
         if let (Some(next), Some(rest)) = (next, known) {
             if next > rest.len() as u64 {
                 self.searching = true;
-                let why = format!(
-                    "a length leads to byte {next} of the {} that are left",
-                    rest.len()
-                );
-                return Step::Lost {
-                    kind: SkipKind::BadLength,
-                    why,
-                    skip: 0,
-                };
+                let why = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                return Step::Lost { kind: SkipKind::BadLength, why, skip: 0 };
             }
             let after = rest[next as usize..].trim_ascii_start();
             if after.is_empty() || self.format.at_head(after) {
@@ -164,12 +115,7 @@ impl<'f> Framing<'f> {
             }
         }
         self.searching = self.skip == 0;
-        Step::Record {
-            start: 0,
-            end: prefix.min(bytes.len()),
-            next: 0,
-            size: Size::Long,
-        }
+        Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Long }
     }
 }
 
@@ -198,19 +144,12 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new() -> Self {
-        Self {
-            bytes: Vec::new(),
-            start: 0,
-            end: 0,
-            marks: Vec::new(),
-            held: None,
-            retry: 0,
-        }
+        Self { bytes: Vec::new(), start: 0, end: 0, marks: Vec::new(), held: None, retry: 0 }
     }
 
     /// Empties it, and gives back memory that one enormous record took.
     pub(super) fn clear(&mut self) {
-        const KEEP: usize = 16 << 20;
+        const KEEP: usize = 32 << 20;
         self.drop_content();
         if self.bytes.capacity() > KEEP {
             self.bytes = Vec::new();
@@ -243,27 +182,13 @@ impl Window {
     }
 
     fn offset(&self, at: usize) -> u64 {
-        self.marks
-            .iter()
-            .rev()
-            .find(|mark| mark.0 <= at)
-            .map_or(0, |mark| mark.1)
+        self.marks.iter().rev().find(|mark| mark.0 <= at).map_or(0, |mark| mark.1)
     }
 
     /// Hands on the record that was held back.
     pub(super) fn release(&mut self, out: &mut dyn RecordSink) {
-        if let Some(Held {
-            start,
-            end,
-            offset,
-            size,
-        }) = self.held.take()
-        {
-            out.record(Record {
-                bytes: &self.bytes[start..end],
-                offset,
-                size,
-            });
+        if let Some(Held { start, end, offset, size }) = self.held.take() {
+            out.record(Record { bytes: &self.bytes[start..end], offset, size });
         }
     }
 
@@ -277,26 +202,13 @@ impl Window {
     }
 
     /// Frames what is there. With `hold`, the last record is held back if it reaches into the last member.
-    pub(super) fn drain(
-        &mut self,
-        framing: &mut Framing<'_>,
-        at_end: bool,
-        hold: bool,
-        out: &mut dyn RecordSink,
-    ) {
+    pub(super) fn drain(&mut self, framing: &mut Framing<'_>, at_end: bool, hold: bool, out: &mut dyn RecordSink) {
         self.drain_to(framing, self.end, at_end, hold, out);
         self.compact();
     }
 
     /// [`Window::drain`] for the content up to `stop`.
-    fn drain_to(
-        &mut self,
-        framing: &mut Framing<'_>,
-        stop: usize,
-        at_end: bool,
-        hold: bool,
-        out: &mut dyn RecordSink,
-    ) {
+    fn drain_to(&mut self, framing: &mut Framing<'_>, stop: usize, at_end: bool, hold: bool, out: &mut dyn RecordSink) {
         while self.start < stop && (at_end || stop - self.start >= self.retry) {
             let here = self.start;
             match framing.step(&self.bytes[here..stop], at_end, None) {
@@ -308,19 +220,9 @@ impl Window {
                     break;
                 }
                 Step::Advance(n) => self.start += n,
-                Step::Record {
-                    start,
-                    end,
-                    next,
-                    size,
-                } => {
+                Step::Record { start, end, next, size } => {
                     self.release(out);
-                    let held = Held {
-                        start: here + start,
-                        end: here + end,
-                        offset: self.offset(here),
-                        size,
-                    };
+                    let held = Held { start: here + start, end: here + end, offset: self.offset(here), size };
                     // What is over the limit is not kept for later.
                     let member = self.marks.last().map_or(0, |mark| mark.0);
                     let keep = hold && held.size != Size::Long && held.end > member;
@@ -332,11 +234,7 @@ impl Window {
                 }
                 Step::Lost { kind, why, skip } => {
                     self.release(out);
-                    out.lost(Skip {
-                        kind,
-                        offset: self.offset(here),
-                        detail: why,
-                    });
+                    out.lost(Skip { kind, offset: self.offset(here), detail: why });
                     self.start += skip;
                 }
             }
@@ -345,12 +243,7 @@ impl Window {
     }
 
     /// Ends the run before the bytes from `stop` on, which begin a new one.
-    pub(super) fn end_run(
-        &mut self,
-        framing: &mut Framing<'_>,
-        stop: usize,
-        out: &mut dyn RecordSink,
-    ) {
+    pub(super) fn end_run(&mut self, framing: &mut Framing<'_>, stop: usize, out: &mut dyn RecordSink) {
         self.retry = 0;
         self.drain_to(framing, stop, true, false, out);
         self.start = stop;
@@ -377,11 +270,7 @@ impl Window {
                 held.start -= from;
                 held.end -= from;
             }
-            let first = self
-                .marks
-                .iter()
-                .rposition(|mark| mark.0 <= from)
-                .unwrap_or(0);
+            let first = self.marks.iter().rposition(|mark| mark.0 <= from).unwrap_or(0);
             self.marks.drain(..first);
             for mark in &mut self.marks {
                 mark.0 = mark.0.saturating_sub(from);

@@ -157,7 +157,9 @@ impl Gather {
     /// One posting; `default` is the norm of the default parameters.
     #[inline]
     pub fn add(&mut self, tf: u32, len: u32, default: Norm) {
-        self.ratio = self.ratio.max(tf as f32 / default.k(len));
+        let ratio = tf as f32 / default.k(len);
+        // Not `max`, which would also look for NaN; there is none.
+        self.ratio = if ratio > self.ratio { ratio } else { self.ratio };
         self.tf_max = self.tf_max.max(tf);
         self.len_min = self.len_min.min(len);
     }

@@ -270,19 +270,36 @@ impl NameTable {
 
     /// The names of a document.
     pub(super) fn name(&self, doc: u32) -> Result<DocName> {
+        Ok(self.names(&[doc])?.pop().unwrap_or_default())
+    }
+
+    /// The names of documents in ascending order.
+    pub(super) fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
+        let mut names = Vec::with_capacity(docs.len());
+        let mut frame: (u32, Vec<DocName>) = (0, Vec::new());
+        for &doc in docs {
+            if !doc.checked_sub(frame.0).is_some_and(|i| (i as usize) < frame.1.len()) {
+                let number = self.frame_of(doc)?;
+                frame = (self.frame(number)?.1.start, self.read_frame(number)?);
+            }
+            let name = doc.checked_sub(frame.0).and_then(|i| frame.1.get(i as usize));
+            names.push(name.cloned().ok_or_else(|| self.no_document(doc))?);
+        }
+        Ok(names)
+    }
+
+    fn no_document(&self, doc: u32) -> Error {
+        damaged(&self.path, self.directory as u64, format!("no frame has document {doc}"))
+    }
+
+    /// The number of the frame that has a document.
+    fn frame_of(&self, doc: u32) -> Result<usize> {
         let (mut low, mut high) = (0, self.frames);
         while low < high {
             let middle = (low + high) / 2;
             if self.frame(middle)?.1.end <= doc { low = middle + 1 } else { high = middle }
         }
-        if low == self.frames {
-            return Err(damaged(&self.path, self.directory as u64, format!("no frame has document {doc}")));
-        }
-        let (bytes, docs, _) = self.frame(low)?;
-        let mut names = self.read_frame(low)?;
-        let index = doc.checked_sub(docs.start).map(|i| i as usize).filter(|&i| i < names.len());
-        let index = index.ok_or_else(|| damaged(&self.path, bytes.start as u64, format!("no document {doc}")))?;
-        Ok(names.swap_remove(index))
+        if low < self.frames { Ok(low) } else { Err(self.no_document(doc)) }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Name of the manifest in the index directory.
 pub const MANIFEST: &str = "manifest.json";
@@ -41,9 +42,12 @@ pub struct Manifest {
     pub codecs: Vec<CodecSpec>,
     /// Every other file but `build-report.json`, by name.
     pub files: Vec<FileSpec>,
-    /// Input files in the order in which they were read.
-    pub inputs: Vec<InputSpec>,
+    /// XXH3-64 of this file with sixteen zeros here.
+    pub checksum: String,
 }
+
+/// What [`Manifest::checksum`] is while the checksum is computed.
+pub(super) const NO_CHECKSUM: &str = "0000000000000000";
 
 /// Parameters of the stored impacts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,23 +99,21 @@ pub struct FileSpec {
     pub xxh3: String,
 }
 
-/// A file of the input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputSpec {
-    /// Its path as it was given or found.
-    pub path: String,
-    /// Its length in bytes.
-    pub bytes: u64,
-}
-
 impl Manifest {
     /// Reads and checks the manifest of the index at `dir`.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read, [`Error::Damaged`] if it is none or of another version.
+    /// [`Error::Invalid`] if there is none, [`Error::Io`] if it cannot be read, [`Error::Damaged`] if it is not what it
+    /// must be or of another version.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST);
-        let bytes = std::fs::metadata(&path).map_err(Error::io("open", &path))?.len();
+        let bytes = match std::fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let why = "has no manifest.json, so it is no gamut index; `gamut index` makes one".to_owned();
+                return Err(Error::Invalid { what: dir.display().to_string(), why });
+            }
+            metadata => metadata.map_err(Error::io("open", &path))?.len(),
+        };
         if bytes > MAX_BYTES {
             return Err(format::damaged(&path, MAX_BYTES, "the manifest is too long to be one"));
         }
@@ -143,6 +145,13 @@ impl Manifest {
             return Err(format::damaged(path, 0, what));
         }
         let manifest: Self = serde_json::from_slice(text).map_err(bad)?;
+        if checksum_of(text, &manifest.checksum) != manifest.checksum {
+            return Err(format::damaged(
+                path,
+                0,
+                "the manifest was changed after it was written; its checksum is wrong",
+            ));
+        }
         let why = manifest.nonsense();
         why.map_or(Ok(manifest), |why| Err(format::damaged(path, 0, why)))
     }
@@ -169,12 +178,27 @@ impl Manifest {
         self.files.iter().find(|file| file.name == name)
     }
 
-    /// The text of the file.
+    /// The text of the file, with its checksum.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("strings and numbers always serialise");
+        let blank = Self { checksum: NO_CHECKSUM.to_owned(), ..self.clone() };
+        let mut text = serde_json::to_string_pretty(&blank).expect("strings and numbers always serialise");
         text.push('\n');
+        let checksum = format!("{:016x}", xxh3_64(text.as_bytes()));
+        if let Some(at) = text.rfind(NO_CHECKSUM) {
+            text.replace_range(at..at + NO_CHECKSUM.len(), &checksum);
+        }
         text
     }
+}
+
+/// The checksum of a manifest's text whose last field says `stated`.
+fn checksum_of(text: &[u8], stated: &str) -> String {
+    let mut text = text.to_vec();
+    let at = memchr::memmem::rfind(&text, stated.as_bytes()).filter(|_| stated.len() == NO_CHECKSUM.len());
+    if let Some(at) = at {
+        text[at..at + NO_CHECKSUM.len()].copy_from_slice(NO_CHECKSUM.as_bytes());
+    }
+    format!("{:016x}", xxh3_64(&text))
 }
 
 fn byte_offset(text: &[u8], line: usize, column: usize) -> u64 {

@@ -18,23 +18,31 @@
 //! into words on any thread, and [`IndexWriter::append`] puts those behind each other.
 
 pub mod bound;
+mod cursor;
+mod dictionary;
 pub mod docs;
 mod encode;
 pub mod format;
 pub mod manifest;
 mod output;
 mod publish;
+mod reader;
 pub mod tables;
 pub mod tf;
+mod verify;
 mod writer;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use bound::{Bound, BoundReader, DEFAULT_B, DEFAULT_K1, Norm};
+pub use cursor::{Cursor, END, List, ListWords};
 pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
-pub use manifest::{FileSpec, InputSpec, Manifest, Statistics};
+pub use manifest::{FileSpec, Manifest, Statistics};
+pub use reader::{CodecRef, Index};
+pub use tables::{Place, TermInfo};
+pub use verify::{Verified, verify};
 pub use writer::{IndexWriter, ManifestFields, Summary, TermsWriter};
 
 /// The postings lists of consecutive termIDs, as the merge produces them: docIDs strictly increasing

@@ -24,7 +24,7 @@
 //!
 //! `w` is the width that makes the block smallest, the smaller one of equals.
 
-use crate::codec::bits::{BitWriter, bits_of, get_bits};
+use crate::codec::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
 
 /// Frequencies per block.
 pub const BLOCK: usize = 128;
@@ -51,41 +51,52 @@ pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
 }
 
 fn encode_block(tfs: &[u32], out: &mut Vec<u32>) {
-    let any = tfs.iter().fold(0, |any, &tf| any | (tf - 1));
-    let top = bits_of(any);
-    let (width, exceptions) = if top <= 1 { (top, 0) } else { choose_width(tfs, top) };
-    let overflow = if exceptions > 0 { top - width } else { 0 };
-    let mut bits = BitWriter::new(out);
-    bits.push(width | (exceptions as u32) << 6 | overflow << 14, HEADER_BITS as u32);
-    let mask = ((1u64 << width) - 1) as u32;
-    if width > 0 {
-        for &tf in tfs {
-            bits.push((tf - 1) & mask, width);
-        }
-    }
-    if exceptions > 0 {
-        for (i, _) in tfs.iter().enumerate().filter(|&(_, &tf)| tf - 1 > mask) {
-            bits.push(i as u32, 7);
-        }
-        for &tf in tfs.iter().filter(|&&tf| tf - 1 > mask) {
-            bits.push(((u64::from(tf) - 1) >> width) as u32, overflow);
-        }
-    }
-    bits.finish();
+    // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
+    if tfs.len() <= 16 { encode_with::<16>(tfs, out) } else { encode_with::<BLOCK>(tfs, out) }
 }
 
-/// The width with the fewest bits, and how many exceptions it leaves.
-fn choose_width(tfs: &[u32], top: u32) -> (u32, usize) {
-    let mut counts = [0u8; 33];
-    for &tf in tfs {
-        counts[bits_of(tf - 1) as usize] += 1;
+fn encode_with<const N: usize>(tfs: &[u32], out: &mut Vec<u32>) {
+    let mut values = [0; N];
+    let values = &mut values[..tfs.len()];
+    let mut any = 0;
+    for (value, &tf) in values.iter_mut().zip(tfs) {
+        *value = tf - 1;
+        any |= *value;
     }
+    let top = bits_of(any);
+    let (width, exceptions) = if top <= 1 { (top, 0) } else { choose_width(values, top) };
+    let overflow = if exceptions > 0 { top - width } else { 0 };
+    let bits = HEADER_BITS + values.len() * width as usize + exceptions * (7 + overflow as usize);
+    let start = out.len();
+    out.resize(start + bits.div_ceil(32) + 2, 0);
+    let mut packer = Packer::new(&mut out[start..]);
+    packer.push(u64::from(width) | (exceptions as u64) << 6 | u64::from(overflow) << 14, HEADER_BITS as u32);
+    packer.push_all(values, width);
+    if exceptions > 0 {
+        let mut positions = [0; BLOCK + 1];
+        let mut found = 0;
+        for (i, &value) in values.iter().enumerate() {
+            positions[found] = i as u32;
+            found += usize::from(u64::from(value) >> width != 0);
+        }
+        packer.push_all(&positions[..found], 7);
+        for &i in &positions[..found] {
+            packer.push(u64::from(values[i as usize]) >> width, overflow);
+        }
+    }
+    packer.finish();
+    out.truncate(start + bits.div_ceil(32));
+}
+
+/// The width with the fewest bits, and how many exceptions it leaves. `top` is the width of the widest value, at
+/// least 2.
+fn choose_width(values: &[u32], top: u32) -> (u32, usize) {
     let mut best = (top, 0);
-    let mut cost = tfs.len() * top as usize;
-    let mut over = 0;
+    let mut cost = values.len() * top as usize;
     for width in (0..top).rev() {
-        over += usize::from(counts[width as usize + 1]);
-        let bits = tfs.len() * width as usize + over * (7 + (top - width) as usize);
+        // One pass per width, but of vector compares: faster than counting widths one value at a time.
+        let over = values.iter().map(|&value| u32::from(value >> width != 0)).sum::<u32>() as usize;
+        let bits = values.len() * width as usize + over * (7 + (top - width) as usize);
         if bits <= cost {
             (best, cost) = ((width, over), bits);
         }
@@ -167,25 +178,22 @@ impl FrequencyBlock<'_> {
         Some(get_bits(self.words, at, self.overflow)? << self.width)
     }
 
-    /// Decodes all frequencies of the block into the front of `out` and returns how many there are.
-    pub fn decode(&self, out: &mut [u32; BLOCK]) -> Option<usize> {
-        let out = &mut out[..self.n];
-        if self.width == 0 {
-            out.fill(1);
-        } else {
-            for (i, slot) in out.iter_mut().enumerate() {
-                let at = HEADER_BITS + i * self.width as usize;
-                *slot = get_bits(self.words, at, self.width)?.checked_add(1)?;
-            }
-        }
+    /// Decodes all frequencies of the block into the front of `out` and returns how many there are; what is behind
+    /// them may change. `None` if the words are damaged.
+    pub fn decode(&self, out: &mut [u32; UNPACKED]) -> Option<usize> {
+        unpack(self.words, HEADER_BITS, self.width, self.n, out)?;
+        let slots = &mut out[..self.n];
         let positions = HEADER_BITS + self.n * self.width as usize;
         let overflows = positions + 7 * self.exceptions;
         for e in 0..self.exceptions {
-            let slot = out.get_mut(get_bits(self.words, positions + 7 * e, 7)? as usize)?;
+            let slot = slots.get_mut(get_bits(self.words, positions + 7 * e, 7)? as usize)?;
             let high = get_bits(self.words, overflows + e * self.overflow as usize, self.overflow)?;
-            *slot = ((*slot - 1) | high << self.width).checked_add(1)?;
+            // A width of 32 leaves no exception, as `Frequencies::block` checked.
+            *slot |= high << self.width;
         }
-        Some(self.n)
+        let whole = slots.iter().fold(true, |whole, &value| whole & (value != u32::MAX));
+        slots.iter_mut().for_each(|slot| *slot = slot.wrapping_add(1));
+        whole.then_some(self.n)
     }
 
     /// How many words the block takes up.
@@ -219,7 +227,7 @@ mod tests {
         for (b, chunk) in tfs.chunks(BLOCK).enumerate() {
             let block = list.block(b).unwrap();
             next += block.len_words();
-            let mut out = [0; BLOCK];
+            let mut out = [0; UNPACKED];
             assert_eq!(block.decode(&mut out), Some(chunk.len()));
             assert_eq!(&out[..chunk.len()], chunk);
             assert_eq!(block.get(chunk.len()), None);
@@ -258,7 +266,7 @@ mod tests {
             for b in 0..6 {
                 if let Some(block) = list.block(b) {
                     prop_assert!(block.len_words() <= words.len());
-                    let mut out = [0; BLOCK];
+                    let mut out = [0; UNPACKED];
                     let _ = block.decode(&mut out);
                     for i in 0..BLOCK {
                         let _ = block.get(i);

@@ -3,7 +3,7 @@
 use super::docs::{DocTable, DocTableWriter};
 use super::encode::{EncodedLists, ListEncoder};
 use super::format::{self, Kind};
-use super::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, InputSpec, MANIFEST, Manifest, Statistics};
+use super::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, MANIFEST, Manifest, Statistics};
 use super::output::Output;
 use super::tables::{GROUP, TermRow, pack_lists, pack_terms};
 use super::{DEFAULT_B, DEFAULT_K1, publish};
@@ -35,8 +35,6 @@ pub struct ManifestFields {
     pub analyzer: AnalyzerSpec,
     /// What decided the docIDs: `input`.
     pub order: String,
-    /// Input files in the order in which they were read.
-    pub inputs: Vec<InputSpec>,
 }
 
 /// What was written.
@@ -195,7 +193,7 @@ impl IndexWriter {
             statistics,
             codecs: self.codecs.iter().map(|codec| CodecSpec::of(*codec)).collect(),
             files,
-            inputs: fields.inputs,
+            checksum: String::new(),
         };
         let mut output = Output::create(self.dir.path(), MANIFEST)?;
         output.write(manifest.to_json().as_bytes())?;

@@ -31,25 +31,20 @@ pub(super) struct Claim {
     pub(super) encoding: &'static Encoding,
     /// Bytes of the byte order mark.
     pub(super) mark: usize,
+    /// True if a mark, a label or a declaration says so.
+    pub(super) labelled: bool,
 }
 
 /// What mark, label and (for HTML) declarations say.
 pub(super) fn claim(body: &[u8], label: Option<&str>, html: bool) -> Claim {
     if let Some((encoding, mark)) = Encoding::for_bom(body) {
-        return Claim { encoding, mark };
+        return Claim { encoding, mark, labelled: true };
     }
     let declared = label
         .and_then(|label| Encoding::for_label(label.as_bytes()))
         .filter(|&encoding| encoding != REPLACEMENT)
         .or_else(|| if html { prescan::prescan(body) } else { None });
-    match declared {
-        Some(encoding) => Claim { encoding, mark: 0 },
-        // The one encoding that hides in ASCII bytes.
-        None if has_iso_2022_jp_escape(body) && guess(body, "") == ISO_2022_JP => {
-            Claim { encoding: ISO_2022_JP, mark: 0 }
-        }
-        None => Claim { encoding: UTF_8, mark: 0 },
-    }
+    Claim { encoding: declared.unwrap_or(UTF_8), mark: 0, labelled: declared.is_some() }
 }
 
 impl Claim {
@@ -58,10 +53,17 @@ impl Claim {
         self.encoding == UTF_8 || (self.encoding.is_ascii_compatible() && body.is_ascii())
     }
 
+    /// True if `text`, which [`Claim::reads_as_utf8`], is ISO-2022-JP all the same: the one encoding that hides in ASCII bytes.
+    pub(super) fn hides_japanese(&self, text: &[u8], body: &[u8]) -> bool {
+        !self.labelled && has_iso_2022_jp_escape(text) && guess(body, "") == ISO_2022_JP
+    }
+
     /// The encoding to decode with, when [`Claim::reads_as_utf8`] failed.
     pub(super) fn settle(&self, body: &[u8], url: &str) -> &'static Encoding {
         let body = &body[self.mark..];
-        if self.encoding == UTF_8 {
+        if self.hides_japanese(body, body) {
+            ISO_2022_JP
+        } else if self.encoding == UTF_8 {
             if is_utf8_but_for_damage(body) { UTF_8 } else { guess(body, url) }
         } else if self.encoding == WINDOWS_1252 && !body.is_ascii() && std::str::from_utf8(body).is_ok() {
             UTF_8

@@ -4,6 +4,7 @@ use super::charset::{self, Claim};
 use super::html::{Link, Scanner};
 use super::simd::Level;
 use crate::corpus::{Content, Doc};
+use simdutf8::basic::from_utf8;
 
 /// What to keep of a page besides its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +64,8 @@ impl Extractor {
     fn plain<'s>(&'s mut self, doc: &'s Doc<'_>, claim: Claim) -> Extracted<'s> {
         let body = &doc.body[claim.mark..];
         if claim.reads_as_utf8(body)
-            && let Ok(text) = str::from_utf8(body)
+            && let Ok(text) = from_utf8(body)
+            && !claim.hides_japanese(body, body)
         {
             return Extracted { text, title: "", links: &[], encoding: claim.encoding.name() };
         }
@@ -79,7 +81,8 @@ impl Extractor {
         let mut valid = false;
         if claim.reads_as_utf8(body) {
             self.scanner.scan(body);
-            valid = str::from_utf8(self.scanner.text()).is_ok();
+            let text = self.scanner.text();
+            valid = from_utf8(text).is_ok() && !claim.hides_japanese(text, body);
         }
         if !valid {
             encoding = claim.settle(doc.body, doc.url);

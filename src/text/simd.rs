@@ -7,6 +7,8 @@
 
 /// Bytes per block.
 pub(crate) const BLOCK: usize = 64;
+/// Bytes per half block.
+pub(crate) const HALF: usize = BLOCK / 2;
 
 /// An instruction set that a kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +83,8 @@ impl Level {
 pub(crate) trait Simd {
     /// Sixty-four bytes in registers.
     type Block: Copy;
+    /// Thirty-two: of unaligned ones, only half as many lie in two cache lines.
+    type Half: Copy;
     /// Reads a block; `from` must have [`BLOCK`] readable bytes.
     unsafe fn load(from: *const u8) -> Self::Block;
     /// Writes a block; `to` must have [`BLOCK`] writable bytes.
@@ -95,6 +99,17 @@ pub(crate) trait Simd {
     unsafe fn alnum(block: Self::Block) -> u64;
     /// ASCII capitals made small, all else as it is.
     unsafe fn lower(block: Self::Block) -> Self::Block;
+    /// Reads half a block; `from` must have [`HALF`] readable bytes.
+    unsafe fn load_half(from: *const u8) -> Self::Half;
+    /// Writes half a block; `to` must have [`HALF`] writable bytes.
+    unsafe fn store_half(half: Self::Half, to: *mut u8);
+    /// Bytes equal to `byte`.
+    unsafe fn half_eq(half: Self::Half, byte: u8) -> u32;
+    /// Bytes less than or equal to `byte`, unsigned.
+    unsafe fn half_le(half: Self::Half, byte: u8) -> u32;
+    /// How many bytes stand before the first that ends the name of an HTML tag (tab, line feed, form feed, carriage return,
+    /// space, `/`, `>`); 16 or more if there are that many. `from` must have 16 readable bytes.
+    unsafe fn name_len(from: *const u8) -> usize;
     /// Bit *i* is the parity of bits 0 to *i* of `mask`.
     unsafe fn prefix_xor(mask: u64) -> u64;
     /// Writes `base` plus the position of each set bit, lowest first. `to` must have room for [`BLOCK`] numbers,
@@ -129,7 +144,7 @@ fn prefix_xor_ladder(mut mask: u64) -> u64 {
 pub(crate) struct Plain;
 
 #[inline(always)]
-fn collect(block: [u8; BLOCK], class: impl Fn(u8) -> bool) -> u64 {
+fn collect<const N: usize>(block: [u8; N], class: impl Fn(u8) -> bool) -> u64 {
     let mut mask = 0;
     for (i, byte) in block.into_iter().enumerate() {
         mask |= u64::from(class(byte)) << i;
@@ -137,8 +152,15 @@ fn collect(block: [u8; BLOCK], class: impl Fn(u8) -> bool) -> u64 {
     mask
 }
 
+/// The bytes of [`Simd::name_len`].
+#[inline(always)]
+fn ends_name(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ' | b'/' | b'>')
+}
+
 impl Simd for Plain {
     type Block = [u8; BLOCK];
+    type Half = [u8; HALF];
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self::Block {
         // SAFETY: the caller promises BLOCK readable bytes; a byte array has no alignment.
@@ -168,6 +190,30 @@ impl Simd for Plain {
     #[inline(always)]
     unsafe fn lower(block: Self::Block) -> Self::Block {
         block.map(|b| b.to_ascii_lowercase())
+    }
+    #[inline(always)]
+    unsafe fn load_half(from: *const u8) -> Self::Half {
+        // SAFETY: the caller promises HALF readable bytes; a byte array has no alignment.
+        unsafe { from.cast::<[u8; HALF]>().read() }
+    }
+    #[inline(always)]
+    unsafe fn store_half(half: Self::Half, to: *mut u8) {
+        // SAFETY: the caller promises HALF writable bytes; a byte array has no alignment.
+        unsafe { to.cast::<[u8; HALF]>().write(half) }
+    }
+    #[inline(always)]
+    unsafe fn half_eq(half: Self::Half, byte: u8) -> u32 {
+        collect(half, |b| b == byte) as u32
+    }
+    #[inline(always)]
+    unsafe fn half_le(half: Self::Half, byte: u8) -> u32 {
+        collect(half, |b| b <= byte) as u32
+    }
+    #[inline(always)]
+    unsafe fn name_len(from: *const u8) -> usize {
+        // SAFETY: the caller promises 16 readable bytes.
+        let bytes = unsafe { from.cast::<[u8; 16]>().read() };
+        bytes.into_iter().position(ends_name).unwrap_or(16)
     }
     #[inline(always)]
     unsafe fn prefix_xor(mask: u64) -> u64 {

@@ -37,8 +37,7 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     let rest: Vec<&[u8]> = words.collect();
     // From the right, behind the length. Version 1: type, date, IP, and the URL in parts.
     // Version 2: filename, offset, location, checksum, status, type, date, IP, URL.
-    let is_date =
-        |word: &[u8]| (8..=20).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
+    let is_date = |word: &[u8]| (8..=20).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
     let (mime, fields) = if rest.len() >= 4 && is_date(rest[1]) {
         (rest[0], 4)
     } else if rest.len() == 9 && is_date(rest[6]) {
@@ -53,8 +52,7 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     let url = &line[..end];
     let scheme = memchr(b':', url)?;
     let is_scheme = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
-    (scheme > 0 && url[0].is_ascii_alphabetic() && url[..scheme].iter().all(is_scheme))
-        .then_some(())?;
+    (scheme > 0 && url[0].is_ascii_alphabetic() && url[..scheme].iter().all(is_scheme)).then_some(())?;
     Some(Line { url, mime, length })
 }
 
@@ -64,9 +62,7 @@ fn is_head(bytes: &[u8]) -> bool {
 
 fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
     let stop = limit.saturating_sub(1).min(bytes.len());
-    memchr_iter(b'\n', &bytes[..stop])
-        .map(|at| at + 1)
-        .find(|&at| is_head(&bytes[at..]))
+    memchr_iter(b'\n', &bytes[..stop]).map(|at| at + 1).find(|&at| is_head(&bytes[at..]))
 }
 
 impl Format for Arc {
@@ -96,10 +92,7 @@ impl Format for Arc {
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
-        let padding = bytes
-            .iter()
-            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-            .count();
+        let padding = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         if padding > 0 {
             return Frame::Padding(padding);
         }
@@ -107,27 +100,15 @@ impl Format for Arc {
             if bytes.len() < MAX_LINE && !at_end {
                 return Frame::More;
             }
-            return Frame::Lost {
-                kind: SkipKind::BadHead,
-                why: "an ARC head line without an end".into(),
-            };
+            return Frame::Lost { kind: SkipKind::BadHead, why: "an ARC head line without an end".into() };
         };
         let Some(line) = parse(&bytes[..head]) else {
-            return Frame::Lost {
-                kind: SkipKind::Garbage,
-                why: "bytes that are no ARC record".into(),
-            };
+            return Frame::Lost { kind: SkipKind::Garbage, why: "bytes that are no ARC record".into() };
         };
         let head = head + 1;
-        let Some(length) = std::str::from_utf8(line.length)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-        else {
+        let Some(length) = std::str::from_utf8(line.length).ok().and_then(|text| text.parse::<u64>().ok()) else {
             let length = String::from_utf8_lossy(&line.length[..line.length.len().min(40)]);
-            return Frame::Lost {
-                kind: SkipKind::BadLength,
-                why: format!("the length is {length}"),
-            };
+            return Frame::Lost { kind: SkipKind::BadLength, why: format!("the length is {length}") };
         };
         let total = length.saturating_add(head as u64);
         if total > max as u64 {
@@ -144,32 +125,16 @@ impl Format for Arc {
             return match next_head(&bytes[head - 1..], total + 1 - head) {
                 Some(at) if !seen => {
                     let why = format!("a new record begins after {at} of {length} bytes");
-                    Frame::Short {
-                        end: head - 1 + at,
-                        why,
-                    }
+                    Frame::Short { end: head - 1 + at, why }
                 }
-                _ => Frame::Record {
-                    start: 0,
-                    end: total,
-                    next: total,
-                },
+                _ => Frame::Record { start: 0, end: total, next: total },
             };
         }
         if at_end {
-            let why = format!(
-                "the length is {length}, but {} bytes are there",
-                bytes.len() - head
-            );
+            let why = format!("the length is {length}, but {} bytes are there", bytes.len() - head);
             return match next_head(&bytes[head - 1..], bytes.len() + 1 - head) {
-                Some(at) => Frame::Short {
-                    end: head - 1 + at,
-                    why,
-                },
-                None => Frame::Short {
-                    end: bytes.len(),
-                    why,
-                },
+                Some(at) => Frame::Short { end: head - 1 + at, why },
+                None => Frame::Short { end: bytes.len(), why },
             };
         }
         Frame::More
@@ -178,11 +143,7 @@ impl Format for Arc {
     fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
         let end = memchr(b'\n', record.bytes).unwrap_or(record.bytes.len());
         let Some(Line { url, mime, .. }) = parse(&record.bytes[..end]) else {
-            return record.skip(
-                SkipKind::BadHead,
-                "an ARC head line that cannot be read",
-                sink,
-            );
+            return record.skip(SkipKind::BadHead, "an ARC head line that cannot be read", sink);
         };
         let block = record.bytes.get(end + 1..).unwrap_or_default();
         if !url.starts_with(b"http") {
@@ -197,23 +158,12 @@ impl Format for Arc {
             Media::Is(content) => {
                 if record.admit(context.options.max_record, sink) {
                     let offset = record.offset;
-                    sink.doc(&Doc {
-                        id: &url,
-                        url: &url,
-                        title: "",
-                        body: block,
-                        content,
-                        charset: None,
-                        offset,
-                    });
+                    sink.doc(&Doc { id: &url, url: &url, title: "", body: block, content, charset: None, offset });
                 }
             }
             Media::Other => record.pass(SkipKind::MediaType, sink),
             Media::Unknown => {
-                let head = HttpHead {
-                    status: Some(200),
-                    ..HttpHead::default()
-                };
+                let head = HttpHead { status: Some(200), ..HttpHead::default() };
                 http::document(record, &url, &url, &head, block, context, sink);
             }
         }
@@ -226,30 +176,11 @@ mod tests {
 
     #[test]
     fn test_head_lines() {
-        let line =
-            parse(b"http://a/x y z 1.2.3.4 20140216050221 text/html 1591").expect("version 1");
-        assert_eq!(
-            line,
-            Line {
-                url: b"http://a/x y z",
-                mime: b"text/html",
-                length: b"1591"
-            }
-        );
-        let line = parse(b"http://a/ 1.2.3.4 20000101000000 text/html 200 - - 0 x.arc 12")
-            .expect("version 2");
-        assert_eq!(
-            line,
-            Line {
-                url: b"http://a/",
-                mime: b"text/html",
-                length: b"12"
-            }
-        );
-        assert_eq!(
-            parse(b"URL IP-address Archive-date Content-type Archive-length"),
-            None
-        );
+        let line = parse(b"http://a/x y z 1.2.3.4 20140216050221 text/html 1591").expect("version 1");
+        assert_eq!(line, Line { url: b"http://a/x y z", mime: b"text/html", length: b"1591" });
+        let line = parse(b"http://a/ 1.2.3.4 20000101000000 text/html 200 - - 0 x.arc 12").expect("version 2");
+        assert_eq!(line, Line { url: b"http://a/", mime: b"text/html", length: b"12" });
+        assert_eq!(parse(b"URL IP-address Archive-date Content-type Archive-length"), None);
         assert_eq!(parse(b"one two 20140216050221 text/html 5"), None);
     }
 }

@@ -20,8 +20,7 @@ impl Format for ClueWeb22 {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        jsonl::starts_with_object_line(head)
-            && memmem::find(head.bytes, b"\"ClueWeb22-ID\"").is_some()
+        jsonl::starts_with_object_line(head) && memmem::find(head.bytes, b"\"ClueWeb22-ID\"").is_some()
     }
 
     fn cut(&self) -> Cut {
@@ -41,12 +40,7 @@ impl Format for ClueWeb22 {
     }
 
     fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
-        let names = Names {
-            id: &["ClueWeb22-ID"],
-            text: &["Clean-Text"],
-            title: &["Title"],
-            url: &["URL"],
-        };
+        let names = Names { id: &["ClueWeb22-ID"], text: &["Clean-Text"], title: &["Title"], url: &["URL"] };
         document(record, &names, context, sink);
     }
 }

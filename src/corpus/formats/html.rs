@@ -11,19 +11,16 @@ pub struct Html;
 
 /// Tags that begin HTML.
 const FIRST_TAGS: &[&str] = &[
-    "!doctype", "html", "head", "body", "title", "meta", "link", "script", "style", "div", "p",
-    "h1", "h2", "h3", "table", "ul", "ol", "a", "br", "b", "center", "font", "img", "base",
-    "frameset", "form", "span", "pre", "main", "article", "section", "nav", "header",
+    "!doctype", "html", "head", "body", "title", "meta", "link", "script", "style", "div", "p", "h1", "h2", "h3",
+    "table", "ul", "ol", "a", "br", "b", "center", "font", "img", "base", "frameset", "form", "span", "pre", "main",
+    "article", "section", "nav", "header",
 ];
 
 /// True if the first tag is one of HTML's. Comments and an XML declaration may stand before it.
 pub(in super::super) fn looks_like_html(bytes: &[u8]) -> bool {
     let mut rest = &bytes[..bytes.len().min(4096)];
     for _ in 0..16 {
-        rest = rest
-            .strip_prefix(b"\xef\xbb\xbf")
-            .unwrap_or(rest)
-            .trim_ascii_start();
+        rest = rest.strip_prefix(b"\xef\xbb\xbf").unwrap_or(rest).trim_ascii_start();
         let close = if rest.starts_with(b"<!--") {
             "-->"
         } else if rest.starts_with(b"<?") {

@@ -23,11 +23,7 @@ impl Format for Json {
     fn sniff(&self, head: &Head<'_>) -> bool {
         let bytes = head.trimmed();
         let inner = bytes.strip_prefix(b"[").unwrap_or(bytes).trim_ascii_start();
-        inner.first() == Some(&b'{')
-            && inner[1..]
-                .trim_ascii_start()
-                .first()
-                .is_some_and(|b| matches!(b, b'"' | b'}'))
+        inner.first() == Some(&b'{') && inner[1..].trim_ascii_start().first().is_some_and(|b| matches!(b, b'"' | b'}'))
     }
 
     fn cut(&self) -> Cut {
@@ -41,14 +37,11 @@ impl Format for Json {
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
         // Behind a damage the next object that starts a line, which may be a nested one.
         let stop = limit.saturating_add(1).min(bytes.len());
-        memmem::find_iter(&bytes[..stop], b"\n{")
-            .map(|at| at + 1)
-            .find(|&at| at < limit)
+        memmem::find_iter(&bytes[..stop], b"\n{").map(|at| at + 1).find(|&at| at < limit)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
-        let is_between =
-            |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'[' | b',' | b']');
+        let is_between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'[' | b',' | b']');
         let padding = bytes.iter().take_while(|byte| is_between(byte)).count();
         if padding > 0 {
             return Frame::Padding(padding);
@@ -57,40 +50,23 @@ impl Format for Json {
             return Frame::Padding(3);
         }
         if bytes[0] != b'{' {
-            return Frame::Lost {
-                kind: SkipKind::BadSyntax,
-                why: "no JSON object".into(),
-            };
+            return Frame::Lost { kind: SkipKind::BadSyntax, why: "no JSON object".into() };
         }
         match skip(&bytes[..bytes.len().min(max)], 0) {
-            Ok(end) => Frame::Record {
-                start: 0,
-                end,
-                next: end,
-            },
-            Err(Fault::Bad(at)) => Frame::Lost {
-                kind: SkipKind::BadSyntax,
-                why: format!("no JSON at byte {at} of an object"),
-            },
-            Err(Fault::Incomplete) if bytes.len() > max => Frame::Long {
-                prefix: max,
-                next: None,
-            },
-            Err(Fault::Incomplete) if at_end => Frame::Lost {
-                kind: SkipKind::BadSyntax,
-                why: "the JSON object breaks off".into(),
-            },
+            Ok(end) => Frame::Record { start: 0, end, next: end },
+            Err(Fault::Bad(at)) => {
+                Frame::Lost { kind: SkipKind::BadSyntax, why: format!("no JSON at byte {at} of an object") }
+            }
+            Err(Fault::Incomplete) if bytes.len() > max => Frame::Long { prefix: max, next: None },
+            Err(Fault::Incomplete) if at_end => {
+                Frame::Lost { kind: SkipKind::BadSyntax, why: "the JSON object breaks off".into() }
+            }
             Err(Fault::Incomplete) => Frame::More,
         }
     }
 
     fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
-        let names = Names {
-            id: ID_FIELDS,
-            text: TEXT_FIELDS,
-            title: TITLE_FIELDS,
-            url: URL_FIELDS,
-        };
+        let names = Names { id: ID_FIELDS, text: TEXT_FIELDS, title: TITLE_FIELDS, url: URL_FIELDS };
         document(record, &names, context, sink);
     }
 }

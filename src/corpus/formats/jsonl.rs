@@ -18,22 +18,11 @@ pub(super) fn frame_line(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     }
     match memchr(b'\n', &bytes[..bytes.len().min(max)]) {
         Some(end) if bytes[..end].trim_ascii().is_empty() => Frame::Padding(end + 1),
-        Some(end) => Frame::Record {
-            start: 0,
-            end,
-            next: end + 1,
-        },
-        None if bytes.len() > max => Frame::Long {
-            prefix: max,
-            next: None,
-        },
+        Some(end) => Frame::Record { start: 0, end, next: end + 1 },
+        None if bytes.len() > max => Frame::Long { prefix: max, next: None },
         None if !at_end => Frame::More,
         None if bytes.trim_ascii().is_empty() => Frame::Padding(bytes.len()),
-        None => Frame::Record {
-            start: 0,
-            end: bytes.len(),
-            next: bytes.len(),
-        },
+        None => Frame::Record { start: 0, end: bytes.len(), next: bytes.len() },
     }
 }
 
@@ -46,10 +35,7 @@ pub(super) fn starts_with_object_line(head: &Head<'_>) -> bool {
     match memchr(b'\n', bytes) {
         Some(end) => object(&bytes[..end], |_, _| {}).is_ok(),
         // A first line that long is no pretty-printing.
-        None => {
-            !head.complete
-                || object(bytes, |_, _| {}).is_ok_and(|end| bytes[end..].trim_ascii().is_empty())
-        }
+        None => !head.complete || object(bytes, |_, _| {}).is_ok_and(|end| bytes[end..].trim_ascii().is_empty()),
     }
 }
 
@@ -83,12 +69,7 @@ impl Format for JsonLines {
     }
 
     fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
-        let names = Names {
-            id: ID_FIELDS,
-            text: TEXT_FIELDS,
-            title: TITLE_FIELDS,
-            url: URL_FIELDS,
-        };
+        let names = Names { id: ID_FIELDS, text: TEXT_FIELDS, title: TITLE_FIELDS, url: URL_FIELDS };
         document(record, &names, context, sink);
     }
 }

@@ -45,10 +45,7 @@ fn parse(xml: &str) -> Result<Page, String> {
         };
         match reader.read_event() {
             Err(error) => {
-                return Err(format!(
-                    "{error}, at byte {} of a page",
-                    reader.error_position()
-                ));
+                return Err(format!("{error}, at byte {} of a page", reader.error_position()));
             }
             Ok(Event::Eof) => return Ok(page),
             Ok(Event::Start(tag)) => {
@@ -59,9 +56,7 @@ fn parse(xml: &str) -> Result<Page, String> {
                 page.redirect |= name == b"redirect";
                 path.push(name.to_vec());
             }
-            Ok(Event::Empty(tag)) => {
-                page.redirect |= AsRef::<[u8]>::as_ref(tag.name().into_inner()) == b"redirect"
-            }
+            Ok(Event::Empty(tag)) => page.redirect |= AsRef::<[u8]>::as_ref(tag.name().into_inner()) == b"redirect",
             Ok(Event::End(tag)) => {
                 let name: &[u8] = tag.name().into_inner().as_ref();
                 if let Some(at) = path.iter().rposition(|open| open == name) {
@@ -110,8 +105,7 @@ impl Format for MediaWiki {
     fn sniff(&self, head: &Head<'_>) -> bool {
         let head = head.trimmed();
         let head = &head[..head.len().min(LOOK)];
-        head.first() == Some(&b'<')
-            && (memmem::find(head, b"<mediawiki").is_some() || head.starts_with(OPEN))
+        head.first() == Some(&b'<') && (memmem::find(head, b"<mediawiki").is_some() || head.starts_with(OPEN))
     }
 
     fn cut(&self) -> Cut {
@@ -125,32 +119,21 @@ impl Format for MediaWiki {
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
         // In a text the tag would be written &lt;page>, so wherever it stands it is one.
         let stop = limit.saturating_add(OPEN.len() - 1).min(bytes.len());
-        memmem::find_iter(bytes.get(1..stop)?, OPEN)
-            .map(|at| at + 1)
-            .find(|&at| at < limit)
+        memmem::find_iter(bytes.get(1..stop)?, OPEN).map(|at| at + 1).find(|&at| at < limit)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
         if !bytes.starts_with(OPEN) {
             let head = self.find_head(bytes, bytes.len());
-            let blank = bytes
-                .iter()
-                .take_while(|byte| byte.is_ascii_whitespace())
-                .count();
+            let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let marks = matches!(bytes[blank..], [] | [b'<', ..] | [0xef, 0xbb, 0xbf, ..]);
             return match head {
                 _ if blank > 0 => Frame::Padding(blank),
-                _ if !marks => Frame::Lost {
-                    kind: SkipKind::Garbage,
-                    why: "text outside of <page>".into(),
-                },
+                _ if !marks => Frame::Lost { kind: SkipKind::Garbage, why: "text outside of <page>".into() },
                 // The site's description, or the end of the dump.
                 Some(at) => Frame::Padding(at),
                 None if at_end => Frame::Padding(bytes.len()),
-                None if bytes.len() > max => Frame::Long {
-                    prefix: max,
-                    next: None,
-                },
+                None if bytes.len() > max => Frame::Long { prefix: max, next: None },
                 None => Frame::More,
             };
         }
@@ -158,26 +141,13 @@ impl Format for MediaWiki {
         let close = memmem::find(seen, CLOSE);
         let next = self.find_head(seen, close.unwrap_or(seen.len()));
         match (close, next) {
-            (_, Some(end)) => Frame::Short {
-                end,
-                why: "a new <page> begins before </page>".into(),
-            },
+            (_, Some(end)) => Frame::Short { end, why: "a new <page> begins before </page>".into() },
             (Some(close), None) => {
                 let end = close + CLOSE.len();
-                Frame::Record {
-                    start: 0,
-                    end,
-                    next: end,
-                }
+                Frame::Record { start: 0, end, next: end }
             }
-            (None, None) if bytes.len() > max => Frame::Long {
-                prefix: max,
-                next: None,
-            },
-            (None, None) if at_end => Frame::Short {
-                end: bytes.len(),
-                why: "</page> is missing".into(),
-            },
+            (None, None) if bytes.len() > max => Frame::Long { prefix: max, next: None },
+            (None, None) if at_end => Frame::Short { end: bytes.len(), why: "</page> is missing".into() },
             (None, None) => Frame::More,
         }
     }
@@ -202,15 +172,7 @@ impl Format for MediaWiki {
         body.clear();
         wikitext::strip(&page.text, body);
         let (title, offset) = (page.title.trim(), record.offset);
-        sink.doc(&Doc {
-            id,
-            url: "",
-            title,
-            body,
-            content: Content::Text,
-            charset: Some("utf-8"),
-            offset,
-        });
+        sink.doc(&Doc { id, url: "", title, body, content: Content::Text, charset: Some("utf-8"), offset });
     }
 }
 
@@ -223,15 +185,8 @@ mod tests {
         let xml = "<page>\n<title>A &amp; B</title><ns>0</ns><id>7</id><revision><id>9</id>\
             <text xml:space=\"preserve\">&lt;b&gt; x&#233; &unknown; &amp;nbsp;</text></revision></page>";
         let page = parse(xml).expect("good XML");
-        assert_eq!(
-            (page.id.as_str(), page.title.as_str(), page.redirect),
-            ("7", "A & B", false)
-        );
+        assert_eq!((page.id.as_str(), page.title.as_str(), page.redirect), ("7", "A & B", false));
         assert_eq!(page.text, "<b> xé &unknown; &nbsp;");
-        assert!(
-            parse("<page><redirect title=\"x\" /><id>7</id></page>")
-                .expect("good XML")
-                .redirect
-        );
+        assert!(parse("<page><redirect title=\"x\" /><id>7</id></page>").expect("good XML").redirect);
     }
 }

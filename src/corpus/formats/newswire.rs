@@ -15,10 +15,8 @@ use super::trecweb::after_comments;
 pub struct Newswire;
 
 /// The elements whose content is indexed.
-pub const TEXT_TAGS: &[&str] = &[
-    "TEXT", "HEADLINE", "TITLE", "HL", "HEAD", "TTL", "DD", "DATELINE", "LP", "LEADPARA", "H3",
-    "ABSTRACT",
-];
+pub const TEXT_TAGS: &[&str] =
+    &["TEXT", "HEADLINE", "TITLE", "HL", "HEAD", "TTL", "DD", "DATELINE", "LP", "LEADPARA", "H3", "ABSTRACT"];
 
 impl Format for Newswire {
     fn name(&self) -> &'static str {
@@ -62,24 +60,13 @@ impl Format for Newswire {
         let text = if found {
             body.as_slice()
         } else {
-            let docno = sgml::element(record.bytes, "DOCNO")
-                .or_else(|| sgml::element(record.bytes, "docno"));
+            let docno = sgml::element(record.bytes, "DOCNO").or_else(|| sgml::element(record.bytes, "docno"));
             let start = docno.map(|element| element.1);
-            let start = start
-                .or_else(|| memchr(b'>', record.bytes).map(|at| at + 1))
-                .unwrap_or(0);
+            let start = start.or_else(|| memchr(b'>', record.bytes).map(|at| at + 1)).unwrap_or(0);
             &record.bytes[start..]
         };
         let offset = record.offset;
-        sink.doc(&Doc {
-            id: &id,
-            url: "",
-            title: "",
-            body: text,
-            content: Content::Html,
-            charset: None,
-            offset,
-        });
+        sink.doc(&Doc { id: &id, url: "", title: "", body: text, content: Content::Html, charset: None, offset });
     }
 }
 
@@ -90,15 +77,9 @@ fn collect(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     while let Some(open) = memchr(b'<', &bytes[at..]) {
         let start = at + open;
         at = start + 1;
-        let name_len = bytes[at..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphanumeric())
-            .count();
+        let name_len = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
         let name = &bytes[at..at + name_len];
-        let Some(tag) = TEXT_TAGS
-            .iter()
-            .find(|tag| tag.as_bytes().eq_ignore_ascii_case(name))
-        else {
+        let Some(tag) = TEXT_TAGS.iter().find(|tag| tag.as_bytes().eq_ignore_ascii_case(name)) else {
             continue;
         };
         // As it is spelled here, so that its end is found as quickly.
@@ -135,8 +116,7 @@ mod tests {
 
     #[test]
     fn test_collects_text_elements_in_order() {
-        let doc =
-            b"<DOC>\n<DOCNO> A </DOCNO>\n<FILEID>no</FILEID><HEAD>h</HEAD>\n<TEXTURE>no</TEXTURE>\
+        let doc = b"<DOC>\n<DOCNO> A </DOCNO>\n<FILEID>no</FILEID><HEAD>h</HEAD>\n<TEXTURE>no</TEXTURE>\
             <TEXT>\nt <HL>inside</HL></TEXT><title>x</title><TEXT>open";
         let mut out = Vec::new();
         assert!(collect(doc, &mut out));

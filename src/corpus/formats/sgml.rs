@@ -10,18 +10,14 @@ use super::super::format::Frame;
 /// True if `<DOC>` or `<DOC …>` stands here, in upper or lower case.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
     (bytes.starts_with(b"<DOC") || bytes.starts_with(b"<doc"))
-        && bytes
-            .get(4)
-            .is_some_and(|&byte| byte == b'>' || byte.is_ascii_whitespace())
+        && bytes.get(4).is_some_and(|&byte| byte == b'>' || byte.is_ascii_whitespace())
 }
 
 /// The first head in `1..limit` that starts a line.
 pub(super) fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
     let stop = limit.saturating_add(4).min(bytes.len());
     let first = |tag: &[u8], stop: usize| {
-        memmem::find_iter(&bytes[..stop], tag)
-            .map(|at| at + 1)
-            .find(|&at| at < limit && is_head(&bytes[at..]))
+        memmem::find_iter(&bytes[..stop], tag).map(|at| at + 1).find(|&at| at < limit && is_head(&bytes[at..]))
     };
     let upper = first(b"\n<DOC", stop);
     first(b"\n<doc", upper.unwrap_or(stop)).or(upper)
@@ -29,10 +25,7 @@ pub(super) fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
 
 /// Frames `<DOC>` … `</DOC>`; see [`super::super::Format::frame`].
 pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
-    let blank = bytes
-        .iter()
-        .take_while(|byte| byte.is_ascii_whitespace())
-        .count();
+    let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     if blank > 0 {
         return Frame::Padding(blank);
     }
@@ -51,39 +44,16 @@ pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
         return Frame::More;
     }
     if !is_head(bytes) {
-        return Frame::Lost {
-            kind: SkipKind::Garbage,
-            why: "bytes outside of <DOC>".into(),
-        };
+        return Frame::Lost { kind: SkipKind::Garbage, why: "bytes outside of <DOC>".into() };
     }
     let seen = &bytes[..bytes.len().min(max)];
-    let close = memmem::find(
-        seen,
-        if bytes[1] == b'D' {
-            b"</DOC>"
-        } else {
-            b"</doc>"
-        },
-    );
+    let close = memmem::find(seen, if bytes[1] == b'D' { b"</DOC>" } else { b"</doc>" });
     let next = next_head(seen, close.unwrap_or(seen.len()));
     match (close, next) {
-        (_, Some(end)) => Frame::Short {
-            end,
-            why: "a new <DOC> begins before </DOC>".into(),
-        },
-        (Some(close), None) => Frame::Record {
-            start: 0,
-            end: close,
-            next: close + 6,
-        },
-        (None, None) if bytes.len() > max => Frame::Long {
-            prefix: max,
-            next: None,
-        },
-        (None, None) if at_end => Frame::Short {
-            end: bytes.len(),
-            why: "</DOC> is missing".into(),
-        },
+        (_, Some(end)) => Frame::Short { end, why: "a new <DOC> begins before </DOC>".into() },
+        (Some(close), None) => Frame::Record { start: 0, end: close, next: close + 6 },
+        (None, None) if bytes.len() > max => Frame::Long { prefix: max, next: None },
+        (None, None) if at_end => Frame::Short { end: bytes.len(), why: "</DOC> is missing".into() },
         (None, None) => Frame::More,
     }
 }

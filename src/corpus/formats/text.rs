@@ -13,49 +13,26 @@ pub(in super::super) fn looks_like_text(bytes: &[u8]) -> bool {
         return true;
     }
     // Escape and shift codes belong to ISO-2022.
-    let control = head
-        .iter()
-        .filter(|&&byte| byte < 32 && !matches!(byte, 9..=13 | 14 | 15 | 27))
-        .count();
+    let control = head.iter().filter(|&&byte| byte < 32 && !matches!(byte, 9..=13 | 14 | 15 | 27)).count();
     !head.contains(&0) && control * 50 <= head.len()
 }
 
 /// Frames a whole file; see [`Format::frame`].
 pub(super) fn frame_file(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     if bytes.len() > max {
-        Frame::Long {
-            prefix: max,
-            next: None,
-        }
+        Frame::Long { prefix: max, next: None }
     } else if at_end {
-        Frame::Record {
-            start: 0,
-            end: bytes.len(),
-            next: bytes.len(),
-        }
+        Frame::Record { start: 0, end: bytes.len(), next: bytes.len() }
     } else {
         Frame::More
     }
 }
 
 /// Makes a document of a whole file.
-pub(super) fn read_file(
-    record: &Record<'_>,
-    content: Content,
-    context: &mut Context,
-    sink: &mut dyn DocSink,
-) {
+pub(super) fn read_file(record: &Record<'_>, content: Content, context: &mut Context, sink: &mut dyn DocSink) {
     if record.admit(context.options.max_record, sink) {
         let (id, body, offset) = (&context.name, record.bytes, record.offset);
-        sink.doc(&Doc {
-            id,
-            url: "",
-            title: "",
-            body,
-            content,
-            charset: None,
-            offset,
-        });
+        sink.doc(&Doc { id, url: "", title: "", body, content, charset: None, offset });
     }
 }
 

@@ -64,10 +64,7 @@ impl Format for TrecWeb {
         let mut lines = Lines::new(header.trim_ascii_start());
         let url = lines.next_line().unwrap_or_default().trim_ascii();
         // WT10g puts address, date, type and length behind the URL.
-        let url = url
-            .split(u8::is_ascii_whitespace)
-            .next()
-            .unwrap_or_default();
+        let url = url.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         let url = String::from_utf8_lossy(url);
         let head = match http::split(lines.rest().trim_ascii_start()) {
             Some((head, _)) => head,
@@ -79,11 +76,7 @@ impl Format for TrecWeb {
             }
         };
         // The page stands there decoded, whatever the header says of its way through the net.
-        let head = HttpHead {
-            content_encoding: None,
-            transfer_encoding: None,
-            ..head
-        };
+        let head = HttpHead { content_encoding: None, transfer_encoding: None, ..head };
         http::document(record, &id, &url, &head, body, context, sink);
     }
 }

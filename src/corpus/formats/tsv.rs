@@ -38,11 +38,7 @@ impl Format for Tsv {
             let id = &line[..memchr(b'\t', line).unwrap_or(0)];
             !id.is_empty() && id.len() <= 256 && !id.iter().any(u8::is_ascii_whitespace)
         };
-        let lines: Vec<&[u8]> = lines
-            .into_iter()
-            .filter(|line| !line.trim_ascii().is_empty())
-            .take(LINES)
-            .collect();
+        let lines: Vec<&[u8]> = lines.into_iter().filter(|line| !line.trim_ascii().is_empty()).take(LINES).collect();
         let Some(first) = lines.first().map(tabs) else {
             return false;
         };
@@ -83,14 +79,6 @@ impl Format for Tsv {
         }
         let (url, title) = (String::from_utf8_lossy(url), String::from_utf8_lossy(title));
         let (content, charset, offset) = (Content::Text, Some("utf-8"), record.offset);
-        sink.doc(&Doc {
-            id: &id,
-            url: &url,
-            title: &title,
-            body,
-            content,
-            charset,
-            offset,
-        });
+        sink.doc(&Doc { id: &id, url: &url, title: &title, body, content, charset, offset });
     }
 }

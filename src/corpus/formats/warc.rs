@@ -22,10 +22,7 @@ pub struct Warc;
 
 /// Length of the head with its empty line, and the first `Content-Length`.
 enum HeadEnd<'a> {
-    Found {
-        len: usize,
-        content_length: Option<&'a [u8]>,
-    },
+    Found { len: usize, content_length: Option<&'a [u8]> },
     More,
     TooLong,
 }
@@ -39,23 +36,13 @@ fn head_end(bytes: &[u8], at_end: bool) -> HeadEnd<'_> {
             break;
         }
         if line.is_empty() {
-            return HeadEnd::Found {
-                len: done,
-                content_length,
-            };
+            return HeadEnd::Found { len: done, content_length };
         }
-        if content_length.is_none()
-            && line.len() > 15
-            && line[..14].eq_ignore_ascii_case(b"content-length")
-        {
+        if content_length.is_none() && line.len() > 15 && line[..14].eq_ignore_ascii_case(b"content-length") {
             content_length = field(line).map(|field| field.1);
         }
     }
-    if bytes.len() < MAX_HEAD && !at_end {
-        HeadEnd::More
-    } else {
-        HeadEnd::TooLong
-    }
+    if bytes.len() < MAX_HEAD && !at_end { HeadEnd::More } else { HeadEnd::TooLong }
 }
 
 /// True if a version line, and then a field, stand here.
@@ -66,24 +53,15 @@ fn is_head(bytes: &[u8]) -> bool {
     }
     let mut lines = Lines::new(bytes);
     let version = lines.next_line().unwrap_or_default();
-    let name = lines
-        .next_line()
-        .and_then(field)
-        .map_or(&b""[..], |field| field.0);
-    version.len() < 32
-        && !name.is_empty()
-        && name
-            .iter()
-            .all(|&b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    let name = lines.next_line().and_then(field).map_or(&b""[..], |field| field.0);
+    version.len() < 32 && !name.is_empty() && name.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 /// The first head in `1..limit` that starts a line.
 fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
     // The line feed stands one before the head.
     let stop = limit.saturating_add(5).min(bytes.len());
-    memmem::find_iter(&bytes[..stop], b"\nWARC/")
-        .map(|at| at + 1)
-        .find(|&at| at < limit && is_head(&bytes[at..]))
+    memmem::find_iter(&bytes[..stop], b"\nWARC/").map(|at| at + 1).find(|&at| at < limit && is_head(&bytes[at..]))
 }
 
 impl Format for Warc {
@@ -112,10 +90,7 @@ impl Format for Warc {
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
-        let padding = bytes
-            .iter()
-            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-            .count();
+        let padding = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         if padding > 0 {
             return Frame::Padding(padding);
         }
@@ -124,35 +99,20 @@ impl Format for Warc {
         }
         let start = bytes.len().min(5);
         if bytes[..start] != b"WARC/"[..start] {
-            return Frame::Lost {
-                kind: SkipKind::Garbage,
-                why: "bytes that are no WARC record".into(),
-            };
+            return Frame::Lost { kind: SkipKind::Garbage, why: "bytes that are no WARC record".into() };
         }
         let (head, content_length) = match head_end(bytes, at_end) {
             HeadEnd::More => return Frame::More,
             HeadEnd::TooLong => {
-                return Frame::Lost {
-                    kind: SkipKind::BadHead,
-                    why: "a WARC head without an end".into(),
-                };
+                return Frame::Lost { kind: SkipKind::BadHead, why: "a WARC head without an end".into() };
             }
-            HeadEnd::Found {
-                len,
-                content_length,
-            } => (len, content_length),
+            HeadEnd::Found { len, content_length } => (len, content_length),
         };
-        let bad = |why: String| Frame::Lost {
-            kind: SkipKind::BadLength,
-            why,
-        };
+        let bad = |why: String| Frame::Lost { kind: SkipKind::BadLength, why };
         let Some(value) = content_length else {
             return bad("no Content-Length".into());
         };
-        let Some(length) = std::str::from_utf8(value)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-        else {
+        let Some(length) = std::str::from_utf8(value).ok().and_then(|text| text.parse::<u64>().ok()) else {
             let value = String::from_utf8_lossy(&value[..value.len().min(40)]);
             return bad(format!("Content-Length is {value}"));
         };
@@ -165,19 +125,10 @@ impl Format for Warc {
             return whole(bytes, head, total, at_end);
         }
         if at_end {
-            let why = format!(
-                "Content-Length is {length}, but {} bytes are there",
-                bytes.len() - head
-            );
+            let why = format!("Content-Length is {length}, but {} bytes are there", bytes.len() - head);
             return match next_head(&bytes[head - 1..], bytes.len() + 1 - head) {
-                Some(at) => Frame::Short {
-                    end: head - 1 + at,
-                    why,
-                },
-                None => Frame::Short {
-                    end: bytes.len(),
-                    why,
-                },
+                Some(at) => Frame::Short { end: head - 1 + at, why },
+                None => Frame::Short { end: bytes.len(), why },
             };
         }
         Frame::More
@@ -192,11 +143,7 @@ impl Format for Warc {
 /// the data follow. If not, and a head stands inside, the record ends at that head.
 fn whole(bytes: &[u8], head: usize, total: usize, at_end: bool) -> Frame {
     let behind = &bytes[total..];
-    let gap = behind
-        .iter()
-        .take(4)
-        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-        .count();
+    let gap = behind.iter().take(4).take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let lines = behind[..gap].iter().filter(|&&byte| byte == b'\n').count();
     let probe = (behind.len() - gap).min(5);
     let fits = lines >= 2 || behind[gap..gap + probe] == b"WARC/"[..probe];
@@ -205,16 +152,9 @@ fn whole(bytes: &[u8], head: usize, total: usize, at_end: bool) -> Frame {
     }
     if !fits && let Some(at) = next_head(&bytes[head - 1..], total + 1 - head) {
         let why = format!("a new record begins after {at} of {} bytes", total - head);
-        return Frame::Short {
-            end: head - 1 + at,
-            why,
-        };
+        return Frame::Short { end: head - 1 + at, why };
     }
-    Frame::Record {
-        start: 0,
-        end: total,
-        next: total,
-    }
+    Frame::Record { start: 0, end: total, next: total }
 }
 
 /// The fields of a WARC head that count here.
@@ -253,36 +193,21 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     let is = |name: &[u8]| kind.eq_ignore_ascii_case(name);
     let target = fields.target.map_or(&b""[..], |uri| {
         // Wget writes <uri>.
-        uri.strip_prefix(b"<")
-            .and_then(|uri| uri.strip_suffix(b">"))
-            .unwrap_or(uri)
+        uri.strip_prefix(b"<").and_then(|uri| uri.strip_suffix(b">")).unwrap_or(uri)
     });
     let content_type = fields.content_type.unwrap_or_default();
     let is_http = content_type.is_empty()
         || content_type.len() >= 16 && content_type[..16].eq_ignore_ascii_case(b"application/http");
-    let id = [
-        fields.trec_id.unwrap_or_default(),
-        target,
-        fields.record_id.unwrap_or_default(),
-    ];
-    let id = id
-        .into_iter()
-        .find(|id| !id.is_empty())
-        .map_or(Cow::Borrowed(""), String::from_utf8_lossy);
+    let id = [fields.trec_id.unwrap_or_default(), target, fields.record_id.unwrap_or_default()];
+    let id = id.into_iter().find(|id| !id.is_empty()).map_or(Cow::Borrowed(""), String::from_utf8_lossy);
     let url = String::from_utf8_lossy(target);
     if is(b"response") && is_http {
         if id.is_empty() {
-            return record.skip(
-                SkipKind::MissingField,
-                "a response without an id or a target URI",
-                sink,
-            );
+            return record.skip(SkipKind::MissingField, "a response without an id or a target URI", sink);
         }
         return match http::split(block) {
             Some((head, body)) => http::document(record, &id, &url, &head, body, context, sink),
-            None if record.size == Size::Whole => {
-                record.skip(SkipKind::BadHead, "no HTTP status line", sink)
-            }
+            None if record.size == Size::Whole => record.skip(SkipKind::BadHead, "no HTTP status line", sink),
             None => {
                 record.admit(context.options.max_record, sink);
             }
@@ -297,28 +222,12 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
         return record.pass(SkipKind::MediaType, sink);
     };
     if id.is_empty() {
-        return record.skip(
-            SkipKind::MissingField,
-            "a record without an id or a target URI",
-            sink,
-        );
+        return record.skip(SkipKind::MissingField, "a record without an id or a target URI", sink);
     }
     if record.admit(context.options.max_record, sink) {
         let charset = http::charset(fields.content_type);
-        let charset = if is(b"conversion") {
-            Some("utf-8")
-        } else {
-            charset.as_deref()
-        };
-        sink.doc(&Doc {
-            id: &id,
-            url: &url,
-            title: "",
-            body: block,
-            content,
-            charset,
-            offset: record.offset,
-        });
+        let charset = if is(b"conversion") { Some("utf-8") } else { charset.as_deref() };
+        sink.doc(&Doc { id: &id, url: &url, title: "", body: block, content, charset, offset: record.offset });
     }
 }
 
@@ -326,7 +235,5 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
 fn is_web(target: &[u8]) -> bool {
     [&b"http:"[..], b"https:", b"ftp:", b"file:"]
         .iter()
-        .any(|scheme| {
-            target.len() > scheme.len() && target[..scheme.len()].eq_ignore_ascii_case(scheme)
-        })
+        .any(|scheme| target.len() > scheme.len() && target[..scheme.len()].eq_ignore_ascii_case(scheme))
 }

@@ -33,10 +33,7 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
             b']' if rest.starts_with(b"]]") => 2,
             b']' => line_break(1, out),
             b'[' if rest.starts_with(b"[http") => {
-                let end = rest
-                    .iter()
-                    .position(|&byte| matches!(byte, b' ' | b']' | b'\n'))
-                    .unwrap_or(rest.len());
+                let end = rest.iter().position(|&byte| matches!(byte, b' ' | b']' | b'\n')).unwrap_or(rest.len());
                 line_break(end, out)
             }
             mark @ (b'\'' | b'=') if rest.get(1) == Some(&mark) => {
@@ -45,10 +42,7 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
             b'<' => tag(rest, &mut closed, out),
             b'&' => entity(rest, out),
             _ => {
-                let stop = rest
-                    .iter()
-                    .position(|byte| b"{|[]'=<&".contains(byte))
-                    .unwrap_or(rest.len());
+                let stop = rest.iter().position(|byte| b"{|[]'=<&".contains(byte)).unwrap_or(rest.len());
                 plain(rest, stop.max(1), out)
             }
         };
@@ -102,10 +96,7 @@ fn template(rest: &[u8], closed: &mut Closed) -> Option<usize> {
 /// A link; nested ones, in the captions of pictures, are left to the next steps.
 fn link(rest: &[u8], out: &mut Vec<u8>) -> usize {
     let inner = &rest[2..];
-    let stop = inner
-        .iter()
-        .position(|byte| matches!(byte, b'|' | b']' | b'[' | b'\n'))
-        .unwrap_or(inner.len());
+    let stop = inner.iter().position(|byte| matches!(byte, b'|' | b']' | b'[' | b'\n')).unwrap_or(inner.len());
     let target = &inner[..stop];
     let is_special = target.contains(&b':');
     match inner.get(stop) {
@@ -130,10 +121,7 @@ fn tag(rest: &[u8], closed: &mut Closed, out: &mut Vec<u8>) -> usize {
     let Some(end) = rest.iter().take(1024).position(|&byte| byte == b'>') else {
         return plain(rest, 1, out);
     };
-    if !rest
-        .get(1)
-        .is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'/')
-    {
+    if !rest.get(1).is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'/') {
         return plain(rest, 1, out);
     }
     let is_ref = rest[1..].starts_with(b"ref") && !rest[4].is_ascii_alphabetic();
@@ -147,13 +135,7 @@ fn tag(rest: &[u8], closed: &mut Closed, out: &mut Vec<u8>) -> usize {
 }
 
 fn entity(rest: &[u8], out: &mut Vec<u8>) -> usize {
-    for (name, text) in [
-        ("&nbsp;", " "),
-        ("&amp;", "&"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-    ] {
+    for (name, text) in [("&nbsp;", " "), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\"")] {
         if rest.starts_with(name.as_bytes()) {
             out.extend_from_slice(text.as_bytes());
             return name.len();
@@ -177,27 +159,12 @@ mod tests {
     fn test_markup_goes_and_words_stay() {
         assert_eq!(words("'''Bold''' and ''slanted''"), "Bold and slanted");
         assert_eq!(words("a {{t|x={{u}}}} b"), "a b");
-        assert_eq!(
-            words("[[Reichstag (Weimar)|Reichstag]] in [[Berlin]]s"),
-            "Reichstag in Berlins"
-        );
-        assert_eq!(
-            words("[[File:a.png|thumb|The [[cat]] sat]] end [[Category:X]]"),
-            "thumb The cat sat end"
-        );
+        assert_eq!(words("[[Reichstag (Weimar)|Reichstag]] in [[Berlin]]s"), "Reichstag in Berlins");
+        assert_eq!(words("[[File:a.png|thumb|The [[cat]] sat]] end [[Category:X]]"), "thumb The cat sat end");
         assert_eq!(words("[http://a b]c"), "b c");
-        assert_eq!(
-            words("== Head ==\nx<ref name=\"n\">gone</ref>y<ref name=\"n\"/>z"),
-            "Head x y z"
-        );
-        assert_eq!(
-            words("{| class=w\n|-\n| one || two\n|}"),
-            "class=w - one two"
-        );
-        assert_eq!(
-            words("see [http://a.b/c the page]<!-- no -->."),
-            "see the page ."
-        );
+        assert_eq!(words("== Head ==\nx<ref name=\"n\">gone</ref>y<ref name=\"n\"/>z"), "Head x y z");
+        assert_eq!(words("{| class=w\n|-\n| one || two\n|}"), "class=w - one two");
+        assert_eq!(words("see [http://a.b/c the page]<!-- no -->."), "see the page .");
         assert_eq!(words("a&nbsp;b &lt;x&gt; R&D"), "a b <x> R&D");
     }
 

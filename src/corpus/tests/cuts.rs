@@ -7,19 +7,12 @@ use super::oracle::Oracle;
 use super::*;
 
 fn format(name: &str) -> &'static dyn Format {
-    *FORMATS
-        .iter()
-        .find(|format| format.name() == name)
-        .expect("a format of this name")
+    *FORMATS.iter().find(|format| format.name() == name).expect("a format of this name")
 }
 
 /// Small limits, so that small files reach them.
 fn options() -> CorpusOptions {
-    CorpusOptions {
-        max_record: 6000,
-        piece_bytes: 512,
-        ..CorpusOptions::default()
-    }
+    CorpusOptions { max_record: 6000, piece_bytes: 512, ..CorpusOptions::default() }
 }
 
 /// A stretch of a WARC file before it is compressed.
@@ -123,9 +116,7 @@ fn build(parts: &[(Vec<u8>, Way)]) -> Vec<u8> {
 /// Reads bytes as a file of a format, cut into ranges.
 fn read_cut(bytes: &[u8], range: usize, proof: usize) -> Option<Reading> {
     let (_dir, path) = file("input", bytes);
-    let corpus = Corpus::open(&[path], &options())
-        .ok()?
-        .cut_into(range, proof);
+    let corpus = Corpus::open(&[path], &options()).ok()?.cut_into(range, proof);
     Some(read(&corpus))
 }
 
@@ -200,9 +191,7 @@ proptest! {
 /// A stored member that holds a compressed archive makes guesses go wrong, and the handover sees it.
 #[test]
 fn test_nested_archive_is_redone() {
-    let inner: Vec<u8> = (0..20)
-        .flat_map(|n| gzip(&page(&format!("http://inner/{n}"), &[b'i'; 200]), 6))
-        .collect();
+    let inner: Vec<u8> = (0..20).flat_map(|n| gzip(&page(&format!("http://inner/{n}"), &[b'i'; 200]), 6)).collect();
     let outer = [
         gzip(&page("http://outer/1", b"a"), 6),
         gzip(&page("http://outer/2", &inner), 0),
@@ -212,10 +201,7 @@ fn test_nested_archive_is_redone() {
     let mut redone = 0;
     for range in 100..400 {
         let reading = read_cut(&outer, range, 1 << 20).expect("a WARC file");
-        assert_eq!(
-            ids(&reading.events),
-            ["http://outer/1", "http://outer/2", "http://outer/3"]
-        );
+        assert_eq!(ids(&reading.events), ["http://outer/1", "http://outer/2", "http://outer/3"]);
         redone += reading.redone;
     }
     // Pieces inside the stored member are discarded. One in which it ends may have begun inside, too.
@@ -225,15 +211,11 @@ fn test_nested_archive_is_redone() {
 /// Range cuts of a well-formed file need no second reading.
 #[test]
 fn test_good_guesses_are_kept() {
-    let bytes: Vec<u8> = (0..200)
-        .flat_map(|n| gzip(&page(&format!("http://a/{n}"), b"words"), 6))
-        .collect();
+    let bytes: Vec<u8> = (0..200).flat_map(|n| gzip(&page(&format!("http://a/{n}"), b"words"), 6)).collect();
     let reading = read_cut(&bytes, 1000, 1 << 20).expect("a WARC file");
     assert_eq!((ids(&reading.events).len(), reading.redone), (200, 0));
     assert!(reading.pieces > 20);
-    let bytes: Vec<u8> = (0..200)
-        .flat_map(|n| page(&format!("http://a/{n}"), b"words"))
-        .collect();
+    let bytes: Vec<u8> = (0..200).flat_map(|n| page(&format!("http://a/{n}"), b"words")).collect();
     let reading = read_cut(&bytes, 1000, 1 << 20).expect("a WARC file");
     assert_eq!((ids(&reading.events).len(), reading.redone), (200, 0));
 }

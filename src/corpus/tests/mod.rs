@@ -2,6 +2,7 @@
 
 mod cuts;
 mod files;
+mod fuzz;
 mod hostile;
 mod http;
 mod json;
@@ -79,11 +80,7 @@ pub(super) struct Reading {
 pub(super) fn read(corpus: &Corpus) -> Reading {
     let mut reader = corpus.reader();
     let mut handover = Handover::new();
-    let mut reading = Reading {
-        events: Vec::new(),
-        pieces: 0,
-        redone: 0,
-    };
+    let mut reading = Reading { events: Vec::new(), pieces: 0, redone: 0 };
     for (number, mut piece) in corpus.pieces(2).enumerate() {
         assert_eq!(piece.number, number as u64);
         reading.pieces += 1;
@@ -113,16 +110,7 @@ pub(super) fn read_bytes(bytes: &[u8], options: &CorpusOptions) -> Vec<Event> {
 
 /// The ids of the documents.
 pub(super) fn ids(events: &[Event]) -> Vec<&str> {
-    events
-        .iter()
-        .filter_map(|event| {
-            if let Event::Doc { id, .. } = event {
-                Some(id.as_str())
-            } else {
-                None
-            }
-        })
-        .collect()
+    events.iter().filter_map(|event| if let Event::Doc { id, .. } = event { Some(id.as_str()) } else { None }).collect()
 }
 
 /// The bodies of the documents, as text.
@@ -136,11 +124,7 @@ pub(super) fn bodies(events: &[Event]) -> Vec<String> {
 
 /// The kinds of the damage.
 pub(super) fn damage(events: &[Event]) -> Vec<SkipKind> {
-    events
-        .iter()
-        .filter_map(Event::kind)
-        .filter(|kind| kind.is_damage())
-        .collect()
+    events.iter().filter_map(Event::kind).filter(|kind| kind.is_damage()).collect()
 }
 
 /// A gzip member; level 0 stores.
@@ -176,9 +160,5 @@ pub(super) fn with_length(kind: &str, uri: &str, block: &[u8], length: &str) -> 
 
 /// A WARC record of a page.
 pub(super) fn page(uri: &str, body: &[u8]) -> Vec<u8> {
-    record(
-        "response",
-        uri,
-        &response("Content-Type: text/html\r\n", body),
-    )
+    record("response", uri, &response("Content-Type: text/html\r\n", body))
 }

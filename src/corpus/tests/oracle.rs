@@ -31,24 +31,11 @@ fn inflate(data: &[u8], proof: usize) -> Member {
     let result = decoder.decompress(data, &mut bytes, FlushDecompress::Finish);
     bytes.truncate(decoder.total_out() as usize);
     match result {
-        Ok(Status::StreamEnd) => Member::Good {
-            bytes,
-            len: decoder.total_in() as usize,
-        },
-        Ok(_) => Member::Damaged {
-            bytes,
-            torn: true,
-            why: "the compressed data breaks off",
-        },
+        Ok(Status::StreamEnd) => Member::Good { bytes, len: decoder.total_in() as usize },
+        Ok(_) => Member::Damaged { bytes, torn: true, why: "the compressed data breaks off" },
         // zlib refuses codes that are not used up, libdeflate does not. If the checksum is right, so is the member.
-        Err(_) if let Some((bytes, len)) = by_libdeflate(data, proof) => {
-            Member::Good { bytes, len }
-        }
-        Err(_) => Member::Damaged {
-            bytes,
-            torn: false,
-            why: "deflate data or checksum is wrong",
-        },
+        Err(_) if let Some((bytes, len)) = by_libdeflate(data, proof) => Member::Good { bytes, len },
+        Err(_) => Member::Damaged { bytes, torn: false, why: "deflate data or checksum is wrong" },
     }
 }
 
@@ -76,53 +63,23 @@ pub(super) struct Oracle<'a> {
 const LIMIT: usize = 1 << 20;
 
 impl<'a> Oracle<'a> {
-    pub(super) fn new(
-        format: &'static dyn Format,
-        data: &'a [u8],
-        options: &CorpusOptions,
-        proof: usize,
-    ) -> Self {
+    pub(super) fn new(format: &'static dyn Format, data: &'a [u8], options: &CorpusOptions, proof: usize) -> Self {
         let context = Context::new(options);
-        Self {
-            format,
-            max: options.max_record,
-            proof,
-            context,
-            data,
-            sink: Collect::default(),
-        }
+        Self { format, max: options.max_record, proof, context, data, sink: Collect::default() }
     }
 
     fn emit(&mut self, bytes: &[u8], offset: u64, size: Size) {
-        self.format.read(
-            &Record {
-                bytes,
-                offset,
-                size,
-            },
-            &mut self.context,
-            &mut self.sink,
-        );
+        self.format.read(&Record { bytes, offset, size }, &mut self.context, &mut self.sink);
     }
 
     /// Reads a run. `members` are the places where its members begin, and their offsets. If
     /// `damaged`, the last record is dropped if it reaches into the last member.
     fn run(&mut self, bytes: &[u8], members: &[(usize, u64)], damaged: bool) {
-        let offset = |at: usize| {
-            members
-                .iter()
-                .rev()
-                .find(|member| member.0 <= at)
-                .map_or(0, |member| member.1)
-        };
+        let offset = |at: usize| members.iter().rev().find(|member| member.0 <= at).map_or(0, |member| member.1);
         let last = members.last().map_or(0, |member| member.0);
         // A head needs to be seen in full, and what follows a damaged end is not seen.
         let searched = |rest: &[u8]| {
-            if damaged {
-                rest.len().saturating_sub(4096)
-            } else {
-                rest.len()
-            }
+            if damaged { rest.len().saturating_sub(4096) } else { rest.len() }
         };
         let mut at = 0;
         let mut held: Option<(usize, usize, Size)> = None;
@@ -153,11 +110,7 @@ impl<'a> Oracle<'a> {
                     }
                 }
                 Frame::Lost { kind, why } => {
-                    self.sink.skip(Skip {
-                        kind,
-                        offset: offset(at),
-                        detail: why,
-                    });
+                    self.sink.skip(Skip { kind, offset: offset(at), detail: why });
                     match self.format.find_head(rest, searched(rest)) {
                         Some(next) => at += next,
                         None => break,
@@ -194,11 +147,7 @@ impl<'a> Oracle<'a> {
             let lost = match inflate(&data[at..], self.proof) {
                 Member::Good { bytes, len } => {
                     if self.begins(&bytes) {
-                        self.run(
-                            &std::mem::take(&mut run),
-                            &std::mem::take(&mut members),
-                            false,
-                        );
+                        self.run(&std::mem::take(&mut run), &std::mem::take(&mut members), false);
                     }
                     members.push((run.len(), at as u64));
                     run.extend_from_slice(&bytes);
@@ -206,11 +155,7 @@ impl<'a> Oracle<'a> {
                     continue;
                 }
                 Member::None => {
-                    self.run(
-                        &std::mem::take(&mut run),
-                        &std::mem::take(&mut members),
-                        false,
-                    );
+                    self.run(&std::mem::take(&mut run), &std::mem::take(&mut members), false);
                     if data[at..].iter().all(|&byte| byte == 0) {
                         break;
                     }
@@ -218,34 +163,17 @@ impl<'a> Oracle<'a> {
                 }
                 Member::Damaged { bytes, torn, why } => {
                     if self.begins(&bytes) {
-                        self.run(
-                            &std::mem::take(&mut run),
-                            &std::mem::take(&mut members),
-                            false,
-                        );
+                        self.run(&std::mem::take(&mut run), &std::mem::take(&mut members), false);
                     }
                     members.push((run.len(), at as u64));
                     run.extend_from_slice(&bytes);
                     let damaged = !torn && !bytes.is_empty();
-                    self.run(
-                        &std::mem::take(&mut run),
-                        &std::mem::take(&mut members),
-                        damaged,
-                    );
-                    (
-                        SkipKind::BadCompression,
-                        format!("{why} after {} inflated bytes", bytes.len()),
-                    )
+                    self.run(&std::mem::take(&mut run), &std::mem::take(&mut members), damaged);
+                    (SkipKind::BadCompression, format!("{why} after {} inflated bytes", bytes.len()))
                 }
             };
-            self.sink.skip(Skip {
-                kind: lost.0,
-                offset: at as u64,
-                detail: lost.1,
-            });
-            at = (at + 1..data.len())
-                .find(|&next| self.provable(next))
-                .unwrap_or(data.len());
+            self.sink.skip(Skip { kind: lost.0, offset: at as u64, detail: lost.1 });
+            at = (at + 1..data.len()).find(|&next| self.provable(next)).unwrap_or(data.len());
         }
         self.run(&run, &members, false);
         self.sink.0
@@ -275,24 +203,14 @@ impl<'a> Oracle<'a> {
                     at += end;
                     continue;
                 }
-                Frame::Long {
-                    next: Some(next), ..
-                } if next > rest.len() as u64 => {
-                    let detail = format!(
-                        "a length leads to byte {next} of the {} that are left",
-                        rest.len()
-                    );
-                    self.sink.skip(Skip {
-                        kind: SkipKind::BadLength,
-                        offset,
-                        detail,
-                    });
+                Frame::Long { next: Some(next), .. } if next > rest.len() as u64 => {
+                    let detail = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                    self.sink.skip(Skip { kind: SkipKind::BadLength, offset, detail });
                     true
                 }
                 Frame::Long { prefix, next } => {
                     self.emit(&rest[..prefix], offset, Size::Long);
-                    let after =
-                        next.map(|next| (next as usize, rest[next as usize..].trim_ascii_start()));
+                    let after = next.map(|next| (next as usize, rest[next as usize..].trim_ascii_start()));
                     match after {
                         Some((next, after)) if after.is_empty() || self.format.at_head(after) => {
                             at += next;
@@ -302,19 +220,12 @@ impl<'a> Oracle<'a> {
                     }
                 }
                 Frame::Lost { kind, why } => {
-                    self.sink.skip(Skip {
-                        kind,
-                        offset,
-                        detail: why,
-                    });
+                    self.sink.skip(Skip { kind, offset, detail: why });
                     true
                 }
             };
             assert!(search);
-            at += self
-                .format
-                .find_head(rest, rest.len())
-                .unwrap_or(rest.len());
+            at += self.format.find_head(rest, rest.len()).unwrap_or(rest.len());
         }
         self.sink.0
     }

@@ -84,9 +84,10 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
     let fields = ManifestFields {
         analyzer: AnalyzerSpec { name: "whitespace".to_owned(), stop_words: None },
         order: "input".to_owned(),
-        inputs: vec![InputSpec { path: "texts".to_owned(), bytes: 0 }],
     };
     writer.finish(&docs, fields)
 }
 
+mod damage;
+mod reading;
 mod writing;

@@ -98,7 +98,6 @@ fn test_misuse_is_refused() {
     let fields = || ManifestFields {
         analyzer: AnalyzerSpec { name: "simple".to_owned(), stop_words: None },
         order: "input".to_owned(),
-        inputs: Vec::new(),
     };
     let batch = ListBatch { first_term: 0, lens: vec![1], docs: vec![0], tfs: vec![1] };
     let mut w = writer();

@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// Turns text into terms. One per worker: it has scratch memory (about 30 KiB, and 1 MiB if there are stop words or a
+/// Turns text into terms. One per worker: it has scratch memory (about 30 KiB, and 2 MiB if there are stop words or a
 /// stemmer), which does not grow.
 pub struct Analyzer {
     plan: Plan,

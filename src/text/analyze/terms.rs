@@ -43,7 +43,8 @@ impl Rules {
 const WORD_BYTES: usize = 32;
 /// Longest term that the cache holds.
 const TERM_BYTES: usize = 30;
-const SLOT_BITS: u32 = 14;
+/// Sets of two slots.
+const SET_BITS: u32 = 14;
 /// Marks a stop word in [`Slot::term_len`].
 const STOPPED: u8 = u8::MAX;
 
@@ -60,40 +61,55 @@ struct Slot {
 
 const EMPTY: Slot = Slot { word: [0; 4], term: [0; TERM_BYTES], word_len: 0, term_len: 0 };
 
-/// A direct-mapped cache of what [`Rules`] make of words: 1 MiB, whatever the text; a new word takes the slot of another.
+/// A cache of what [`Rules`] make of words: 2 MiB, whatever the text. A word has a set of two slots; a new one takes the place of
+/// the older one.
 pub(super) struct Cache {
-    slots: Box<[Slot]>,
+    sets: Box<[[Slot; 2]]>,
     /// The term found last, padded.
     term: [u8; MAX_TERM_BYTES + READABLE_AFTER_TERM],
 }
 
+/// All ones in the first bytes: as many as the index says.
+const MASKS: [[u64; 4]; WORD_BYTES + 1] = {
+    let mut masks = [[0; 4]; WORD_BYTES + 1];
+    let mut bytes = 0;
+    while bytes < 8 * 4 * (WORD_BYTES + 1) {
+        let (len, byte) = (bytes / 32, bytes % 32);
+        if byte < len {
+            masks[len][byte / 8] |= 0xff << (8 * (byte % 8));
+        }
+        bytes += 1;
+    }
+    masks
+};
+
 /// The first 32 bytes from `start` on as numbers, zeros from `len` on.
 #[inline(always)]
 fn key(small: &[u8], start: usize, len: usize) -> [u64; 4] {
-    let mut key = [0; 4];
-    for (i, part) in key.iter_mut().enumerate() {
-        let bytes: [u8; 8] = small[start + 8 * i..start + 8 * i + 8].try_into().expect("eight bytes");
-        let keep = (len.saturating_sub(8 * i)).min(8) as u32;
-        let mask = u64::MAX.checked_shr(64 - 8 * keep).unwrap_or(0);
-        *part = u64::from_le_bytes(bytes) & mask;
-    }
-    key
+    let bytes = &small[start..start + WORD_BYTES];
+    std::array::from_fn(|i| {
+        let part: [u8; 8] = bytes[8 * i..8 * i + 8].try_into().expect("eight bytes");
+        u64::from_le_bytes(part) & MASKS[len][i]
+    })
 }
 
 #[inline(always)]
-fn slot_of(key: [u64; 4], len: usize) -> usize {
+fn set_of(key: [u64; 4]) -> usize {
     let mix = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
     };
     let low = mix(key[0] ^ 0x9e37_79b9_7f4a_7c15, key[1] ^ 0xc2b2_ae3d_27d4_eb4f);
-    let high = mix(key[2] ^ 0x1656_67b1_9e37_79f9 ^ len as u64, key[3] ^ 0x27d4_eb2f_1656_67c5);
-    (mix(low ^ high, 0x9e37_79b9_7f4a_7c15) >> (64 - SLOT_BITS)) as usize
+    let high = mix(key[2] ^ 0x1656_67b1_9e37_79f9, key[3] ^ 0x27d4_eb2f_1656_67c5);
+    ((low ^ high).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SET_BITS)) as usize
 }
 
 impl Cache {
     pub(super) fn new() -> Self {
-        Self { slots: vec![EMPTY; 1 << SLOT_BITS].into_boxed_slice(), term: [0; MAX_TERM_BYTES + READABLE_AFTER_TERM] }
+        Self {
+            sets: vec![[EMPTY; 2]; 1 << SET_BITS].into_boxed_slice(),
+            term: [0; MAX_TERM_BYTES + READABLE_AFTER_TERM],
+        }
     }
 
     /// The term of the word `small[start..end]`, which must be valid UTF-8 of at most [`MAX_TERM_BYTES`] with
@@ -106,15 +122,19 @@ impl Cache {
             return self.uncached(rules, &small[start..end]);
         }
         let key = key(small, start, len);
-        let index = slot_of(key, len);
-        let mut slot = &self.slots[index];
-        if slot.word != key || usize::from(slot.word_len) != len {
+        let index = set_of(key);
+        let set = &self.sets[index];
+        let is = |slot: &Slot| (slot.word == key) & (usize::from(slot.word_len) == len);
+        let second = usize::from(is(&set[1]));
+        if second == 0 && !is(&set[0]) {
             let Some(answer) = answer(rules, &small[start..end], key) else {
                 return self.uncached(rules, &small[start..end]);
             };
-            self.slots[index] = answer;
-            slot = &self.slots[index];
+            let set = &mut self.sets[index];
+            set[1] = set[0];
+            set[0] = answer;
         }
+        let slot = &self.sets[index][second];
         if slot.term_len == STOPPED {
             return None;
         }

@@ -34,7 +34,7 @@ fn metas(head: &[u8]) -> Option<&'static Encoding> {
             let mut meta = Meta::default();
             pos += 5;
             while let Some((name, value)) = attribute(head, &mut pos) {
-                meta.attribute(&name, &value);
+                meta.attribute(name, value);
             }
             if let Some(encoding) = meta.encoding() {
                 return Some(encoding);
@@ -54,32 +54,33 @@ fn metas(head: &[u8]) -> Option<&'static Encoding> {
 
 /// What the attributes of one `meta` say. Of a repeated attribute the first counts.
 #[derive(Default)]
-struct Meta {
-    seen: Vec<Vec<u8>>,
-    pragma: bool,
-    /// From `content` if the flag is set, and then only with the pragma; from `charset` otherwise.
-    found: Option<(&'static Encoding, bool)>,
+struct Meta<'h> {
+    http_equiv: Option<&'h [u8]>,
+    content: Option<&'h [u8]>,
+    charset: Option<&'h [u8]>,
 }
 
-impl Meta {
-    fn attribute(&mut self, name: &[u8], value: &[u8]) {
-        if self.seen.iter().any(|seen| seen == name) {
-            return;
-        }
-        self.seen.push(name.to_vec());
-        match name {
-            b"http-equiv" => self.pragma |= value == b"content-type",
-            b"content" if self.found.is_none() => {
-                self.found = charset_in(value).and_then(Encoding::for_label).map(|encoding| (encoding, true));
+impl<'h> Meta<'h> {
+    fn attribute(&mut self, name: &[u8], value: &'h [u8]) {
+        for (of_interest, slot) in [
+            (&b"http-equiv"[..], &mut self.http_equiv),
+            (b"content", &mut self.content),
+            (b"charset", &mut self.charset),
+        ] {
+            if name.eq_ignore_ascii_case(of_interest) {
+                slot.get_or_insert(value);
             }
-            b"charset" => self.found = Encoding::for_label(value).map(|encoding| (encoding, false)),
-            _ => {}
         }
     }
 
+    /// What `charset` says; without one, what `content` says if the element is a content-type pragma.
     fn encoding(&self) -> Option<&'static Encoding> {
-        let (encoding, needs_pragma) = self.found?;
-        if needs_pragma && !self.pragma { None } else { ascii_superset(encoding) }
+        let label = match (self.charset, self.http_equiv) {
+            (Some(label), _) => label,
+            (None, Some(pragma)) if pragma.eq_ignore_ascii_case(b"content-type") => charset_in(self.content?)?,
+            _ => return None,
+        };
+        ascii_superset(Encoding::for_label(label)?)
     }
 }
 
@@ -96,8 +97,8 @@ fn ascii_superset(encoding: &'static Encoding) -> Option<&'static Encoding> {
     }
 }
 
-/// One attribute, name and value in small letters, and `pos` after it; `None` at the end of the tag or the head.
-fn attribute(head: &[u8], pos: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
+/// One attribute, name and value, and `pos` after it; `None` at the end of the tag or the head.
+fn attribute<'h>(head: &'h [u8], pos: &mut usize) -> Option<(&'h [u8], &'h [u8])> {
     let at = |pos: usize| head.get(pos).copied();
     while is_space(at(*pos)?) || at(*pos)? == b'/' {
         *pos += 1;
@@ -109,12 +110,12 @@ fn attribute(head: &[u8], pos: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
     while !(is_space(at(*pos)?) || matches!(at(*pos)?, b'/' | b'>') || (at(*pos)? == b'=' && *pos > start)) {
         *pos += 1;
     }
-    let name = head[start..*pos].to_ascii_lowercase();
+    let name = &head[start..*pos];
     while is_space(at(*pos)?) {
         *pos += 1;
     }
     if at(*pos)? != b'=' {
-        return Some((name, Vec::new()));
+        return Some((name, &[]));
     }
     *pos += 1;
     while is_space(at(*pos)?) {
@@ -125,13 +126,13 @@ fn attribute(head: &[u8], pos: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
         quote @ (b'"' | b'\'') => {
             let end = start + 1 + memchr(quote, &head[start + 1..])?;
             *pos = end + 1;
-            Some((name, head[start + 1..end].to_ascii_lowercase()))
+            Some((name, &head[start + 1..end]))
         }
         _ => {
             while !is_space(at(*pos)?) && at(*pos)? != b'>' {
                 *pos += 1;
             }
-            Some((name, head[start..*pos].to_ascii_lowercase()))
+            Some((name, &head[start..*pos]))
         }
     }
 }
@@ -140,7 +141,7 @@ fn attribute(head: &[u8], pos: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
 fn charset_in(content: &[u8]) -> Option<&[u8]> {
     let mut rest = content;
     loop {
-        rest = &rest[memmem::find(rest, b"charset")? + 7..];
+        rest = &rest[rest.windows(7).position(|found| found.eq_ignore_ascii_case(b"charset"))? + 7..];
         let value = rest.trim_ascii_start();
         let Some(value) = value.strip_prefix(b"=") else {
             continue;

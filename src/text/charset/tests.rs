@@ -8,13 +8,13 @@ fn html_claim(body: &[u8]) -> Claim {
 #[test]
 fn order_of_evidence() {
     let meta = b"<meta charset=shift_jis>";
-    assert_eq!(claim(b"\xef\xbb\xbfx", Some("shift_jis"), true), Claim { encoding: UTF_8, mark: 3 });
+    assert_eq!(claim(b"\xef\xbb\xbfx", Some("shift_jis"), true), Claim { encoding: UTF_8, mark: 3, labelled: true });
     assert_eq!(claim(b"\xff\xfex\0", Some("utf-8"), true).encoding, UTF_16LE);
     assert_eq!(claim(meta, Some("windows-1251"), true).encoding, WINDOWS_1251);
     assert_eq!(claim(meta, Some("no such"), true).encoding, SHIFT_JIS);
     assert_eq!(claim(meta, Some("hz-gb-2312"), true).encoding, SHIFT_JIS);
     assert_eq!(html_claim(meta).encoding, SHIFT_JIS);
-    assert_eq!(claim(meta, None, false), Claim { encoding: UTF_8, mark: 0 });
+    assert_eq!(claim(meta, None, false), Claim { encoding: UTF_8, mark: 0, labelled: false });
 }
 
 #[test]
@@ -76,7 +76,10 @@ fn labels_that_lie() {
 fn japanese_without_a_label() {
     let japanese = "これは日本語の文章です。文字コードを当ててください。";
     let (jis, _, _) = ISO_2022_JP.encode(japanese);
-    assert_eq!(html_claim(&jis).encoding, ISO_2022_JP);
+    assert_eq!(settled(&jis, None), ISO_2022_JP);
+    assert!(html_claim(&jis).hides_japanese(&jis, &jis));
+    assert!(!claim(&jis, Some("utf-8"), true).hides_japanese(&jis, &jis));
+    assert!(!html_claim(b"\x1b[31m").hides_japanese(b"\x1b[31m", b"\x1b[31m"));
     let (sjis, _, _) = SHIFT_JIS.encode(japanese);
     assert_eq!(settled(&sjis, None), SHIFT_JIS);
     let mut text = String::new();

@@ -1,7 +1,8 @@
 //! The exact way: one reference, declaration, comment or tag, of any form.
 
-use super::tags::Tag;
-use super::{Link, Scanner, ends_name, entity, raw};
+use super::raw::{self, ends_name};
+use super::tags::{TAGS, Tag};
+use super::{Link, Scanner, entity};
 use memchr::memchr;
 
 impl Scanner {
@@ -32,25 +33,19 @@ impl Scanner {
     }
 
     fn reference(&mut self, input: &[u8], pos: usize) -> usize {
-        match entity::decode(&input[pos..], false) {
-            Some(reference) => {
-                self.out.push(reference.text());
-                pos + reference.consumed
-            }
-            None => {
-                self.out.push(b"&");
-                pos + 1
-            }
-        }
+        let (text, len, consumed) = entity::at(input, pos);
+        self.out.push(&text[..len]);
+        pos + consumed
     }
 
     /// A tag whose name begins at `pos`.
     fn tag(&mut self, input: &[u8], pos: usize, closing: bool) -> usize {
         let name_len = input[pos..].iter().position(|&byte| ends_name(byte)).unwrap_or(input.len() - pos);
         let name = &input[pos..pos + name_len];
-        let tag = self.tags.by_name(name);
+        let tag = TAGS.by_name(name);
         let mut href = None;
-        let links = matches!(tag, Tag::Anchor | Tag::Area | Tag::Base) && !closing && self.template.0 == 0;
+        let links =
+            self.keep_links && matches!(tag, Tag::Anchor | Tag::Area | Tag::Base) && !closing && self.template.0 == 0;
         let rest = raw::attributes(input, pos + name_len, |name, value| {
             if links && href.is_none() && name.eq_ignore_ascii_case(b"href") {
                 href = Some(value);
@@ -79,7 +74,7 @@ impl Scanner {
             }
             return pos;
         }
-        match tag {
+        let end = match tag {
             Tag::Split | Tag::Inline | Tag::Anchor | Tag::Area | Tag::Base => pos,
             Tag::Title => {
                 let start = self.out.len;
@@ -112,7 +107,14 @@ impl Scanner {
                 self.foreign += usize::from(!closes_itself);
                 pos
             }
+        };
+        // The end tag of what was taken as a whole, if it is a plain one: it ends a word, and that is all.
+        let end_tag = end + 2 + name_len;
+        if end > pos && input.get(end_tag) == Some(&b'>') {
+            self.out.split();
+            return end_tag + 1;
         }
+        end
     }
 
     /// An end tag.

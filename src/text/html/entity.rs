@@ -28,6 +28,34 @@ const LONGEST: usize = htmlize::ENTITY_MAX_LENGTH - 1;
 /// Longest name that may go without a semicolon, without the ampersand.
 const LONGEST_BARE: usize = htmlize::BARE_ENTITY_MAX_LENGTH - 1;
 
+/// What stands for the `&` at `pos`: eight bytes, how many of them count, and how many of the input they stand for.
+#[inline]
+pub(super) fn at(input: &[u8], pos: usize) -> ([u8; 8], usize, usize) {
+    if let Some(next) = input.get(pos..pos + 8) {
+        // The references of nearly all pages, past the general way.
+        let next = u64::from_le_bytes(next.try_into().expect("eight bytes"));
+        let starts = |name: &[u8]| {
+            let mut bytes = [0; 8];
+            bytes[..name.len()].copy_from_slice(name);
+            next & u64::MAX >> (64 - 8 * name.len()) == u64::from_le_bytes(bytes)
+        };
+        if starts(b"&#160;") || starts(b"&nbsp;") {
+            return ([0xc2, 0xa0, 0, 0, 0, 0, 0, 0], 2, 6);
+        }
+        for (name, byte) in
+            [(&b"&gt;"[..], b'>'), (b"&lt;", b'<'), (b"&amp;", b'&'), (b"&quot;", b'"'), (b"&#39;", b'\'')]
+        {
+            if starts(name) {
+                return ([byte, 0, 0, 0, 0, 0, 0, 0], 1, name.len());
+            }
+        }
+    }
+    match decode(&input[pos..], false) {
+        Some(Reference { bytes, len, consumed }) => (bytes, usize::from(len), consumed),
+        None => ([b'&', 0, 0, 0, 0, 0, 0, 0], 1, 1),
+    }
+}
+
 /// The reference that `input` starts with, or `None` if its ampersand is just an ampersand.
 ///
 /// In an attribute's value a name without semicolon before `=` or an alphanumeric is not a reference.
@@ -40,18 +68,6 @@ pub(super) fn decode(input: &[u8], in_attribute: bool) -> Option<Reference> {
 }
 
 fn named(input: &[u8], in_attribute: bool) -> Option<Reference> {
-    // The references of nearly all pages, past the general way.
-    for (name, text) in [
-        (&b"&lt;"[..], &b"<"[..]),
-        (b"&gt;", b">"),
-        (b"&amp;", b"&"),
-        (b"&nbsp;", "\u{a0}".as_bytes()),
-        (b"&quot;", b"\""),
-    ] {
-        if input.starts_with(name) {
-            return Some(Reference::new(name.len(), text));
-        }
-    }
     let letters = input[1..].iter().take(LONGEST).take_while(|byte| byte.is_ascii_alphanumeric()).count();
     if input.get(1 + letters) == Some(&b';')
         && let Some(text) = htmlize::ENTITIES.get(&input[..letters + 2])
@@ -110,6 +126,12 @@ mod tests {
     fn references() {
         for (input, text, consumed) in [
             ("&amp;", "&", 5),
+            ("&lt;", "<", 4),
+            ("&gt;", ">", 4),
+            ("&quot;", "\"", 6),
+            ("&nbsp;", "\u{a0}", 6),
+            ("&#160;", "\u{a0}", 6),
+            ("&#39;", "'", 5),
             ("&amp", "&", 4),
             ("&ampere", "&", 4),
             ("&notin;", "∉", 7),
@@ -127,9 +149,12 @@ mod tests {
             ("&#99999999999999999999;", "\u{fffd}", 23),
         ] {
             assert_eq!(decoded(input, false), Some((text.into(), consumed)), "{input}");
+            let (bytes, len, found) = at(format!("x{input}       ").as_bytes(), 1);
+            assert_eq!((&bytes[..len], found), (text.as_bytes(), consumed), "{input}");
         }
         for input in ["&", "& ", "&;", "&#", "&#;", "&#x", "&#xg", "&nosuch;", "&zzz", "&é"] {
             assert_eq!(decoded(input, false), None, "{input}");
+            assert_eq!(at(input.as_bytes(), 0), ([b'&', 0, 0, 0, 0, 0, 0, 0], 1, 1), "{input}");
         }
         assert_eq!(decoded("&copy=1", true), None);
         assert_eq!(decoded("&copyx", true), None);

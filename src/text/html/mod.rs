@@ -15,12 +15,13 @@
 //!
 //! Runs of ASCII white space and control characters at the start of a piece of text become one space; others stay.
 //!
-//! [`scan`] is the loop that nearly all bytes go through: one block of 64 bytes finds the end of a piece of text,
-//! the next one a whole tag. What does not fit into that, [`cold`] does exactly and byte by byte.
+//! Nearly all bytes go through two loops: [`structure`] lists where tags begin and end, [`listed`] takes text and tags by that
+//! list. Where a page is irregular, [`step`] goes from tag to tag, and what it does not understand, [`cold`] does exactly and byte by byte.
 
 mod cold;
 mod entity;
 mod raw;
+mod structure;
 mod tags;
 
 #[cfg(test)]
@@ -28,8 +29,9 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
-use super::simd::{self, BLOCK, Level, Simd};
-use tags::{Tag, Tags};
+use super::simd::{self, BLOCK, HALF, Level, Simd};
+use structure::{Structure, Window};
+use tags::{TAGS, Tag};
 
 /// A link of a page, as it stands there: entities decoded, surrounding white space removed, not resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,12 +45,13 @@ pub struct Link {
 /// Turns HTML in an encoding that extends ASCII into text of the same encoding; buffers are kept between pages.
 pub(super) struct Scanner {
     level: Level,
-    tags: &'static Tags,
+    keep_links: bool,
     /// The text so far, after one leading space: so there is always a byte before.
     out: Out,
+    structure: Structure,
     /// Where the page's title lies in `out`.
     title: Option<(usize, usize)>,
-    /// Links, if `tags` knows them.
+    /// Links, if they are kept.
     links: Vec<Link>,
     /// How many `svg` and `math` elements are open.
     foreign: usize,
@@ -59,12 +62,18 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
+    /// The last tag by [`Tag`]'s order that there is nothing else to do at than to separate words or not.
+    fn last_plain(&self) -> Tag {
+        if self.keep_links { Tag::Inline } else { Tag::Anchor }
+    }
+
     /// A scanner for a given instruction set, which the machine must have.
     pub(super) fn with_level(links: bool, level: Level) -> Self {
         Self {
             level,
-            tags: Tags::get(links),
+            keep_links: links,
             out: Out::default(),
+            structure: Structure::default(),
             title: None,
             links: Vec::new(),
             foreign: 0,
@@ -154,19 +163,19 @@ impl Out {
         self.len += text.len();
     }
 
+    /// Writes the space that is due, if one is.
+    fn due(&mut self, due: usize) {
+        if due != 0 {
+            self.split();
+        }
+    }
+
     /// Ends a word, if one is open.
     fn split(&mut self) {
         if self.buffer[self.len - 1] != b' ' {
             self.push(b" ");
         }
     }
-}
-
-/// Bytes that may end a tag's name: tab, line feed, form feed, carriage return, space, `/`, `>`. All are under 64.
-const NAME_ENDS: u64 = 1 << b'\t' | 1 << b'\n' | 1 << 0x0c | 1 << b'\r' | 1 << b' ' | 1 << b'/' | 1 << b'>';
-
-fn ends_name(byte: u8) -> bool {
-    byte < 64 && NAME_ENDS >> byte & 1 == 1
 }
 
 fn scan_plain(scanner: &mut Scanner, input: &[u8]) {
@@ -222,63 +231,179 @@ fn tail(rest: &[u8], block: &mut [u8; BLOCK]) {
 /// The level's instructions are there.
 #[inline(always)]
 unsafe fn scan<S: Simd>(scanner: &mut Scanner, input: &[u8]) {
-    let tags = scanner.tags;
-    let buffer = scanner.out.buffer.as_mut_ptr();
-    let capacity = scanner.out.buffer.len();
-    let mut len = scanner.out.len;
+    let mut structure = std::mem::take(&mut scanner.structure);
     let mut pos = 0;
-    // SAFETY: `pos` never passes the end of the input: it moves by what a mask found before the end, or
-    // as the exact functions say. `len + BLOCK <= capacity` by `Out::room`, and `len >= 1`.
-    unsafe {
-        while pos < input.len() {
-            // A piece of text, up to a tag, a reference, or the end of the block.
-            let block = block_at::<S>(input, pos);
-            let space = S::le(block, b' ');
-            let special = S::eq(block, b'<') | S::eq(block, b'&');
-            let span = if special != 0 { special.trailing_zeros() as usize } else { BLOCK.min(input.len() - pos) };
-            let lead = ((!space).trailing_zeros() as usize).min(span);
-            debug_assert!(len + BLOCK < capacity);
-            *buffer.add(len) = b' ';
-            len += usize::from(lead != 0) & usize::from(*buffer.add(len - 1) != b' ');
-            S::store(block_at::<S>(input, pos + lead), buffer.add(len));
-            len += span - lead;
-            pos += span;
-            if special == 0 {
+    structure.restart(0);
+    while pos < input.len() {
+        // SAFETY: the caller has the instructions.
+        unsafe {
+            let window = if u32::try_from(input.len()).is_ok() { structure.window::<S>(input) } else { Window::End };
+            let (after, regular) = listed::<S>(scanner, input, pos, &structure);
+            pos = after;
+            let exact_to = match window {
+                _ if !regular => pos,
+                Window::More if pos <= structure.next() => continue,
+                Window::More => pos,
+                Window::Exact(end) => end,
+                Window::End => input.len(),
+            };
+            while pos < exact_to {
+                pos = step::<S>(scanner, input, pos);
+            }
+        }
+        structure.restart(pos);
+    }
+    scanner.structure = structure;
+}
+
+/// Takes the text and tags of the list, from `pos` on. Gives the position after, and whether it got through the list: if
+/// what the exact way takes ends inside of a pair, the list is worth no more.
+///
+/// # Safety
+/// The level's instructions are there; the list is of this input, in which `pos` is in text.
+#[inline(always)]
+unsafe fn listed<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, structure: &Structure) -> (usize, bool) {
+    let last_plain = scanner.last_plain();
+    let base = input.as_ptr();
+    let buffer = scanner.out.buffer.as_mut_ptr();
+    let mut len = scanner.out.len;
+    // 1 if a space is due before the next text. The space at the end of what is there is written already.
+    let mut due = 0;
+    for (open, close) in structure.pairs() {
+        if open < pos {
+            // Inside of what the exact way took as a whole, a script perhaps. A pair that reaches out of it is none.
+            if close < pos {
                 continue;
             }
+            scanner.out.len = len;
+            scanner.out.due(due);
+            return (pos, false);
+        }
+        // SAFETY: `pos <= open < close`, and two blocks follow what is listed. `Out::room` for what is written.
+        unsafe {
+            // The text before the tag, often none but white space.
+            let span = open - pos;
+            let block = S::load_half(base.add(pos));
+            let inside = 1u32.wrapping_shl(span as u32).wrapping_sub(1);
+            if span < HALF && S::half_eq(block, b'&') & inside == 0 {
+                let some = usize::from(!S::half_le(block, b' ') & inside != 0);
+                *buffer.add(len) = b' ';
+                len += due & some;
+                S::store_half(block, buffer.add(len));
+                len += span & some.wrapping_neg();
+                due = (due | usize::from(span != 0)) & (some ^ 1);
+            } else {
+                scanner.out.len = len;
+                scanner.out.due(due);
+                text_to::<S>(scanner, input, pos, open);
+                len = scanner.out.len;
+                due = 0;
+            }
 
-            // A tag, if it is a plain one: all in one block, and its quotes in pairs. Else the exact way.
-            let at = input.as_ptr().add(pos);
-            if *at == b'<' && input.len() - pos >= BLOCK + 2 {
-                let closing = *at.add(1) == b'/';
-                let name_at = at.add(1 + usize::from(closing));
-                let block = S::load(name_at);
-                let close = S::eq(block, b'>');
-                let blank = S::le(block, b' ');
-                let slash = S::eq(block, b'/');
-                let name = (close | blank | slash).trailing_zeros();
-                let letter = (*name_at | 0x20).wrapping_sub(b'a') < 26;
-                if letter && name as usize <= tags::KEY_BYTES && NAME_ENDS >> *name_at.add(name as usize) & 1 == 1 {
-                    let key = name_at.cast::<u64>().read_unaligned().to_le() | 0x2020_2020_2020_2020;
-                    let tag = tags.by_key(key & u64::MAX >> (64 - 8 * name));
-                    let end = plain_tag_end::<S>(block, name, close, blank | slash);
-                    if tag <= Tag::Inline && end != 0 {
-                        *buffer.add(len) = b' ';
-                        len += usize::from(tag == Tag::Split) & usize::from(*buffer.add(len - 1) != b' ');
-                        pos = name_at.offset_from_unsigned(input.as_ptr()) + end;
-                        continue;
-                    }
-                }
+            let closing = usize::from(*base.add(open + 1) == b'/');
+            let name_at = base.add(open + 1 + closing);
+            let name = S::name_len(name_at);
+            let tag = TAGS.by_key(tags::short_key(name_at.cast::<u64>().read_unaligned().to_le(), name));
+            let letter = (*name_at | 0x20).wrapping_sub(b'a') < 26;
+            if letter & (name < tags::KEY_BYTES) & (tag <= last_plain) {
+                due |= usize::from(tag == Tag::Split);
+                pos = close + 1;
+                continue;
             }
             scanner.out.len = len;
-            pos = scanner.exact(input, pos);
+            scanner.out.due(due);
+            due = 0;
+            pos = scanner.exact(input, open);
             len = scanner.out.len;
+        }
+    }
+    scanner.out.len = len;
+    scanner.out.due(due);
+    (pos, true)
+}
+
+/// Takes the text from `pos` to `end`, of any length and with references.
+///
+/// # Safety
+/// The level's instructions are there; `pos < end`, in the input with a block behind it.
+#[inline(always)]
+unsafe fn text_to<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, end: usize) {
+    let buffer = scanner.out.buffer.as_mut_ptr();
+    let mut len = scanner.out.len;
+    while pos < end {
+        // SAFETY: the caller's promises, and `Out::room`.
+        unsafe {
+            let block = S::load(input.as_ptr().add(pos));
+            let references = S::eq(block, b'&');
+            let piece = (references.trailing_zeros() as usize).min(end - pos);
+            let lead = ((!S::le(block, b' ')).trailing_zeros() as usize).min(piece);
+            *buffer.add(len) = b' ';
+            len += usize::from(lead != 0) & usize::from(*buffer.add(len - 1) != b' ');
+            S::store(S::load(input.as_ptr().add(pos + lead)), buffer.add(len));
+            len += piece - lead;
+            pos += piece;
+            if piece < BLOCK && pos < end {
+                let (text, text_len, consumed) = entity::at(input, pos);
+                buffer.add(len).cast::<[u8; 8]>().write(text);
+                len += text_len;
+                pos += consumed;
+            }
         }
     }
     scanner.out.len = len;
 }
 
+/// Takes a piece of text and the tag or reference after it, if they are soon found; less otherwise. Gives the position after.
+///
+/// # Safety
+/// The level's instructions are there; `pos` is in the input, in text.
+#[inline(always)]
+unsafe fn step<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize) -> usize {
+    let buffer = scanner.out.buffer.as_mut_ptr();
+    let mut len = scanner.out.len;
+    // SAFETY: `pos` never passes the end of the input: it moves by what a mask found before the end, or as the exact
+    // functions say. `Out::room` for what is written, and `len >= 1`.
+    unsafe {
+        // A piece of text, up to a tag, a reference, or the end of the block.
+        let block = block_at::<S>(input, pos);
+        let space = S::le(block, b' ');
+        let special = S::eq(block, b'<') | S::eq(block, b'&');
+        let span = if special != 0 { special.trailing_zeros() as usize } else { BLOCK.min(input.len() - pos) };
+        let lead = ((!space).trailing_zeros() as usize).min(span);
+        debug_assert!(len + BLOCK < scanner.out.buffer.len());
+        *buffer.add(len) = b' ';
+        len += usize::from(lead != 0) & usize::from(*buffer.add(len - 1) != b' ');
+        S::store(block_at::<S>(input, pos + lead), buffer.add(len));
+        len += span - lead;
+        pos += span;
+        scanner.out.len = len;
+        if special == 0 {
+            return pos;
+        }
+
+        // A tag, if it is a plain one: all in one block, and its quotes in pairs. Else the exact way.
+        let at = input.as_ptr().add(pos);
+        if *at == b'<' && input.len() - pos >= BLOCK + 2 {
+            let name_at = at.add(1 + usize::from(*at.add(1) == b'/'));
+            let letter = (*name_at | 0x20).wrapping_sub(b'a') < 26;
+            let name = S::name_len(name_at);
+            let tag = TAGS.by_key(tags::short_key(name_at.cast::<u64>().read_unaligned().to_le(), name));
+            if letter && name < tags::KEY_BYTES && tag <= scanner.last_plain() {
+                let end = plain_tag_end::<S>(S::load(name_at), name as u32);
+                if end != 0 {
+                    if tag == Tag::Split {
+                        scanner.out.split();
+                    }
+                    return name_at.offset_from_unsigned(input.as_ptr()) + end;
+                }
+            }
+        }
+        scanner.exact(input, pos)
+    }
+}
+
 /// Bytes from the start of a tag's name, at the start of the block, to after its `>`; 0 if the exact way must find it.
+/// `name` is the name's length.
 ///
 /// With no quote before the first `>`, that ends the tag. Otherwise take every `"` to open or close a value in turn: if
 /// outside of values every `=` stands right before an opening quote and after a character of a name, and every
@@ -288,9 +413,11 @@ unsafe fn scan<S: Simd>(scanner: &mut Scanner, input: &[u8]) {
 /// # Safety
 /// The level's instructions are there.
 #[inline(always)]
-unsafe fn plain_tag_end<S: Simd>(block: S::Block, name: u32, close: u64, blank_or_slash: u64) -> usize {
+unsafe fn plain_tag_end<S: Simd>(block: S::Block, name: u32) -> usize {
     // SAFETY: the caller has the instructions.
     unsafe {
+        let close = S::eq(block, b'>');
+        let blank_or_slash = S::le(block, b' ') | S::eq(block, b'/');
         let attributes = u64::MAX << name;
         let quote = S::eq(block, b'"') & attributes;
         let apostrophe = S::eq(block, b'\'') & attributes;

@@ -1,7 +1,11 @@
 //! Where things end whose inside is no markup: comments, raw text, scripts; and attributes, exactly.
 
-use super::ends_name;
 use memchr::{memchr, memchr2, memmem};
+
+/// True for the bytes that end a tag's name.
+pub(super) fn ends_name(byte: u8) -> bool {
+    is_space(byte) || byte == b'/' || byte == b'>'
+}
 
 fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')

@@ -1,7 +1,7 @@
 //! What a tag's name means for the text.
 
-/// What the scanner does at a tag. The order matters: up to [`Tag::Inline`] there is nothing else to do than
-/// to separate words or not.
+/// What the scanner does at a tag. The order matters: up to [`Tag::Inline`] there is nothing else to do than to separate words or
+/// not, and if links are not kept, up to [`Tag::Anchor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Tag {
@@ -114,6 +114,14 @@ const fn key_of(name: &[u8]) -> u64 {
     key
 }
 
+/// The key of a name of `len` < [`KEY_BYTES`] bytes that `word`, little-endian, begins with; anything for a longer one.
+///
+/// Sets bit 5 of each byte: no name of the table has a byte that another than its capital becomes.
+#[inline(always)]
+pub(super) fn short_key(word: u64, len: usize) -> u64 {
+    (word | 0x2020_2020_2020_2020) & 1u64.wrapping_shl(8 * len as u32).wrapping_sub(1)
+}
+
 const fn slot(key: u64) -> usize {
     (key.wrapping_mul(MULTIPLIER) >> (64 - SLOT_BITS)) as usize
 }
@@ -124,8 +132,11 @@ pub(super) struct Tags {
     tags: [Tag; 1 << SLOT_BITS],
 }
 
+/// The table.
+pub(super) static TAGS: Tags = Tags::new();
+
 impl Tags {
-    const fn new(links: bool) -> Self {
+    const fn new() -> Self {
         let mut table = Self { keys: [0; 1 << SLOT_BITS], tags: [Tag::Split; 1 << SLOT_BITS] };
         let mut i = 0;
         while i < NAMES.len() {
@@ -136,29 +147,18 @@ impl Tags {
                 "two names in one slot: change the multiplier"
             );
             table.keys[slot(key)] = key;
-            table.tags[slot(key)] = match tag {
-                Tag::Anchor if !links => Tag::Inline,
-                Tag::Area | Tag::Base if !links => Tag::Split,
-                tag => tag,
-            };
+            table.tags[slot(key)] = tag;
             i += 1;
         }
         table
     }
 
-    /// The table for a scanner that keeps links, or that does not (and then has nothing to do at anchors).
-    pub(super) fn get(links: bool) -> &'static Self {
-        static PLAIN: Tags = Tags::new(false);
-        static LINKS: Tags = Tags::new(true);
-        if links { &LINKS } else { &PLAIN }
-    }
-
-    /// The meaning of a key: the first [`KEY_BYTES`] bytes of a name, each with bit 5 set, bytes beyond the name zero.
-    /// No name of the table has a byte that two different bytes of a tag name could become.
+    /// The meaning of a [`key`].
     #[inline(always)]
     pub(super) fn by_key(&self, key: u64) -> Tag {
         let slot = slot(key);
-        if self.keys[slot] == key { self.tags[slot] } else { Tag::Split }
+        // Which of the two it is, no branch could guess.
+        std::hint::select_unpredictable(self.keys[slot] == key, self.tags[slot], Tag::Split)
     }
 
     /// The meaning of a name of any length and case.
@@ -180,14 +180,17 @@ mod tests {
     #[test]
     fn every_name_is_found_in_any_case() {
         for &(name, tag) in NAMES {
-            assert_eq!(Tags::get(true).by_name(name.as_bytes()), tag, "{name}");
-            assert_eq!(Tags::get(true).by_name(name.to_ascii_uppercase().as_bytes()), tag, "{name}");
+            assert_eq!(TAGS.by_name(name.as_bytes()), tag, "{name}");
+            assert_eq!(TAGS.by_name(name.to_ascii_uppercase().as_bytes()), tag, "{name}");
+            if name.len() < KEY_BYTES {
+                let word = format!("{name:><8}").to_ascii_uppercase();
+                let word = u64::from_le_bytes(word.as_bytes().try_into().unwrap());
+                assert_eq!(TAGS.by_key(short_key(word, name.len())), tag, "{name}");
+            }
         }
-        assert_eq!(Tags::get(false).by_name(b"A"), Tag::Inline);
-        assert_eq!(Tags::get(false).by_name(b"area"), Tag::Split);
-        assert_eq!(Tags::get(false).by_name(b"PlainText"), Tag::Plaintext);
+        assert_eq!(TAGS.by_name(b"PlainText"), Tag::Plaintext);
         for other in ["p", "br", "bb", "blockquote", "plaintex", "plaintexts", "spans", "templates", "", "x"] {
-            assert_eq!(Tags::get(true).by_name(other.as_bytes()), Tag::Split, "{other}");
+            assert_eq!(TAGS.by_name(other.as_bytes()), Tag::Split, "{other}");
         }
     }
 

@@ -1,0 +1,137 @@
+//! `gamut demo`: a small index from nothing, and some answers from it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::build::{self, BuildOptions, BuildReport};
+use crate::cli::ui;
+use crate::index::{Index, verify};
+use crate::query::{Bm25, Mode, Searcher};
+use crate::{Error, Result};
+
+/// Index a small crawl that comes with gamut, check the index, and ask it some questions.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The index directory to make; out/demo is replaced if it is already there
+    #[arg(short, long, value_name = "DIR", default_value = DEFAULT_OUTPUT)]
+    output: PathBuf,
+    /// Replace another directory, too
+    #[arg(long)]
+    force: bool,
+}
+
+const DEFAULT_OUTPUT: &str = "out/demo";
+
+/// Where the crawl lies in a checkout.
+const CRAWL: &str = "corpora/small.warc.gz";
+
+/// The same file, for everywhere else.
+const EMBEDDED: &[u8] = include_bytes!("../../corpora/small.warc.gz");
+
+/// What is asked, and what it shows.
+const QUESTIONS: [(&str, Mode, &str); 5] = [
+    ("fresnel lens", Mode::Or, "two words, ranked by BM25"),
+    ("sun moon tide", Mode::And, "all three words must stand in the page"),
+    ("why does rye bread need sourdough", Mode::Or, "common words weigh little"),
+    ("ржаной хлеб", Mode::Or, "this page came as windows-1251"),
+    ("灯台", Mode::Or, "and this one as Shift_JIS"),
+];
+
+/// Pages shown for each question.
+const SHOWN: usize = 3;
+
+/// Runs the demo; it prints what it does to standard output.
+///
+/// # Errors
+/// The index cannot be built or read, or standard output cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let carried = tempfile::tempdir().map_err(Error::io("create a directory in", std::env::temp_dir()))?;
+    let crawl = crawl(carried.path())?;
+    let mut out = io::stdout().lock();
+
+    let options = BuildOptions {
+        force: args.force || args.output == Path::new(DEFAULT_OUTPUT),
+        cancel: ui::cancel_on_signal(),
+        ..BuildOptions::new(vec![crawl.clone()], args.output.clone())
+    };
+    writeln!(out, "$ gamut index {} -o {}", shown_path(&crawl), args.output.display())?;
+    let report = build::build(&options, ui::Terminal::new(true))?;
+    what_was_built(&mut out, &report)?;
+
+    writeln!(out, "\n$ gamut verify {}", args.output.display())?;
+    let verified = verify(&args.output)?;
+    anyhow::ensure!(verified.problem_count == 0, "{}: {} problems", args.output.display(), verified.problem_count);
+    writeln!(out, "sound: {} lists and {} postings decoded", verified.lists, verified.postings)?;
+
+    let index = Index::open(&args.output)?;
+    let searcher = Searcher::new(&index, None, Bm25::default())?;
+    for (words, mode, what) in QUESTIONS {
+        let flag = if mode == Mode::And { "--mode and " } else { "" };
+        writeln!(out, "\n$ gamut query {} -k {SHOWN} {flag}{words}    # {what}", args.output.display())?;
+        answer(&mut out, &searcher, words, mode)?;
+    }
+    what_next(&mut out, &args.output)?;
+    Ok(())
+}
+
+/// The crawl of the checkout we stand in, else the one in the program, written into `dir`.
+fn crawl(dir: &Path) -> Result<PathBuf> {
+    let here = PathBuf::from(CRAWL);
+    if here.is_file() {
+        return Ok(here);
+    }
+    let path = dir.join("small.warc.gz");
+    std::fs::write(&path, EMBEDDED).map_err(Error::io("write", &path))?;
+    Ok(path)
+}
+
+fn shown_path(crawl: &Path) -> String {
+    if crawl == Path::new(CRAWL) { CRAWL.to_owned() } else { "(the crawl inside this program)".to_owned() }
+}
+
+fn what_was_built(out: &mut impl Write, report: &BuildReport) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} pages, {} words, {} distinct; {} postings in {} bytes; {:.2} s, sorted by {}",
+        report.documents,
+        report.tokens,
+        report.terms,
+        report.postings,
+        report.index_bytes,
+        report.seconds,
+        report.sorter
+    )?;
+    writeln!(
+        out,
+        "{} records of the crawl are no pages: requests, a redirect, a picture and their like",
+        report.skipped.total()
+    )
+}
+
+fn answer(out: &mut impl Write, searcher: &Searcher<'_>, words: &str, mode: Mode) -> anyhow::Result<()> {
+    let hits = searcher.search(&searcher.plan(&searcher.parse(words)?)?, mode, SHOWN)?;
+    for (rank, hit) in (1..).zip(&hits) {
+        let name = searcher.index().name(hit.doc)?;
+        writeln!(out, "{rank:>3}  {:8.4}  {}  {}", hit.score, name.id, name.title)
+            .context("cannot write the answer")?;
+    }
+    if hits.is_empty() {
+        writeln!(out, "  (nothing)")?;
+    }
+    Ok(())
+}
+
+fn what_next(out: &mut impl Write, index: &Path) -> io::Result<()> {
+    let index = index.display();
+    let steps = [
+        (format!("gamut query {index} WORDS"), "ask about lighthouses, tides, bread, bees, bridges, clocks"),
+        (format!("gamut stats {index}"), "what is in the index, and what it costs"),
+        (format!("gamut dump {index} lens"), "the list of one word"),
+        ("gamut index CRAWL -o out/crawl".into(), "a crawl of yours: WARC, ARC, TRECWEB, JSON lines, HTML files"),
+        ("gamut synth crawl -n 100000".into(), "none at hand? 3 GB of made-up pages"),
+    ];
+    writeln!(out, "\nNext:")?;
+    steps.iter().try_for_each(|(command, what)| writeln!(out, "  {command:34} {what}"))
+}

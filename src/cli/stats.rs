@@ -1,0 +1,219 @@
+//! `gamut stats`: what an index holds and how large its parts are.
+
+use crate::index::{Index, Statistics};
+use anyhow::Context as _;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Shows what an index holds and how large its parts are.
+///
+/// A codec's bits per posting count its two files, that is the docIDs, the skip entries and the table of lists. The
+/// term frequencies are stored once for all codecs and are counted apart.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  gamut stats out/gov2
+  gamut stats out/gov2 --top 50
+  gamut stats out/gov2 --json | jq '.codecs[] | {name, bits_per_posting}'")]
+pub struct Args {
+    /// Directory of the index.
+    index: PathBuf,
+    /// How many of the most frequent terms to show.
+    #[arg(long, default_value_t = 10)]
+    top: usize,
+    /// Write one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(serde::Serialize)]
+struct CodecSize {
+    name: &'static str,
+    bytes: u64,
+    bits_per_posting: f64,
+    bits_per_posting_with_tf: f64,
+}
+
+#[derive(serde::Serialize)]
+struct TopTerm {
+    term: String,
+    df: u32,
+    cf: u64,
+}
+
+#[derive(serde::Serialize)]
+struct Report {
+    index: PathBuf,
+    version: u32,
+    gamut: String,
+    analyzer: crate::text::AnalyzerSpec,
+    order: String,
+    statistics: Statistics,
+    mean_document_length: f64,
+    bytes: u64,
+    tf_bits_per_posting: f64,
+    codecs: Vec<CodecSize>,
+    files: Vec<(String, u64)>,
+    top_terms: Vec<TopTerm>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The index cannot be read, the output cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let index = Index::open(&args.index)?;
+    let report = report(&index, args.top)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from).and_then(|()| writeln!(out))
+    } else {
+        write_report(&mut out, &report)
+    };
+    result.and_then(|()| out.flush()).context("cannot write the results")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(index: &Index, top: usize) -> crate::Result<Report> {
+    let manifest = index.manifest();
+    let s = manifest.statistics;
+    let bytes_of = |name: &str| manifest.file(name).map_or(0, |file| file.bytes);
+    let bits = |bytes: u64| if s.postings == 0 { 0.0 } else { 8.0 * bytes as f64 / s.postings as f64 };
+    let tf = bytes_of("tf.bin");
+    let codecs = index.codecs().map(|codec| {
+        let name = codec.codec().name();
+        let bytes = bytes_of(&format!("{name}/postings.bin")) + bytes_of(&format!("{name}/lists.bin"));
+        CodecSize { name, bytes, bits_per_posting: bits(bytes), bits_per_posting_with_tf: bits(bytes + tf) }
+    });
+    Ok(Report {
+        index: index.dir().to_owned(),
+        version: manifest.version,
+        gamut: manifest.gamut.clone(),
+        analyzer: manifest.analyzer.clone(),
+        order: manifest.order.clone(),
+        statistics: s,
+        mean_document_length: if s.documents == 0 { 0.0 } else { s.tokens as f64 / s.documents as f64 },
+        bytes: manifest.files.iter().map(|file| file.bytes).sum(),
+        tf_bits_per_posting: bits(tf),
+        codecs: codecs.collect(),
+        files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
+        top_terms: top_terms(index, top)?,
+    })
+}
+
+/// The terms of the most documents; of equal ones the first in termID order.
+fn top_terms(index: &Index, top: usize) -> crate::Result<Vec<TopTerm>> {
+    if top == 0 {
+        return Ok(Vec::new());
+    }
+    let mut best = BinaryHeap::new();
+    for id in 0..index.statistics().terms as u32 {
+        let df = index.term(id)?.df;
+        if best.len() < top {
+            best.push(Reverse((df, Reverse(id))));
+        } else if best.peek().is_some_and(|Reverse(worst)| *worst < (df, Reverse(id))) {
+            best.pop();
+            best.push(Reverse((df, Reverse(id))));
+        }
+    }
+    let ids: Vec<u32> = best.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(id)))| id).collect();
+    let mut spelled = std::collections::HashMap::new();
+    index.each_term(|term, id| {
+        if ids.contains(&id) {
+            spelled.insert(id, String::from_utf8_lossy(term).into_owned());
+        }
+        spelled.len() < ids.len()
+    })?;
+    ids.into_iter()
+        .map(|id| {
+            let info = index.term(id)?;
+            Ok(TopTerm { term: spelled.remove(&id).unwrap_or_default(), df: info.df, cf: info.cf })
+        })
+        .collect()
+}
+
+/// 1234567 → 1,234,567.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let s = &report.statistics;
+    writeln!(out, "index          {}", report.index.display())?;
+    writeln!(out, "format         version {}, written by gamut {}", report.version, report.gamut)?;
+    let stop =
+        report.analyzer.stop_words.as_ref().map_or(String::new(), |words| format!(", {} stop words", words.len()));
+    writeln!(out, "analyzer       {}{stop}", report.analyzer.name)?;
+    writeln!(out, "order          {}", report.order)?;
+    writeln!(
+        out,
+        "documents      {:>15}   {} with an id that an earlier one has",
+        grouped(s.documents),
+        grouped(s.duplicate_ids)
+    )?;
+    writeln!(
+        out,
+        "tokens         {:>15}   {:.1} in a document on average, {} in the longest",
+        grouped(s.tokens),
+        report.mean_document_length,
+        grouped(s.longest_document)
+    )?;
+    writeln!(out, "terms          {:>15}   {} in one document only", grouped(s.terms), grouped(s.terms - s.lists))?;
+    writeln!(out, "postings       {:>15}", grouped(s.postings))?;
+    writeln!(out, "bytes          {:>15}", grouped(report.bytes))?;
+    for (name, bytes) in &report.files {
+        writeln!(out, "  {name:<22} {:>15}", grouped(*bytes))?;
+    }
+    writeln!(out, "\nbits per posting       docIDs   with tf ({:.2})", report.tf_bits_per_posting)?;
+    for codec in &report.codecs {
+        writeln!(out, "  {:<18} {:>8.2} {:>9.2}", codec.name, codec.bits_per_posting, codec.bits_per_posting_with_tf)?;
+    }
+    if !report.top_terms.is_empty() {
+        writeln!(out, "\nmost frequent terms  documents     occurrences")?;
+        for term in &report.top_terms {
+            writeln!(out, "  {:<16} {:>11} {:>15}", term.term, grouped(term.df.into()), grouped(term.cf))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::tests::{Plan, build};
+
+    #[test]
+    fn test_numbers_are_grouped() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn test_report_counts_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        let texts = [("a", "", "", "x y y"), ("b", "", "", "x z"), ("a", "", "", "x y")];
+        build(&target, &texts, &Plan::default()).unwrap();
+        let report = report(&Index::open(&target).unwrap(), 2).unwrap();
+        let top: Vec<_> = report.top_terms.iter().map(|term| (term.term.as_str(), term.df, term.cf)).collect();
+        assert_eq!(top, [("x", 3, 3), ("y", 2, 3)]);
+        assert_eq!(report.statistics.duplicate_ids, 1);
+        let size = |name: &str| report.files.iter().find(|file| file.0 == name).unwrap().1;
+        let vbyte = size("vbyte/postings.bin") + size("vbyte/lists.bin");
+        assert_eq!(report.codecs[0].bits_per_posting, 8.0 * vbyte as f64 / 6.0);
+        let mut text = Vec::new();
+        write_report(&mut text, &report).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("documents                    3   1 with"), "{text}");
+    }
+}

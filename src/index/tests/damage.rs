@@ -1,0 +1,156 @@
+//! Flipped, missing and foreign bytes: opening, reading and verifying never panic, and verifying always sees it.
+
+use super::writing::tree;
+use super::*;
+use crate::index::{Cursor, END};
+use proptest::prelude::*;
+use std::fs;
+
+/// Lists of all sizes: one document, a few, one block, many blocks, with and without frequencies above 1.
+fn texts() -> Vec<String> {
+    (0..900u32)
+        .map(|i| {
+            let mut text = "all ".repeat(1 + (i % 3) as usize);
+            if i % 2 == 0 {
+                text += "even ";
+            }
+            if i % 7 == 0 {
+                text += "seven seven ";
+            }
+            if i < 128 {
+                text += "early ";
+            }
+            text + &format!("only{i} pair{}", i / 2)
+        })
+        .collect()
+}
+
+fn sample(dir: &Path) -> std::path::PathBuf {
+    let target = dir.join("index");
+    let texts = texts();
+    let ids: Vec<String> = (0..texts.len()).map(|i| format!("http://host{}.test/{i}", i % 5)).collect();
+    let texts: Vec<Text<'_>> =
+        ids.iter().zip(&texts).map(|(id, text)| (id.as_str(), id.as_str(), "T", &text[..])).collect();
+    build(&target, &texts, &Plan { window: 1024, ..Plan::default() }).unwrap();
+    target
+}
+
+/// Reads everything that can be read, in every way.
+fn read_all(dir: &Path) {
+    let Ok(index) = Index::open(dir) else { return };
+    let mut ids = Vec::new();
+    for term in ["all", "even", "seven", "early", "only5", "only899", "pair7", "none"] {
+        ids.extend(index.lookup(term.as_bytes()).ok().flatten());
+    }
+    ids.extend([0, 1, 63, 64, 65, 700, u32::MAX]);
+    for codec in index.codecs() {
+        for &id in &ids {
+            let Ok(term) = index.term(id) else { continue };
+            let open = || index.list(&term, codec).map(Cursor::new);
+            let Ok(mut cursor) = open() else { continue };
+            let mut last = None;
+            while cursor.doc() != END {
+                assert!(last < Some(cursor.doc()), "docIDs increase");
+                last = Some(cursor.doc());
+                cursor.tf();
+                cursor.next();
+            }
+            let Ok(mut cursor) = open() else { continue };
+            for target in (0..1000).step_by(90) {
+                assert!(cursor.next_geq(target) >= target);
+            }
+        }
+    }
+    for doc in [0, 1, 450, 899, 900] {
+        let _ = index.name(doc);
+    }
+    for query in ["all even", "seven early only5 none"] {
+        for mode in [crate::query::Mode::And, crate::query::Mode::Or] {
+            let Ok(searcher) = crate::query::Searcher::new(&index, None, crate::query::Bm25::default()) else { return };
+            let _ = searcher.parse(query).and_then(|query| searcher.search(&searcher.plan(&query)?, mode, 5));
+        }
+    }
+}
+
+#[test]
+fn test_a_sound_index_verifies() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = sample(dir.path());
+    let verified = verify(&target).unwrap();
+    assert!(verified.problems.is_empty(), "{:?}", verified.problems);
+    let s = Manifest::read(&target).unwrap().statistics;
+    assert_eq!(verified.postings, s.postings * 2, "every posting of both codecs");
+    assert_eq!(verified.lists, s.terms * 2);
+}
+
+#[test]
+fn test_missing_and_cut_files_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = sample(dir.path());
+    for (name, content) in tree(&target) {
+        let path = target.join(&name);
+        fs::remove_file(&path).unwrap();
+        let error = Index::open(&target).err().unwrap().to_string();
+        assert!(error.contains(&name), "{error}");
+        for len in [0, content.len() / 2, content.len() - 1] {
+            fs::write(&path, &content[..len]).unwrap();
+            assert!(Index::open(&target).is_err(), "{name} cut to {len}");
+            let problems = verify(&target).unwrap().problems;
+            assert!(problems[0].to_string().contains(&name), "{problems:?}");
+        }
+        fs::write(&path, &content).unwrap();
+    }
+    assert!(verify(&target).unwrap().problems.is_empty());
+}
+
+#[test]
+fn test_other_versions_are_refused_clearly() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = sample(dir.path());
+    let manifest = target.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"version\": 1,", "\"version\": 9,")).unwrap();
+    let error = Index::open(&target).err().unwrap().to_string();
+    assert!(error.contains("version 9") && error.contains("version 1"), "{error}");
+    fs::write(&manifest, text).unwrap();
+    let file = target.join("tf.bin");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[8] = 7;
+    fs::write(&file, bytes).unwrap();
+    let error = Index::open(&target).err().unwrap().to_string();
+    assert!(error.contains("tf.bin") && error.contains("byte 8") && error.contains("version 7"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn test_flipped_bytes_are_seen_and_never_panic(
+        file: proptest::sample::Index, flips in proptest::collection::vec((any::<proptest::sample::Index>(), 1u8..), 1..4),
+    ) {
+        thread_local! {
+            static SAMPLE: (tempfile::TempDir, std::path::PathBuf) = {
+                let dir = tempfile::tempdir().unwrap();
+                let target = sample(dir.path());
+                (dir, target)
+            };
+        }
+        SAMPLE.with(|(_, target)| {
+            let files = tree(target);
+            let (name, content) = files.iter().nth(file.index(files.len())).unwrap();
+            let mut bytes = content.clone();
+            for (at, flip) in flips {
+                let at = at.index(bytes.len());
+                bytes[at] ^= flip;
+            }
+            if bytes == *content {
+                return Ok(());
+            }
+            fs::write(target.join(name), &bytes).unwrap();
+            read_all(target);
+            let seen = !verify(target).unwrap().problems.is_empty();
+            fs::write(target.join(name), content).unwrap();
+            prop_assert!(seen, "damage in {name}");
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,144 @@
+//! The reader gives back what was written.
+
+use super::*;
+use crate::index::{Cursor, END, Place};
+use proptest::prelude::*;
+
+/// Every way of reading every list agrees with the oracle.
+fn check(target: &Path, texts: &[Text<'_>]) {
+    let oracle = Oracle::new(texts.iter().map(|text| text.3));
+    let index = Index::open(target).unwrap();
+    assert_eq!(index.lens(), oracle.lens);
+    let mut terms = Vec::new();
+    index
+        .each_term(|term, id| {
+            terms.push((String::from_utf8(term.to_vec()).unwrap(), id));
+            true
+        })
+        .unwrap();
+    assert_eq!(terms.iter().map(|term| &term.0).collect::<Vec<_>>(), oracle.lists.keys().collect::<Vec<_>>());
+    for (term, id) in &terms {
+        assert_eq!(index.lookup(term.as_bytes()).unwrap(), Some(*id));
+        let list = &oracle.lists[term];
+        let info = index.term(*id).unwrap();
+        assert_eq!(info.df as usize, list.len());
+        assert_eq!(info.cf, list.iter().map(|posting| u64::from(posting.1)).sum::<u64>());
+        assert_eq!(info.tf_max, list.iter().map(|posting| posting.1).max().unwrap());
+        for codec in index.codecs() {
+            let open = || index.cursor(&info, codec).unwrap();
+            let mut cursor = open();
+            for &(doc, tf) in list {
+                assert_eq!((cursor.doc(), cursor.tf()), (doc, tf), "{term}");
+                cursor.next();
+            }
+            assert_eq!((cursor.doc(), cursor.next()), (END, END));
+            assert!(cursor.damage().is_none());
+            for step in [1, 3, 50, 129, 300] {
+                let mut cursor = open();
+                let mut target = 0;
+                loop {
+                    let expected = list.iter().find(|posting| posting.0 >= target);
+                    let mut hint = 0;
+                    let (bound, until) = cursor.bound_at(target.max(cursor.doc()), &mut hint);
+                    assert_eq!(cursor.next_geq(target), expected.map_or(END, |posting| posting.0), "{term} {target}");
+                    let Some(&(doc, tf)) = expected else { break };
+                    assert_eq!(cursor.next_geq(doc / 2), doc, "never backwards");
+                    assert_eq!(cursor.tf(), tf);
+                    if info.df > 1 && doc < until {
+                        assert!(bound.admits(tf, oracle.lens[doc as usize], index.default_norm()));
+                    }
+                    target = doc + step;
+                }
+                assert!(cursor.damage().is_none());
+            }
+        }
+    }
+    for (doc, text) in texts.iter().enumerate() {
+        let name = index.name(doc as u32).unwrap();
+        assert_eq!((&name.id[..], &name.url[..], &name.title[..]), (text.0, text.1, text.2));
+    }
+    assert!(index.name(texts.len() as u32).is_err());
+    assert!(index.term(terms.len() as u32).is_err());
+    assert_eq!(index.lookup(b"no such term").unwrap(), None);
+}
+
+#[test]
+fn test_lists_around_block_edges_in_every_window() {
+    let texts: Vec<String> = (0..400)
+        .map(|doc| {
+            let lists = [1, 2, 3, 126, 127, 128, 129, 130, 255, 256, 257, 384, 399, 400];
+            lists.iter().filter(|&&n| doc < n).map(|n| format!("t{n} ").repeat(1 + doc % 4)).collect()
+        })
+        .collect();
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let dir = tempfile::tempdir().unwrap();
+    for window in [128, 256, 1 << 29] {
+        let target = dir.path().join(window.to_string());
+        build(&target, &texts, &Plan { window, ..Plan::default() }).unwrap();
+        check(&target, &texts);
+        assert!(verify(&target).unwrap().problems.is_empty());
+    }
+}
+
+#[test]
+fn test_no_document_no_term() {
+    let dir = tempfile::tempdir().unwrap();
+    for texts in [&[][..], &[("a", "", "", ""); 3], &[("a", "b", "c", "x")]] {
+        let target = dir.path().join(format!("{}", texts.len()));
+        build(&target, texts, &Plan::default()).unwrap();
+        check(&target, texts);
+        let problems = verify(&target).unwrap().problems;
+        assert!(problems.is_empty(), "{problems:?}");
+    }
+}
+
+#[test]
+fn test_names_of_every_kind() {
+    let long = "ü".repeat(40_000);
+    let ids: Vec<String> = (0..3000).map(|i| format!("http://a.test/{i}")).collect();
+    let mut texts: Vec<Text<'_>> = ids.iter().map(|id| (id.as_str(), id.as_str(), "title", "x")).collect();
+    texts.push((&long[..65536], "", "", "x"));
+    texts.push(("id", &long[..65536], &long[..4096], "x"));
+    texts.push(("id", "id", "", "y"));
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    build(&target, &texts, &Plan::default()).unwrap();
+    check(&target, &texts);
+    // What is too long is cut at a character.
+    let target = dir.path().join("long");
+    build(&target, &[(&long, &long, &format!("x{long}"), "x")], &Plan::default()).unwrap();
+    let name = Index::open(&target).unwrap().name(0).unwrap();
+    assert_eq!((name.id.len(), name.url.len(), name.title.len()), (65536, 65536, 4095));
+}
+
+#[test]
+fn test_unknown_codec_lists_the_choices() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    build(&target, &[("a", "", "", "x x")], &Plan { codecs: vec![crate::codec::CODECS[0]], ..Plan::default() })
+        .unwrap();
+    let index = Index::open(&target).unwrap();
+    assert_eq!(index.codec(None).unwrap().codec().name(), "vbyte");
+    let error = index.codec(Some("para-ef")).err().unwrap().to_string();
+    assert!(error.contains("para-ef") && error.contains("there are: vbyte"), "{error}");
+    let info = index.term(0).unwrap();
+    assert_eq!(info.place, Place::Single { doc: 0 });
+    assert_eq!(Cursor::new(index.list(&info, index.codec(None).unwrap()).unwrap()).tf(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn test_random_collections(
+        texts in proptest::collection::vec("([a-c]( [a-c]){0,9}|[a-z]{0,3})( [d-f][a-f]{0,2}){0,6}", 1..400),
+        window in prop_oneof![Just(1u64 << 9), Just(1 << 29)],
+    ) {
+        let texts: Vec<Text<'_>> = texts.iter().map(|text| (&text[..text.len() / 2], text.as_str(), "", text.as_str())).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        build(&target, &texts, &Plan { window, batch: 64, ..Plan::default() }).unwrap();
+        check(&target, &texts);
+        let problems = verify(&target).unwrap().problems;
+        prop_assert!(problems.is_empty(), "{problems:?}");
+    }
+}

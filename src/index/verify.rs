@@ -1,0 +1,364 @@
+//! Checks an index: checksums of all files, then everything that one file says about another.
+
+use super::cursor::{List, ListWords};
+use super::format::{self, HEADER_WORDS, damaged};
+use super::manifest::{FileSpec, MANIFEST, Manifest};
+use super::reader::{CodecFiles, CodecRef, Index};
+use super::tables::Place;
+use super::tf;
+use crate::codec::MAX_BLOCK_LEN;
+use crate::codec::bits::UNPACKED;
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// No more problems than this are kept; the rest is counted.
+const KEPT: usize = 100;
+
+/// Terms that one task checks.
+const CHUNK: u64 = 4096;
+
+/// What [`verify`] found.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// The first problems, each with file and byte offset; none if the index is sound.
+    pub problems: Vec<Error>,
+    /// Number of problems, those not kept included.
+    pub problem_count: u64,
+    /// Bytes whose checksums were computed.
+    pub bytes: u64,
+    /// Lists decoded, each codec counted.
+    pub lists: u64,
+    /// Postings decoded, each codec counted.
+    pub postings: u64,
+}
+
+#[derive(Default)]
+struct Problems {
+    kept: Mutex<Vec<Error>>,
+    count: AtomicU64,
+}
+
+impl Problems {
+    fn add(&self, problem: Error) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept.len() < KEPT {
+            kept.push(problem);
+        }
+    }
+
+    fn take<T>(&self, result: Result<T>) -> Option<T> {
+        result.map_err(|problem| self.add(problem)).ok()
+    }
+
+    fn none(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    fn check(&self, sound: bool, path: &Path, offset: u64, what: impl FnOnce() -> String) {
+        if !sound {
+            self.add(damaged(path, offset, what()));
+        }
+    }
+}
+
+/// Checks the index in a directory on all cores. Damage is not an error but in the result.
+///
+/// Checked are every checksum; the dictionary (sorted, every termID once); every list in every codec
+/// (decodes, increases, has df docIDs, lies in its window right behind the list before it, its skip
+/// entries and bounds are true); frequencies (add up to cf per term and to the length per document);
+/// and the document table (every frame inflates, lengths and duplicate ids add up).
+///
+/// # Errors
+/// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read.
+pub fn verify(dir: &Path) -> Result<Verified> {
+    let problems = Problems::default();
+    let mut verified = Verified::default();
+    let manifest = match Manifest::read(dir) {
+        Err(error @ Error::Damaged { .. }) => {
+            problems.add(error);
+            return Ok(finish(verified, problems));
+        }
+        manifest => manifest?,
+    };
+    verified.bytes = manifest.files.par_iter().map(|file| checksum(dir, file, &problems)).sum();
+    // Beyond a wrong checksum the rest would only repeat it, less clearly, and a dictionary that
+    // is not the writer's must not be walked.
+    let trusted = problems.none();
+    if let Some(index) = problems.take(Index::open(dir)) {
+        let deep = Deep { index: &index, problems: &problems, lists: AtomicU64::new(0), postings: AtomicU64::new(0) };
+        if trusted {
+            deep.dictionary();
+        }
+        deep.terms();
+        deep.codecs();
+        deep.documents();
+        verified.lists = deep.lists.into_inner();
+        verified.postings = deep.postings.into_inner();
+    }
+    Ok(finish(verified, problems))
+}
+
+fn finish(mut verified: Verified, problems: Problems) -> Verified {
+    verified.problem_count = problems.count.into_inner();
+    verified.problems = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    verified
+}
+
+fn checksum(dir: &Path, spec: &FileSpec, problems: &Problems) -> u64 {
+    let path: PathBuf = dir.join(&spec.name);
+    let read = || -> Result<(u64, u64)> {
+        let mut file = File::open(&path).map_err(Error::io("open", &path))?;
+        let mut hash = Xxh3::new();
+        let mut buffer = vec![0; 1 << 20];
+        let mut bytes = 0;
+        loop {
+            let n = file.read(&mut buffer).map_err(Error::io("read", &path))?;
+            if n == 0 {
+                return Ok((bytes, hash.digest()));
+            }
+            bytes += n as u64;
+            hash.update(&buffer[..n]);
+        }
+    };
+    let Some((bytes, digest)) = problems.take(read()) else { return 0 };
+    let found = format!("{digest:016x}");
+    problems.check(found == spec.xxh3, &path, 0, || {
+        format!(
+            "checksum {found} of its {bytes} bytes, but the manifest says {}; somewhere in the file bytes have changed",
+            spec.xxh3
+        )
+    });
+    bytes
+}
+
+struct Deep<'a> {
+    index: &'a Index,
+    problems: &'a Problems,
+    lists: AtomicU64,
+    postings: AtomicU64,
+}
+
+impl Deep<'_> {
+    fn manifest_path(&self) -> PathBuf {
+        self.index.dir().join(MANIFEST)
+    }
+
+    /// Every term leads to a termID of its own; the order is that of the automaton.
+    fn dictionary(&self) {
+        let terms = self.index.statistics().terms;
+        let mut seen = vec![0u64; terms.div_ceil(64) as usize];
+        let mut count = 0;
+        let mut last: Vec<u8> = Vec::new();
+        let path = self.index.dir().join("terms.fst");
+        let walked = self.index.each_term(|term, id| {
+            let (word, bit) = (id as usize / 64, 1 << (id % 64));
+            self.problems.check(seen[word] & bit == 0, &path, 0, || format!("two terms have termID {id}"));
+            self.problems.check(count == 0 || last.as_slice() < term, &path, 0, || "terms out of order".to_owned());
+            seen[word] |= bit;
+            last.clear();
+            last.extend_from_slice(term);
+            count += 1;
+            count <= terms
+        });
+        self.problems.take(walked);
+        self.problems.check(count == terms, &path, 0, || format!("{count} terms, but the manifest has {terms}"));
+    }
+
+    /// `terms.bin` by itself: every row can be read, lists are numbered in order, sums are right.
+    fn terms(&self) {
+        let s = self.index.statistics();
+        let (mut postings, mut occurrences, mut lists) = (0u64, 0u64, 0u64);
+        let path = &self.index.terms.words.path;
+        for id in 0..s.terms as u32 {
+            let Some(term) = self.problems.take(self.index.term(id)) else { return };
+            postings = postings.saturating_add(term.df.into());
+            occurrences = occurrences.saturating_add(term.cf);
+            if let Place::List { list, .. } = term.place {
+                let expected = lists;
+                self.problems.check(u64::from(list) == expected, path, 0, || {
+                    format!("term {id} has list {list}, but {expected} is next")
+                });
+                lists += 1;
+            }
+        }
+        let manifest = self.manifest_path();
+        self.problems.check((postings, lists) == (s.postings, s.lists), &manifest, 0, || {
+            format!("{} postings in {} lists, but terms.bin has {postings} in {lists}", s.postings, s.lists)
+        });
+        self.problems.check(occurrences == s.tokens, path, 0, || {
+            format!("terms occur {occurrences} times, but documents have {} tokens", s.tokens)
+        });
+    }
+
+    fn codecs(&self) {
+        for (number, codec) in self.index.codecs().enumerate() {
+            // Frequencies do not depend on the codec: checked with the first one.
+            let lens = self.index.lens();
+            let sums: Option<Vec<AtomicU32>> = (number == 0).then(|| lens.iter().map(|_| AtomicU32::new(0)).collect());
+            let terms = self.index.statistics().terms;
+            let chunks: Vec<u64> = (0..terms.div_ceil(CHUNK)).collect();
+            chunks.into_par_iter().for_each(|chunk| {
+                let mut buffer = Box::new([0; MAX_BLOCK_LEN]);
+                for id in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(terms) {
+                    self.problems.take(self.list(id as u32, codec, sums.as_deref(), &mut buffer));
+                }
+            });
+            self.problems.take(self.starts(codec.files));
+            for (doc, (sum, &len)) in sums.iter().flatten().zip(lens).enumerate() {
+                let sum = sum.load(Ordering::Relaxed);
+                let offset = 4 * (HEADER_WORDS + doc) as u64;
+                self.problems.check(sum == len, self.index.lens_path(), offset, || {
+                    format!("document {doc} has length {len}, but its terms occur {sum} times")
+                });
+            }
+        }
+    }
+
+    /// One list: docIDs, bounds and, if `sums` is given, frequencies.
+    fn list(
+        &self,
+        id: u32,
+        codec: CodecRef<'_>,
+        sums: Option<&[AtomicU32]>,
+        docs: &mut [u32; MAX_BLOCK_LEN],
+    ) -> Result<()> {
+        let Ok(term) = self.index.term(id) else { return Ok(()) };
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        self.postings.fetch_add(term.df.into(), Ordering::Relaxed);
+        let add = |doc: u32, tf: u32| {
+            if let Some(sum) = sums.and_then(|sums| sums.get(doc as usize)) {
+                sum.fetch_add(tf, Ordering::Relaxed);
+            }
+        };
+        let list = match self.index.list(&term, codec)? {
+            List::Single { doc, tf } => {
+                add(doc, tf);
+                return Ok(());
+            }
+            List::Blocks(list) => list,
+        };
+        let lens = self.index.lens();
+        let default = self.index.default_norm();
+        let (mut cf, mut tf_max, mut position) = (0u64, 0, 0);
+        let mut tfs = [0; UNPACKED];
+        let mut end = list.codec.header_words();
+        for block in 0..list.blocks() {
+            let skip = list.skip(block);
+            if skip.offset as usize != end {
+                return Err(bad_list(&list, end, format!("block {block} is said to start at word {}", skip.offset)));
+            }
+            end += list.decode(block, docs)?;
+            let docs = &docs[..list.block_len(block)];
+            if docs[0] != skip.first {
+                return Err(bad_list(&list, end, format!("block {block} does not start with its first docID")));
+            }
+            let bound = super::Bound(skip.bound);
+            for &doc in docs {
+                let in_block = position % tf::BLOCK;
+                if in_block == 0 {
+                    let frequencies = list.tf.block(position / tf::BLOCK);
+                    let decoded = frequencies.and_then(|block| block.decode(&mut tfs));
+                    decoded.ok_or_else(|| list.bad_tf(position))?;
+                }
+                let tf = tfs[in_block];
+                let len = lens.get(doc as usize).copied().unwrap_or(0);
+                if !bound.admits(tf, len, default) || !list.bound.admits(tf, len, default) {
+                    let what = format!("document {doc} exceeds the score bound of block {block}");
+                    return Err(bad_list(&list, skip.offset as usize, what));
+                }
+                add(doc, tf);
+                cf += u64::from(tf);
+                tf_max = tf_max.max(tf);
+                position += 1;
+            }
+        }
+        if (cf, tf_max) != (term.cf, term.tf_max) {
+            let what = format!(
+                "list {} has {cf} occurrences, at most {tf_max} in a document, but terms.bin says {} and {}",
+                list.number, term.cf, term.tf_max
+            );
+            return Err(damaged(list.tf_path, 4 * list.tf_at, what));
+        }
+        self.list_end(&list, end, codec.files)
+    }
+
+    /// Behind a list comes the next one, or zeros up to the end of the window and then the next one.
+    fn list_end(&self, list: &ListWords<'_>, words: usize, files: &CodecFiles) -> Result<()> {
+        let window = self.index.manifest().window_words;
+        let end = list.postings_at + words as u64;
+        let next = if u64::from(list.number) + 1 < self.index.statistics().lists {
+            self.index.place(list.number + 1, files)?.0
+        } else {
+            files.end as u64
+        };
+        if next == end {
+            return Ok(());
+        }
+        let gap = usize::try_from(end).ok().zip(usize::try_from(next).ok());
+        let gap = gap.and_then(|(end, next)| files.postings.get().get(end..next));
+        let padding = next == (end / window + 1) * window && gap.is_some_and(|gap| gap.iter().all(|&word| word == 0));
+        if padding {
+            return Ok(());
+        }
+        let what = format!("list {} ends here, but what follows is said to start at word {next}", list.number);
+        Err(damaged(&files.postings.path, 4 * end, what))
+    }
+
+    /// Lists and skip entries start where the first ones must.
+    fn starts(&self, files: &CodecFiles) -> Result<()> {
+        let path = &files.postings.path;
+        let (first, skips) = match self.index.statistics().lists {
+            0 => (files.end as u64, HEADER_WORDS as u64),
+            _ => self.index.place(0, files)?,
+        };
+        let window = self.index.manifest().window_words;
+        let start = format::HEADER_WORDS as u64;
+        self.problems.check([start, window].contains(&first), path, 4 * start, || {
+            format!("the first list starts at word {first}")
+        });
+        self.problems.check([start, window].contains(&skips), &files.lists.words.path, 4 * start, || {
+            format!("the first skip entries start at word {skips}")
+        });
+        Ok(())
+    }
+
+    fn documents(&self) {
+        let s = self.index.statistics();
+        let lens = self.index.lens();
+        let manifest = self.manifest_path();
+        let tokens: u64 = lens.iter().map(|&len| u64::from(len)).sum();
+        let longest = u64::from(lens.iter().copied().max().unwrap_or(0));
+        self.problems.check((tokens, longest) == (s.tokens, s.longest_document), &manifest, 0, || {
+            format!(
+                "{} tokens, at most {} in a document, but docs.bin has {tokens} and {longest}",
+                s.tokens, s.longest_document
+            )
+        });
+        let names = &self.index.names;
+        let frames: Vec<usize> = (0..names.frames()).collect();
+        let mut hashes: Vec<u64> = frames
+            .into_par_iter()
+            .flat_map_iter(|frame| self.problems.take(names.read_frame(frame)).unwrap_or_default())
+            .map(|name| xxh3_64(name.id.as_bytes()))
+            .collect();
+        if hashes.len() as u64 != s.documents {
+            return self.problems.add(damaged(&manifest, 0, format!("{} names of documents", hashes.len())));
+        }
+        hashes.par_sort_unstable();
+        let duplicates = hashes.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+        self.problems.check(duplicates == s.duplicate_ids, &manifest, 0, || {
+            format!("{} duplicate ids, but docs.zst has {duplicates}", s.duplicate_ids)
+        });
+    }
+}
+
+fn bad_list(list: &ListWords<'_>, word: usize, what: String) -> Error {
+    damaged(list.postings_path, 4 * (list.postings_at + word as u64), format!("list {}: {what}", list.number))
+}

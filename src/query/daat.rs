@@ -1,0 +1,143 @@
+//! Document at a time: conjunctions by the rarest term, disjunctions by MaxScore.
+//!
+//! MaxScore: Turtle and Flood, *Query evaluation: strategies and optimizations*, IP&M 31(6), 1995,
+//! doi:10.1016/0306-4573(95)00020-H; with bounds per block as in Ding and Suel, *Faster top-k document
+//! retrieval using block-max indexes*, SIGIR 2011, doi:10.1145/2009916.2010048.
+
+use super::{Hit, Scored, Scorer, TopK};
+use crate::index::END;
+
+/// What rounding can make of a sum of `n` parts, as a factor with room to spare.
+fn slack(n: usize) -> f32 {
+    1.0 + (n as f32 + 4.0) * 2.4e-7
+}
+
+/// Adds the parts in the order of the query, whatever order the terms are in now.
+fn total(terms: &[Scored<'_>], by_order: &mut [f32]) -> f32 {
+    for term in terms {
+        by_order[term.order] = term.part;
+    }
+    by_order.iter().sum()
+}
+
+/// What the blocks around `doc` can add up to, and the first docID for which that may change.
+fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &Scorer<'_>) -> (f32, u32) {
+    let mut sum = 0.0;
+    let mut until = END;
+    for term in terms {
+        let (bound, end) = term.bound_at(doc, scorer);
+        sum += bound;
+        until = until.min(end);
+    }
+    (sum, until)
+}
+
+/// Documents that have all terms.
+pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
+    let slack = slack(terms.len());
+    let mut by_order = vec![0.0; terms.len()];
+    terms.sort_by_key(|term| term.cursor.df());
+    // above[i]: what the terms from i on can add up to.
+    let mut above = vec![0.0; terms.len() + 1];
+    for i in (0..terms.len()).rev() {
+        above[i] = above[i + 1] + terms[i].bound;
+    }
+    let mut doc = terms[0].cursor.doc();
+    // Up to here the bounds of the blocks have been found wanting or are known to suffice.
+    let mut checked_until = 0;
+    'candidates: while doc != END {
+        if doc >= checked_until && top.threshold() >= 0.0 {
+            let (bound, until) = blocks_bound(terms, doc, scorer);
+            checked_until = until;
+            if bound * slack <= top.threshold() {
+                doc = terms[0].cursor.next_geq(until);
+                continue;
+            }
+        }
+        let mut sum = terms[0].score(scorer);
+        for i in 1..terms.len() {
+            if (sum + above[i]) * slack <= top.threshold() {
+                doc = terms[0].cursor.next();
+                continue 'candidates;
+            }
+            let found = terms[i].cursor.next_geq(doc);
+            if found > doc {
+                doc = terms[0].cursor.next_geq(found);
+                continue 'candidates;
+            }
+            sum += terms[i].score(scorer);
+        }
+        top.push(Hit { doc, score: total(terms, &mut by_order) });
+        doc = terms[0].cursor.next();
+    }
+}
+
+/// Documents that have any term.
+pub(super) fn or(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
+    let slack = slack(terms.len());
+    let mut by_order = vec![0.0; terms.len()];
+    terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+    // below[i]: what the first i terms can add up to.
+    let mut below = vec![0.0];
+    for term in terms.iter() {
+        below.push(below[below.len() - 1] + term.bound);
+    }
+    // The first `optional` terms together reach no more than the threshold, so a document needs one of the others.
+    let mut optional = 0;
+    let mut checked_until = 0;
+    loop {
+        while optional < terms.len() && below[optional + 1] * slack <= top.threshold() {
+            optional += 1;
+            checked_until = 0;
+        }
+        let (rest, needed) = terms.split_at_mut(optional);
+        let doc = needed.iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
+        if doc == END {
+            return;
+        }
+        if doc >= checked_until && top.threshold() >= 0.0 {
+            let (bound, until) = blocks_bound(needed, doc, scorer);
+            checked_until = until;
+            if (bound + below[optional]) * slack <= top.threshold() {
+                for term in needed {
+                    term.cursor.next_geq(until);
+                }
+                continue;
+            }
+        }
+        let mut sum = 0.0;
+        for term in needed {
+            term.part = 0.0;
+            if term.cursor.doc() == doc {
+                sum += term.score(scorer);
+                term.cursor.next();
+            }
+        }
+        let mut hopeless = false;
+        for i in (0..optional).rev() {
+            let term = &mut rest[i];
+            term.part = 0.0;
+            if hopeless {
+                continue;
+            }
+            if (sum + below[i + 1]) * slack <= top.threshold() {
+                hopeless = true;
+                continue;
+            }
+            if term.cursor.doc() < doc {
+                let (bound, _) = term.bound_at(doc, scorer);
+                if (sum + below[i] + bound) * slack <= top.threshold() {
+                    hopeless = true;
+                    continue;
+                }
+                term.cursor.next_geq(doc);
+            }
+            if term.cursor.doc() == doc {
+                sum += term.score(scorer);
+            }
+        }
+        if !hopeless && sum * slack > top.threshold() {
+            top.push(Hit { doc, score: total(terms, &mut by_order) });
+        }
+    }
+}
