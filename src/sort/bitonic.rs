@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::gamma::{Superstep, schedule};
 use super::network::{KeyWords, Shape, workgroup_bytes};
 use super::{SortTimes, Sorter};
-use crate::gpu::{Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
+use crate::gpu::{AdapterKind, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
 
 /// Sizes that the kernels are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,9 @@ impl Tuning {
             workgroup_bytes(bits, regs) <= report.workgroup_memory_bytes
                 && 1 << (bits - regs) <= report.max_workgroup_size
         };
-        let (log_sigma, log_regs) = [(12, 4), (11, 4), (10, 3)].into_iter().find(fits).unwrap_or((8, 3));
+        // a processor gains nothing from large parts, and takes long to compile them
+        let sizes: &[(u32, u32)] = if report.kind == AdapterKind::Software { &[] } else { &[(12, 4), (11, 4)] };
+        let (log_sigma, log_regs) = sizes.iter().copied().find(fits).unwrap_or((9, 3));
         Self { log_sigma, log_k: 4, log_regs, words: if gpu.int64() { KeyWords::One } else { KeyWords::Two } }
     }
 }
@@ -87,6 +89,17 @@ impl Bitonic {
             .map(|s| Shape::of(s, tuning.log_regs, tuning.words, tuning.log_k))
             .collect();
         shapes.into_iter().map(Shape::kernel).collect()
+    }
+
+    /// Compiles the kernels for blocks of `keys` keys from edited texts, to see whether tests notice.
+    #[cfg(test)]
+    pub(super) fn sabotage(&mut self, keys: usize, edit: impl Fn(String) -> String) {
+        for superstep in self.supersteps(keys) {
+            let mut kernel = self.shape(&superstep).kernel();
+            kernel.source = edit(kernel.source);
+            let pipeline = self.gpu.pipeline(&kernel).expect("still a valid kernel");
+            self.pipelines.insert(self.shape(&superstep), pipeline);
+        }
     }
 
     fn sort_on_device(&mut self, keys: &mut [u64]) -> Result<SortTimes, GpuError> {

@@ -2,21 +2,22 @@
 //!
 //! Each pass cuts the keys into one chunk a thread, counts digits per chunk, and moves every chunk's keys
 //! to places of their own, which keeps equal digits in order. Only digits that hold bits in which keys
-//! differ take a pass. Keys go out through a cache line per digit, so that memory sees whole lines in
-//! a few hundred streams (software write combining; Wassenberg and Sanders, Euro-Par 2011).
+//! differ take a pass. Keys go out through a cache line per digit, and whole lines past the caches, so
+//! that memory is written once and not read before (software write combining; Wassenberg and Sanders,
+//! Euro-Par 2011). Blocks should lie on huge pages, see [`block`]: each line goes to a page of its own.
 
 use rayon::prelude::*;
 
 use super::radix::{Varying, digits};
 use super::{SortTimes, Sorter};
 
-/// Bits of a digit: 2^8 lines of 64 bytes stay in the first-level cache.
-const BITS: u32 = 8;
+/// Bits of a digit: 2^11 lines of 64 bytes stay in the second-level cache, and 64 bits take six passes.
+const BITS: u32 = 11;
 const RADIX: usize = 1 << BITS;
 /// Keys of a cache line.
 const LINE: usize = 8;
 /// Smaller blocks are sorted by comparisons.
-const SMALL: usize = 1 << 10;
+const SMALL: usize = 1 << 14;
 /// A thread gets at least so many keys.
 const MIN_CHUNK: usize = 1 << 15;
 
@@ -67,7 +68,8 @@ impl Cpu {
             return;
         }
         if self.scratch.len() < keys.len() {
-            self.scratch = vec![0; keys.len()];
+            self.scratch = Vec::new();
+            self.scratch = block(keys.len());
         }
         let scratch = &mut self.scratch[..keys.len()];
         for (pass, &shift) in shifts.iter().enumerate() {
@@ -83,15 +85,33 @@ impl Cpu {
     }
 }
 
+/// A block of `keys` zeros, on huge pages where the system gives them.
+pub fn block(keys: usize) -> Vec<u64> {
+    let mut block = vec![0; keys];
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut block);
+        let skip = bytes.as_ptr().align_offset(PAGE).min(bytes.len());
+        let whole = (bytes.len() - skip) / PAGE * PAGE;
+        if whole > 0 {
+            // SAFETY: `skip..skip + whole` are whole pages of this block, and the advice changes no byte of
+            // them. If it is refused, nothing is lost but time.
+            unsafe { libc::madvise(bytes[skip..].as_mut_ptr().cast(), whole, libc::MADV_HUGEPAGE) };
+        }
+    }
+    block
+}
+
 fn digit(key: u64, shift: u32) -> usize {
     (key >> shift) as usize % RADIX
 }
 
 /// Counts the digits of some keys.
-fn count(keys: &[u64], shift: u32) -> [usize; RADIX] {
+fn count(keys: &[u64], shift: u32) -> Vec<usize> {
     // neighbouring keys often have the same digit; two tables keep them from waiting for one another
     let mut counts = [[0u32; RADIX]; 2];
-    let mut total = [0; RADIX];
+    let mut total = vec![0; RADIX];
     // a chunk may hold more keys than a u32 counts
     for keys in keys.chunks(1 << 31) {
         counts.iter_mut().for_each(|c| c.fill(0));
@@ -145,16 +165,47 @@ fn move_by_digit(from: &[u64], to: &mut [u64], shift: u32, chunk: usize) {
 #[derive(Clone, Copy)]
 struct Line([u64; LINE]);
 
+/// Writes a line past the caches, where the processor can.
+///
+/// # Safety
+/// `to` is aligned to 64 bytes, and the caller may write a line there.
+unsafe fn write_line(line: &Line, to: *mut u64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
+        for i in (0..LINE).step_by(2) {
+            // SAFETY: lines are aligned to 64 bytes, and so is `to` by the caller's promise; SSE2 is part of
+            // every x86-64.
+            unsafe { _mm_stream_si128(to.add(i).cast(), _mm_load_si128((&raw const line.0[i]).cast::<__m128i>())) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        to.copy_from_nonoverlapping(line.0.as_ptr(), LINE);
+    }
+}
+
+/// Makes what [`write_line`] wrote visible to whoever synchronises with this thread.
+fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of every x86-64.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 /// Writes each key with digit d to the next place from `places[d]` on.
 ///
 /// # Safety
 /// For every digit d, `places[d]..places[d] + number of keys with d` lies within the target, and nobody
 /// else reads or writes it meanwhile.
-unsafe fn scatter(keys: &[u64], target: Target, mut places: [usize; RADIX], shift: u32) {
-    let starts = places;
+unsafe fn scatter(keys: &[u64], target: Target, mut places: Vec<usize>, shift: u32) {
+    assert_eq!(places.len(), RADIX);
+    let starts = places.clone();
     // lines are aligned in memory, not in the slice
     let skew = target.start.addr() / size_of::<u64>() % LINE;
-    let mut lines = [Line([0; LINE]); RADIX];
+    let mut lines = vec![Line([0; LINE]); RADIX];
     for &key in keys {
         let d = digit(key, shift);
         let place = places[d];
@@ -162,14 +213,14 @@ unsafe fn scatter(keys: &[u64], target: Target, mut places: [usize; RADIX], shif
         lines[d].0[slot] = key;
         places[d] = place + 1;
         if slot == LINE - 1 {
-            let begin = (place + 1).saturating_sub(LINE).max(starts[d]);
-            let count = place + 1 - begin;
             debug_assert!(place < target.len);
-            // SAFETY: `begin..=place` are places of digit d, within the target by the caller's promise;
-            // the line's last `count` slots hold their keys.
-            unsafe {
-                let line = lines[d].0.as_ptr().add(LINE - count);
-                target.start.add(begin).copy_from_nonoverlapping(line, count);
+            if place + 1 >= starts[d] + LINE {
+                // SAFETY: the line's keys go to `place + 1 - LINE..=place`, which are places of digit d, within
+                // the target by the caller's promise; `slot` being the last, the first is aligned.
+                unsafe { write_line(&lines[d], target.start.add(place + 1 - LINE)) };
+            } else {
+                // SAFETY: as above, for the few places of digit d before its first whole line.
+                unsafe { write_keys(&lines[d], target, starts[d]..place + 1, skew) };
             }
         }
     }
@@ -177,10 +228,20 @@ unsafe fn scatter(keys: &[u64], target: Target, mut places: [usize; RADIX], shif
         // what is left in the lines: from the last line's start, or from the digit's
         let end = places[d];
         let begin = end.saturating_sub((end + skew) % LINE).max(starts[d]);
-        for place in begin..end {
-            debug_assert!(place < target.len);
-            // SAFETY: a place of digit d, as above.
-            unsafe { target.start.add(place).write(lines[d].0[(place + skew) % LINE]) };
-        }
+        // SAFETY: places of digit d, as above.
+        unsafe { write_keys(&lines[d], target, begin..end, skew) };
+    }
+    fence();
+}
+
+/// Writes a part of a line.
+///
+/// # Safety
+/// The caller may write at `places`, which are within the target and within one line.
+unsafe fn write_keys(line: &Line, target: Target, places: std::ops::Range<usize>, skew: usize) {
+    for place in places {
+        debug_assert!(place < target.len);
+        // SAFETY: the caller's promise.
+        unsafe { target.start.add(place).write(line.0[(place + skew) % LINE]) };
     }
 }

@@ -238,7 +238,9 @@ impl Printer {
 
     /// Steps on the local bits `from`, from − 1, …, `to`.
     fn run(&mut self, from: u32, to: u32) {
-        for (i, &(layout, bit)) in layouts(from, to, self.shape.log_regs, self.bits).iter().enumerate() {
+        for (i, &(layout, bit)) in
+            layouts(from, to, self.shape.log_regs, self.bits, self.shape.log_k).iter().enumerate()
+        {
             if i == 0 && self.keys.is_empty() {
                 let direct = if self.coalesces(layout) { layout } else { self.top() };
                 self.load(direct);
@@ -297,16 +299,18 @@ impl Printer {
 
 /// The layouts, as few as can be, in which the steps on local bits `from`, …, `to` are done, each with
 /// its bit.
-fn layouts(from: u32, to: u32, log_regs: u32, bits: u32) -> Vec<(u32, u32)> {
+fn layouts(from: u32, to: u32, log_regs: u32, bits: u32, log_k: u32) -> Vec<(u32, u32)> {
     let top = bits - log_regs;
+    // Filling the layouts from the upper end is what ran fastest. If then the first one does not
+    // coalesce, though, it costs a change of its own; multiples of log_regs leave it high enough.
+    let aligned = to == 0 && (from + 1).saturating_sub(log_regs) < log_k;
     let mut layout = u32::MAX;
     (to..=from)
         .rev()
         .map(|bit| {
             if layout > bit || bit - layout >= log_regs {
-                // down to bit 0, multiples of log_regs leave the upper layouts high, where they coalesce
-                layout = if to == 0 { bit / log_regs * log_regs } else { (bit + 1).saturating_sub(log_regs).max(to) };
-                layout = layout.min(top);
+                let filled = (bit + 1).saturating_sub(log_regs).max(to);
+                layout = if aligned { bit / log_regs * log_regs } else { filled }.min(top);
             }
             (layout, bit)
         })
@@ -323,7 +327,7 @@ mod tests {
             for bits in log_regs..=13 {
                 for from in 0..bits {
                     for to in 0..=from {
-                        let all = layouts(from, to, log_regs, bits);
+                        let all = layouts(from, to, log_regs, bits, 4);
                         assert!(all.iter().map(|&(_, bit)| bit).eq((to..=from).rev()));
                         assert!(all.iter().all(|&(l, bit)| l <= bit && bit < l + log_regs && l + log_regs <= bits));
                         let mut distinct: Vec<_> = all.iter().map(|&(l, _)| l).collect();
