@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// No more problems than this are kept; the rest is counted.
@@ -200,18 +200,23 @@ impl Deep<'_> {
     fn codecs(&self) {
         let lens = self.index.lens();
         let sums: Vec<AtomicU32> = lens.iter().map(|_| AtomicU32::new(0)).collect();
+        let whole = AtomicBool::new(true);
         let terms = self.index.statistics().terms;
         let chunks: Vec<u64> = (0..terms.div_ceil(CHUNK)).collect();
         chunks.into_par_iter().for_each(|chunk| {
             let mut buffer = Box::new([0; MAX_BLOCK_LEN]);
             for id in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(terms) {
-                self.problems.take(self.all_codecs(id as u32, &sums, &mut buffer));
+                let outcome = self.all_codecs(id as u32, &sums, &mut buffer);
+                whole.fetch_and(outcome.is_ok(), Ordering::Relaxed);
+                self.problems.take(outcome);
             }
         });
         for codec in self.index.codecs() {
             self.problems.take(self.starts(codec.files));
         }
-        for (doc, (sum, &len)) in sums.iter().zip(lens).enumerate() {
+        // A damaged list is not added up to its end: its documents' sums would only repeat that.
+        let summed = whole.into_inner().then_some(sums).unwrap_or_default();
+        for (doc, (sum, &len)) in summed.iter().zip(lens).enumerate() {
             let sum = sum.load(Ordering::Relaxed);
             let offset = 4 * (HEADER_WORDS + doc) as u64;
             self.problems.check(sum == len, self.index.lens_path(), offset, || {
