@@ -3,8 +3,10 @@
 //! **What is measured**: keys a second of the sort alone (device timestamps; the host's clock for the
 //! CPU), the wall time with both transfers, and how near the sort is to the time that its passes over
 //! memory take at the speed of a copy kernel. **Data**: keys of several distributions, from a fixed seed.
-//! **How**: half a second of sorts that do not count, so that the device's clocks are up; then as many as
-//! asked for, each on fresh keys and each result compared with `sort_unstable`'s. Medians.
+//! **How**: sorts that do not count, and on a GPU half a second without a pause of a copy kernel: a card
+//! that idled between the sorts of other benches runs at a third of its clock, and does not hurry up for
+//! sorts with transfers between them. Then as many sorts as asked for, each on fresh keys and each result
+//! compared with `sort_unstable`'s. Medians.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 use rayon::prelude::*;
 
-use crate::gpu::{Access, Choice, Dispatch, Gpu, GpuError, Kernel, Usage};
+use crate::gpu::{Access, AdapterKind, Buffer, Choice, Dispatch, Gpu, GpuError, Kernel, Pipeline, Usage};
 use crate::sort::{SORTERS, SortTimes, Sorter};
 
 /// Arguments of `gamut bench sort`.
@@ -37,7 +39,7 @@ pub struct Args {
     /// Sorts that count, per line of the table
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Seconds of sorts that do not count, before those that do
+    /// Seconds of work that does not count, before the sorts that do
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     warm_up: f64,
     /// GPU to use, by name or index; software ones must be named
@@ -57,8 +59,8 @@ struct Line {
     sorter: &'static str,
     keys: u64,
     distribution: &'static str,
-    /// Keys a second of the sort alone, in 10^9.
-    gkeys_per_second: f64,
+    /// Keys a second of the sort alone, in 10^9; `None` if there was nothing to sort.
+    gkeys_per_second: Option<f64>,
     /// Keys a second with transfers, in 10^9.
     gkeys_per_second_wall: f64,
     /// Median seconds.
@@ -138,8 +140,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Err(error) => return Err(error.into()),
     };
-    let bandwidth = gpu.as_ref().map(copy_bandwidth).transpose()?;
-    let lines = measure(args, &distributions, gpu.as_ref(), bandwidth)?;
+    let copier = gpu.as_ref().map(Copier::new).transpose()?;
+    let bandwidth = copier.as_ref().map(|c| c.bytes_per_second(0.7)).transpose()?;
+    let lines = measure(args, &distributions, copier.as_ref(), bandwidth)?;
     if args.json {
         let device = gpu.as_ref().map(Gpu::report);
         let report = serde_json::json!({ "device": device, "copy_bytes_per_second": bandwidth, "lines": lines });
@@ -167,10 +170,10 @@ fn wanted(args: &Args, on_gpu: bool) -> Vec<&str> {
 fn measure(
     args: &Args,
     distributions: &[&Distribution],
-    gpu: Option<&Gpu>,
+    copier: Option<&Copier>,
     bandwidth: Option<f64>,
 ) -> anyhow::Result<Vec<Line>> {
-    let mut sorters: Vec<Box<dyn Sorter>> = Vec::new();
+    let mut sorters: Vec<(bool, Box<dyn Sorter>)> = Vec::new();
     for name in &args.sorters {
         if !SORTERS.iter().any(|s| s.name == name) {
             let all: Vec<_> = SORTERS.iter().map(|s| s.name).collect();
@@ -178,10 +181,10 @@ fn measure(
         }
     }
     for entry in SORTERS.iter().filter(|s| args.sorters.is_empty() || args.sorters.iter().any(|n| n == s.name)) {
-        match gpu {
-            Some(gpu) => sorters.push(entry.make_on(gpu)),
+        match copier {
+            Some(copier) => sorters.push((entry.on_gpu(), entry.make_on(&copier.gpu))),
             None if entry.on_gpu() => {}
-            None => sorters.push(entry.make(&Choice::Auto)?),
+            None => sorters.push((false, entry.make(&Choice::Auto)?)),
         }
     }
     let mut lines = Vec::new();
@@ -193,12 +196,19 @@ fn measure(
             expected.sort_unstable();
             let times = SortTimes { sort: start.elapsed().as_secs_f64(), ..SortTimes::default() };
             lines.push(line("sort_unstable", distribution, keys.len(), &[times], None));
-            for sorter in &mut sorters {
+            for (on_gpu, sorter) in &mut sorters {
                 if keys.len() > sorter.max_keys() {
                     eprintln!("gamut: {} sorts at most {} keys here", sorter.name(), sorter.max_keys());
                     continue;
                 }
-                let times = repeat(args, sorter.as_mut(), &keys, &expected, distribution.sorted_low_bits)?;
+                let times = repeat(
+                    args,
+                    sorter.as_mut(),
+                    copier.filter(|_| *on_gpu),
+                    &keys,
+                    &expected,
+                    distribution.sorted_low_bits,
+                )?;
                 lines.push(line(sorter.name(), distribution, keys.len(), &times, bandwidth));
             }
         }
@@ -209,6 +219,7 @@ fn measure(
 fn repeat(
     args: &Args,
     sorter: &mut dyn Sorter,
+    copier: Option<&Copier>,
     keys: &[u64],
     expected: &[u64],
     sorted_low_bits: u32,
@@ -221,11 +232,13 @@ fn repeat(
         ensure!(same, "{} sorted {} keys wrongly", sorter.name(), keys.len());
         Ok(times)
     };
-    let start = Instant::now();
-    loop {
-        sort()?;
-        if start.elapsed().as_secs_f64() >= args.warm_up {
-            break;
+    sort()?;
+    if let Some(copier) = copier {
+        copier.bytes_per_second(args.warm_up)?;
+    } else {
+        let start = Instant::now();
+        while start.elapsed().as_secs_f64() < args.warm_up {
+            sort()?;
         }
     }
     (0..args.repetitions).map(|_| sort()).collect()
@@ -251,12 +264,14 @@ fn line(
         sorter,
         keys: keys as u64,
         distribution: distribution.name,
-        gkeys_per_second: keys as f64 / sort / 1e9,
+        gkeys_per_second: (sort > 0.0).then(|| keys as f64 / sort / 1e9),
         gkeys_per_second_wall: keys as f64 / wall / 1e9,
         sort,
         upload: median(times, |t| t.upload),
         download: median(times, |t| t.download),
-        share_of_memory_floor: bandwidth.filter(|_| moved > 0).map(|bandwidth| moved as f64 / bandwidth / sort),
+        share_of_memory_floor: bandwidth
+            .filter(|_| moved > 0 && sort > 0.0)
+            .map(|bandwidth| moved as f64 / bandwidth / sort),
     }
 }
 
@@ -268,12 +283,13 @@ fn print_table(lines: &[Line]) {
     );
     for l in lines {
         let floor = l.share_of_memory_floor.map_or_else(String::new, |f| format!("{:.0} %", f * 100.0));
+        let speed = l.gkeys_per_second.map_or_else(|| "-".to_owned(), |g| format!("{g:.3}"));
         println!(
-            "{:<14} {:>10} {:<9} {:>8.3} {:>8.3} {:>9.3} {:>9.3} {:>9.3} {:>6}",
+            "{:<14} {:>10} {:<9} {:>8} {:>8.3} {:>9.3} {:>9.3} {:>9.3} {:>6}",
             l.sorter,
             l.keys,
             l.distribution,
-            l.gkeys_per_second,
+            speed,
             l.gkeys_per_second_wall,
             l.sort * 1e3,
             l.upload * 1e3,
@@ -290,11 +306,19 @@ fn write_csv(file: std::fs::File, lines: &[Line]) -> std::io::Result<()> {
         "sorter,keys,distribution,gkeys_per_second,gkeys_per_second_wall,sort,upload,download,share_of_memory_floor"
     )?;
     for l in lines {
-        let floor = l.share_of_memory_floor.map_or_else(String::new, |f| f.to_string());
+        let or_nothing = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+        let floor = or_nothing(l.share_of_memory_floor);
         writeln!(
             out,
             "{},{},{},{},{},{},{},{},{floor}",
-            l.sorter, l.keys, l.distribution, l.gkeys_per_second, l.gkeys_per_second_wall, l.sort, l.upload, l.download
+            l.sorter,
+            l.keys,
+            l.distribution,
+            or_nothing(l.gkeys_per_second),
+            l.gkeys_per_second_wall,
+            l.sort,
+            l.upload,
+            l.download
         )?;
     }
     out.flush()
@@ -311,28 +335,48 @@ fn copy_kernel() -> Kernel {
     }
 }
 
-/// Bytes read and written a second by a copy kernel: the best of several runs after half a second of them.
-fn copy_bandwidth(gpu: &Gpu) -> Result<f64, GpuError> {
-    let software = gpu.report().kind == crate::gpu::AdapterKind::Software;
-    let limit = gpu.report().max_binding_bytes.min(gpu.report().max_buffer_bytes);
-    let bytes = limit.min(if software { 16 << 20 } else { 512 << 20 }) / 16 * 16;
-    let pipeline = gpu.pipeline(&copy_kernel())?;
-    let buffers =
-        [gpu.buffer("copy source", bytes, Usage::Storage)?, gpu.buffer("copy target", bytes, Usage::Storage)?];
-    let count = (bytes / 16) as u32;
-    let immediates = count.to_le_bytes();
-    let dispatch = Dispatch {
-        pipeline: &pipeline,
-        buffers: &[&buffers[0], &buffers[1]],
-        immediates: &immediates,
-        groups: count.div_ceil(256),
-    };
-    let start = Instant::now();
-    let mut best = f64::INFINITY;
-    while start.elapsed().as_secs_f64() < 0.7 {
-        best = best.min(gpu.run("copy", &[dispatch; 8])? / 8.0);
+/// Copies in device memory.
+struct Copier {
+    gpu: Gpu,
+    pipeline: Pipeline,
+    buffers: [Buffer; 2],
+}
+
+impl Copier {
+    fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        let report = gpu.report();
+        let wanted = if report.kind == AdapterKind::Software { 16 << 20 } else { 512 << 20 };
+        let bytes = report.max_binding_bytes.min(report.max_buffer_bytes).min(wanted) / 16 * 16;
+        Ok(Self {
+            gpu: gpu.clone(),
+            pipeline: gpu.pipeline(&copy_kernel())?,
+            buffers: [
+                gpu.buffer("copy source", bytes, Usage::Storage)?,
+                gpu.buffer("copy target", bytes, Usage::Storage)?,
+            ],
+        })
     }
-    Ok(2.0 * bytes as f64 / best)
+
+    /// Copies without a pause for so many seconds; returns the most bytes read and written a second.
+    fn bytes_per_second(&self, seconds: f64) -> Result<f64, GpuError> {
+        let bytes = self.buffers[0].bytes();
+        let count = (bytes / 16) as u32;
+        let immediates = count.to_le_bytes();
+        let dispatch = Dispatch {
+            pipeline: &self.pipeline,
+            buffers: &[&self.buffers[0], &self.buffers[1]],
+            immediates: &immediates,
+            groups: count.div_ceil(256),
+        };
+        let start = Instant::now();
+        let mut best = f64::INFINITY;
+        loop {
+            best = best.min(self.gpu.run("copy", &[dispatch; 16])? / 16.0);
+            if start.elapsed().as_secs_f64() >= seconds {
+                return Ok(2.0 * bytes as f64 / best);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -360,6 +404,6 @@ mod tests {
     fn test_medians_and_floor() {
         let times = [3.0, 1.0, 2.0].map(|sort| SortTimes { sort, moved_bytes: 100, ..SortTimes::default() });
         let line = line("x", &DISTRIBUTIONS[0], 4, &times, Some(100.0));
-        assert_eq!((line.sort, line.gkeys_per_second, line.share_of_memory_floor), (2.0, 2e-9, Some(0.5)));
+        assert_eq!((line.sort, line.gkeys_per_second, line.share_of_memory_floor), (2.0, Some(2e-9), Some(0.5)));
     }
 }

@@ -56,7 +56,7 @@ impl Tuning {
             _ => Team::Alone,
         };
         let sizes: &[(u32, u32, u32)] = match team {
-            Team::Subgroup { .. } => &[(8, 256, 12), (7, 128, 12), (6, 128, 8)],
+            Team::Subgroup { .. } => &[(8, 256, 14), (7, 128, 14), (6, 128, 8)],
             Team::Alone => &[(4, 256, 8), (4, 128, 8)],
         };
         let of = |&(bits, threads, items): &(u32, u32, u32)| Self { bits, threads, items, spans: 2048, team };

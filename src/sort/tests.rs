@@ -223,7 +223,7 @@ fn kernels() -> Vec<Kernel> {
         all.extend(Bitonic::kernels(tuning, 1 << 22));
     }
     let large =
-        radix::Tuning { bits: 8, threads: 256, items: 12, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
+        radix::Tuning { bits: 8, threads: 256, items: 14, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
     for tuning in radix_tunings(Some((8, 8))).into_iter().chain([large]) {
         all.extend(tuning.kernels());
     }
