@@ -159,6 +159,7 @@ impl DocSink for Parser {
         }
         self.analyzer.analyze(found.text, &mut counter);
         let len = counter.len;
+        self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
         let title = if doc.title.is_empty() { found.title } else { doc.title };
         let mut name_ends = [0; 3];
         for (end, (keep, name)) in

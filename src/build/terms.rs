@@ -6,6 +6,9 @@
 //!
 //! Terms of up to 16 bytes (98 % of tokens) are stored and compared inside their slot, so that a hit
 //! touches one cache line. Longer ones keep a hash in the slot and their bytes in an arena.
+//!
+//! The table is larger than the near caches, so tokens are counted [`QUEUE`] at a time: their slots
+//! are asked for when they come in, and looked at when the queue is full.
 
 use rapidhash::v3::rapidhash_v3;
 
@@ -30,6 +33,18 @@ struct Slot {
 }
 
 const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, doc: 0, posting: 0 };
+
+/// Tokens that wait for their slots.
+const QUEUE: usize = 16;
+
+/// A token that waits: its key, which is all of it.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    low: u64,
+    high: u64,
+    hash: u64,
+    len: usize,
+}
 
 /// Posting of a batch: local term number in the high half, tf in the low half.
 pub type LocalPosting = u64;
@@ -83,6 +98,8 @@ pub struct LocalTerms {
     cap: usize,
     long_terms: Vec<u8>,
     doc: u32,
+    queue: [Waiting; QUEUE],
+    queued: usize,
 }
 
 impl LocalTerms {
@@ -96,6 +113,8 @@ impl LocalTerms {
             cap: cap.max(1 << 12),
             long_terms: Vec::new(),
             doc: 0,
+            queue: [Waiting::default(); QUEUE],
+            queued: 0,
         }
     }
 
@@ -127,8 +146,9 @@ impl LocalTerms {
         self.doc = 0;
     }
 
-    /// Begins a document: the next [`count`](Self::count) of any term is its first there.
+    /// Begins a document, the one before being [ended](Self::end_document): the next [`count`](Self::count) of any term is its first there.
     pub fn begin_document(&mut self) {
+        debug_assert_eq!(self.queued, 0, "the document before was ended");
         if self.doc == u32::MAX {
             for slot in &mut self.slots {
                 slot.doc = 0;
@@ -138,12 +158,17 @@ impl LocalTerms {
         self.doc += 1;
     }
 
-    /// Counts one token: its posting in `postings` gains 1, or is pushed with tf 1.
-    ///
-    /// A term never met before is numbered and its bytes go to `new_terms`.
+    /// Counts one token: its posting in `postings` gains 1, or is pushed with tf 1. A term never met
+    /// before is numbered and its bytes go to `new_terms`. All this may wait for
+    /// [`end_document`](Self::end_document).
+    #[inline]
     pub fn count(&mut self, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
-        let (low, high) = if term.len() <= INLINE { inline_key(term) } else { (rapidhash_v3(term), 0) };
-        self.count_key(low, high, term, postings, new_terms);
+        if term.len() <= INLINE {
+            let (low, high) = inline_key(term);
+            self.enqueue(low, high, term.len(), postings, new_terms);
+        } else {
+            self.count_long(term, postings, new_terms);
+        }
     }
 
     /// As [`count`](Self::count) of the first `len` bytes of `padded`, which holds at least 16 more:
@@ -156,54 +181,84 @@ impl LocalTerms {
         postings: &mut Vec<LocalPosting>,
         new_terms: &mut NewTerms,
     ) {
-        let term = &padded[..len];
-        let (low, high) = if len <= INLINE {
+        if len <= INLINE {
             let (low, high) = padded[..INLINE].split_at(8);
             let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
             let (keep_low, keep_high) = KEEP[len];
-            (word(low) & keep_low, word(high) & keep_high)
+            self.enqueue(word(low) & keep_low, word(high) & keep_high, len, postings, new_terms);
         } else {
-            (rapidhash_v3(term), 0)
-        };
-        self.count_key(low, high, term, postings, new_terms);
+            self.count_long(&padded[..len], postings, new_terms);
+        }
+    }
+
+    /// Counts what still waits.
+    pub fn end_document(&mut self, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        for i in 0..std::mem::take(&mut self.queued) {
+            let Waiting { low, high, hash, len } = self.queue[i];
+            let found = self.find(hash, low, len, |slot| slot.high == high);
+            match found {
+                Ok(at) => self.again(at, postings),
+                Err(at) => {
+                    let bytes = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
+                    self.insert(at, low, high, &bytes[..len], postings, new_terms);
+                }
+            }
+        }
     }
 
     #[inline(always)]
-    fn count_key(
-        &mut self,
-        low: u64,
-        high: u64,
-        term: &[u8],
-        postings: &mut Vec<LocalPosting>,
-        new_terms: &mut NewTerms,
-    ) {
-        let mut at = hash(low, high, term.len()) as usize & self.mask;
+    fn enqueue(&mut self, low: u64, high: u64, len: usize, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        let hash = hash(low, high, len);
+        prefetch(&self.slots[hash as usize & self.mask]);
+        self.queue[self.queued] = Waiting { low, high, hash, len };
+        self.queued += 1;
+        if self.queued == QUEUE {
+            self.end_document(postings, new_terms);
+        }
+    }
+
+    #[inline(never)]
+    fn count_long(&mut self, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        // Terms are numbered in the order in which they come.
+        self.end_document(postings, new_terms);
+        let low = rapidhash_v3(term);
+        let found = self.find(hash(low, 0, term.len()), low, term.len(), |slot| {
+            let start = slot.high as usize;
+            &self.long_terms[start..start + term.len()] == term
+        });
+        match found {
+            Ok(at) => self.again(at, postings),
+            Err(at) => self.insert(at, low, 0, term, postings, new_terms),
+        }
+    }
+
+    /// The slot of a term, or the empty slot where it would go.
+    #[inline(always)]
+    fn find(&self, hash: u64, low: u64, len: usize, same: impl Fn(&Slot) -> bool) -> Result<usize, usize> {
+        let mut at = hash as usize & self.mask;
         loop {
-            let slot = &mut self.slots[at];
-            if slot.low == low && slot.len as usize == term.len() && slot.number != 0 {
-                let same = if term.len() <= INLINE {
-                    slot.high == high
-                } else {
-                    let start = slot.high as usize;
-                    &self.long_terms[start..start + term.len()] == term
-                };
-                if same {
-                    if slot.doc == self.doc {
-                        postings[slot.posting as usize] += 1;
-                    } else {
-                        slot.doc = self.doc;
-                        slot.posting = postings.len() as u32;
-                        postings.push(u64::from(slot.number - 1) << 32 | 1);
-                    }
-                    return;
-                }
-            }
+            let slot = &self.slots[at];
             if slot.number == 0 {
-                break;
+                return Err(at);
+            }
+            if slot.low == low && slot.len as usize == len && same(slot) {
+                return Ok(at);
             }
             at = (at + 1) & self.mask;
         }
-        self.insert(at, low, high, term, postings, new_terms);
+    }
+
+    /// One more token of a known term.
+    #[inline(always)]
+    fn again(&mut self, at: usize, postings: &mut Vec<LocalPosting>) {
+        let slot = &mut self.slots[at];
+        if slot.doc == self.doc {
+            postings[slot.posting as usize] += 1;
+        } else {
+            slot.doc = self.doc;
+            slot.posting = postings.len() as u32;
+            postings.push(u64::from(slot.number - 1) << 32 | 1);
+        }
     }
 
     #[cold]
@@ -251,6 +306,18 @@ impl LocalTerms {
             self.slots[at] = slot;
         }
     }
+}
+
+/// Asks for a slot's cache line.
+#[inline(always)]
+fn prefetch(slot: &Slot) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch touches no memory; the address is that of a live reference besides.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(slot).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = slot;
 }
 
 /// Masks that keep the first n bytes of a 16-byte key.
@@ -350,6 +417,7 @@ mod tests {
                         }
                     }
                 }
+                table.end_document(&mut postings, &mut new);
                 postings[start..].iter().map(|&p| split(p)).collect()
             })
             .collect();

@@ -25,6 +25,7 @@ impl Maker {
             for token in tokens {
                 self.terms.count(token.as_bytes(), &mut batch.postings, &mut batch.new_terms);
             }
+            self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
             batch.docs.push(BatchDoc {
                 postings_end: batch.postings.len() as u32,
                 len: tokens.len() as u32,

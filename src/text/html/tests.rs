@@ -30,7 +30,12 @@ fn check_alone(html: &str) {
         assert_eq!(words(&text), words(str::from_utf8(&oracle.text).unwrap()), "{level:?} text of {html:?}");
         assert_eq!(words(&title), words(str::from_utf8(&oracle.title).unwrap()), "{level:?} title of {html:?}");
         let hrefs: Vec<_> = links.into_iter().map(|link| link.href).collect();
-        assert_eq!(hrefs, oracle.links, "{level:?} links of {html:?}");
+        // html5gum 0.9 takes a character beyond ASCII apart that follows a reference in an attribute.
+        if html.is_ascii() || !html.contains('&') {
+            assert_eq!(hrefs, oracle.links, "{level:?} links of {html:?}");
+        } else {
+            assert_eq!(hrefs.len(), oracle.links.len(), "{level:?} links of {html:?}");
+        }
         // Without links other tags are plain.
         let mut scanner = Scanner::with_level(false, level);
         scanner.scan(html.as_bytes());
@@ -41,6 +46,12 @@ fn check_alone(html: &str) {
 fn text(html: &str) -> String {
     check(html);
     words(&scan_at(Level::detect(), html.as_bytes()).0).join(" ")
+}
+
+#[test]
+fn references_before_characters_beyond_ascii_in_attributes() {
+    let (_, _, links) = scan_at(Level::detect(), "<a href='&#é'><a href='&nGt;é'>".as_bytes());
+    assert_eq!(links.iter().map(|link| link.href.as_str()).collect::<Vec<_>>(), ["&#é", "≫\u{20d2}é"]);
 }
 
 #[test]
