@@ -18,7 +18,7 @@
 //! | [`index`] | format, manifest, writer, reader, verify |
 //! | [`query`] | parse, plan, evaluate, top-k |
 //! | [`gpu`] | the only place that names wgpu |
-//! | [`bench`] | measurements |
+//! | [`mod@bench`] | measurements |
 //! | [`cli`] | one file per subcommand |
 //!
 //! Arrows point one way: `cli → {bench, build, query} → {index, sort, codec, corpus, text} → gpu → error`.

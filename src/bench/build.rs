@@ -11,10 +11,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::build::plan::parse_size;
 use crate::build::report::count;
 use crate::build::run::pack;
 use crate::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
-use crate::cli::ui::parse_size;
 use crate::sort::{SortTimes, Sorter};
 
 /// Index a crawl in every pipeline and compare.

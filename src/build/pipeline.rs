@@ -1,4 +1,4 @@
-//! Threads and channels of a build: the parse phase here, the merge phase in [`super::assemble`].
+//! Threads and channels of a build: the parse phase here, the merge phase in `assemble`.
 //!
 //! CPU work runs on tokio's blocking pool; stages are joined by bounded channels. A piece of input
 //! needs a permit before it is read and gives it back when it is sequenced, so that the pieces in
@@ -251,10 +251,8 @@ async fn parse_phase(
     let mut first_error = None;
     let mut keep = |e: Error| {
         // What follows from another thread's failure is not the cause.
-        if !matches!(e, Error::Interrupted) || first_error.is_none() {
-            if matches!(first_error, None | Some(Error::Interrupted)) {
-                first_error = Some(e);
-            }
+        if matches!(first_error, None | Some(Error::Interrupted)) {
+            first_error = Some(e);
         }
     };
     for worker in workers {

@@ -89,6 +89,29 @@ pub fn default_memory() -> u64 {
     (machine_memory() / 4).max(512 * MIB)
 }
 
+/// Reads `4GiB`, `512MiB`, `2g`, `1000000`: a number of bytes. Powers of 1024 but for kB, MB, GB, TB.
+///
+/// # Errors
+/// What is wrong with it, for clap.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is no size; write 4GiB, 512MiB or 1000000"))?;
+    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1048576.0,
+        "g" | "gib" => 1073741824.0,
+        "t" | "tib" => 1099511627776.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        other => return Err(format!("unknown unit \"{other}\"; there are KiB, MiB, GiB, TiB, kB, MB, GB, TB")),
+    };
+    Ok((number * factor) as u64)
+}
+
 #[cfg(target_os = "linux")]
 fn machine_memory() -> u64 {
     let number = |path: &str| std::fs::read_to_string(path).ok().and_then(|s| s.trim().parse::<u64>().ok());
@@ -145,5 +168,16 @@ mod tests {
     #[test]
     fn refuses_blocks_over_the_budget() {
         assert!(matches!(MemoryPlan::new(512 * MIB, 2, RING, 1 << 26), Err(Error::Memory { .. })));
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!(parse_size("512m"), Ok(512 << 20));
+        assert_eq!(parse_size("1.5 kB"), Ok(1500));
+        assert_eq!(parse_size("77"), Ok(77));
+        for bad in ["", "GiB", "-1", "4 potatoes", "1e3"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -92,7 +92,7 @@ impl BitReader<'_> {
         let at = self.bit >> 3;
         let word = u64::from_le_bytes(self.bytes[at..at + 8].try_into().unwrap_or_default());
         self.bit += width as usize;
-        ((word >> (self.bit - width as usize & 7)) & ((1u64 << width) - 1)) as u32
+        ((word >> ((self.bit - width as usize) & 7)) & ((1u64 << width) - 1)) as u32
     }
 
     fn align(&mut self) {

@@ -125,7 +125,7 @@ impl Sequencer {
                 while left > 0 {
                     if self.block.keys.len() == self.block_keys {
                         let first_doc = id;
-                        let full = std::mem::replace(&mut self.block, Block::default());
+                        let full = std::mem::take(&mut self.block);
                         let number = full.number + 1;
                         self.block = exchange(full)?;
                         self.block.first_doc = first_doc;

@@ -305,8 +305,11 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
+    /// Per document (term number, tf); and the terms.
+    type Counted = (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>);
+
     /// The obvious way: a map per document, numbers by first occurrence.
-    fn slow(documents: &[Vec<Vec<u8>>]) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+    fn slow(documents: &[Vec<Vec<u8>>]) -> Counted {
         let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut terms = Vec::new();
         let postings = documents
@@ -330,7 +333,7 @@ mod tests {
     }
 
     /// `junk`: count through [`LocalTerms::count_padded`], with this byte behind each term.
-    fn fast_with(documents: &[Vec<Vec<u8>>], junk: Option<u8>) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+    fn fast_with(documents: &[Vec<Vec<u8>>], junk: Option<u8>) -> Counted {
         let (mut table, mut postings, mut new) = (LocalTerms::new(1 << 20), Vec::new(), NewTerms::default());
         let lists = documents
             .iter()
@@ -353,7 +356,7 @@ mod tests {
         (lists, (0..new.len()).map(|i| new.get(i).to_vec()).collect())
     }
 
-    fn fast(documents: &[Vec<Vec<u8>>]) -> (Vec<Vec<(u32, u32)>>, Vec<Vec<u8>>) {
+    fn fast(documents: &[Vec<Vec<u8>>]) -> Counted {
         let found = fast_with(documents, None);
         for junk in [0, b'a', 255] {
             assert_eq!(fast_with(documents, Some(junk)), found);

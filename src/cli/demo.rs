@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ..BuildOptions::new(vec![crawl.clone()], args.output.clone())
     };
     writeln!(out, "$ gamut index {} -o {}", shown_path(&crawl), args.output.display())?;
-    let report = build::build(&options, ui::Terminal::new(true))?;
+    let report = build::build(&options, ui::Terminal::progress(true))?;
     what_was_built(&mut out, &report)?;
 
     writeln!(out, "\n$ gamut verify {}", args.output.display())?;

@@ -67,7 +67,7 @@ fn dump(index: &Index, cursor: &mut Cursor<'_>, limit: u64, out: &mut impl Write
         while left > 0 && docs.len() < CHUNK && cursor.doc() != END {
             docs.push(cursor.doc());
             tfs.push(cursor.tf());
-            cursor.next();
+            cursor.advance();
             left -= 1;
         }
         if let Some(damage) = cursor.damage() {

@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
     /// Memory for the whole process, as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = ui::parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
+    #[arg(long, value_parser = build::plan::parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
     /// How parsing and sorting share the time
     #[arg(long, value_enum, default_value = "overlapped")]
@@ -98,7 +98,7 @@ fn sorter_help() -> String {
 /// What [`build::build`] returns, and an unreadable stop-word file.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = args.options()?;
-    let report = build::build(&options, ui::Terminal::new(args.quiet))?;
+    let report = build::build(&options, ui::Terminal::progress(args.quiet))?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     }

@@ -79,9 +79,24 @@ pub fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        eprintln!("gamut: {error:#}");
+        eprintln!("gamut: {}", message(&error));
         ExitCode::from(2)
     })
+}
+
+/// The error and its causes on one line, without repeating a cause that the error above it quotes.
+fn message(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if !line.contains(&text) {
+            if !line.is_empty() {
+                line.push_str(": ");
+            }
+            line.push_str(&text);
+        }
+    }
+    line.replace('\n', " ")
 }
 
 /// Keeps Vulkan drivers that look for a display from complaining on stderr that there is none.
@@ -100,6 +115,13 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let io = || std::io::Error::other("the disk is full");
+        assert_eq!(message(&crate::Error::io("write", "a")(io()).into()), "cannot write a: the disk is full");
+        assert_eq!(message(&anyhow::Error::from(io()).context("cannot go on")), "cannot go on: the disk is full");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -25,7 +25,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 impl Terminal {
     /// The progress for a command: silent when `quiet`.
-    pub fn new(quiet: bool) -> Arc<dyn Progress> {
+    pub fn progress(quiet: bool) -> Arc<dyn Progress> {
         if quiet { Arc::new(crate::build::SilentProgress) } else { Arc::new(Self { bar: Mutex::new(Bar::None) }) }
     }
 }
@@ -100,29 +100,6 @@ impl Drop for Terminal {
     }
 }
 
-/// Reads `4GiB`, `512MiB`, `2g`, `1000000`: a number of bytes. Powers of 1024 but for kB, MB, GB, TB.
-///
-/// # Errors
-/// What is wrong with it, for clap.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is no size; write 4GiB, 512MiB or 1000000"))?;
-    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "m" | "mib" => 1048576.0,
-        "g" | "gib" => 1073741824.0,
-        "t" | "tib" => 1099511627776.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "tb" => 1e12,
-        other => return Err(format!("unknown unit \"{other}\"; there are KiB, MiB, GiB, TiB, kB, MB, GB, TB")),
-    };
-    Ok((number * factor) as u64)
-}
-
 /// Sets the flag it returns at the first Ctrl-C or termination request; a second one ends the
 /// process at once.
 pub fn cancel_on_signal() -> Arc<AtomicBool> {
@@ -158,21 +135,5 @@ async fn wait_for_signal() {
 async fn wait_for_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_size;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
-        assert_eq!(parse_size("512m"), Ok(512 << 20));
-        assert_eq!(parse_size("1.5 kB"), Ok(1500));
-        assert_eq!(parse_size("77"), Ok(77));
-        for bad in ["", "GiB", "-1", "4 potatoes", "1e3"] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use memmap2::Mmap;
+
 use super::Skip;
 use super::format::{Record, Size};
 use super::open::Plan;
-use super::piece::{map, unreadable};
+use super::piece::{map, release, unreadable};
 use super::walk::Walker;
 use super::window::RecordSink;
 
@@ -56,7 +58,8 @@ impl Batch {
 }
 
 /// Collects records into batches and sends them.
-struct Cutter {
+struct Cutter<'m> {
+    map: &'m Mmap,
     batch: Batch,
     sender: SyncSender<Batch>,
     size: usize,
@@ -65,9 +68,10 @@ struct Cutter {
     stopped: bool,
 }
 
-impl Cutter {
+impl Cutter<'_> {
     fn send(&mut self) {
         self.batch.disk = self.reached - self.sent;
+        release(self.map, self.sent as usize, self.reached as usize);
         self.sent = self.reached;
         let batch = std::mem::take(&mut self.batch);
         self.stopped |= self.sender.send(batch).is_err();
@@ -80,7 +84,7 @@ impl Cutter {
     }
 }
 
-impl RecordSink for Cutter {
+impl RecordSink for Cutter<'_> {
     fn record(&mut self, record: Record<'_>) {
         let from = self.batch.bytes.len();
         self.batch.bytes.extend_from_slice(record.bytes);
@@ -118,12 +122,26 @@ impl Ahead {
         let plan = plan.clone();
         let body = move || {
             let (entry, options) = (&plan.files[file], &plan.options);
-            let size = options.piece_bytes;
-            let mut cutter = Cutter { batch: Batch::default(), sender, size, reached: 0, sent: 0, stopped: false };
-            match map(&entry.info.path) {
-                Ok(map) => entry.read_all(&map, options, &mut Walker::new(), &mut cutter),
-                Err(error) => cutter.lost(unreadable(&error)),
-            }
+            let map = match map(&entry.info.path) {
+                Ok(map) => map,
+                Err(error) => {
+                    let entries = vec![Entry::Lost(unreadable(&error))];
+                    let (bytes, disk) = (Vec::new(), entry.info.bytes);
+                    // If nobody listens, nobody misses it.
+                    let _ = sender.send(Batch { bytes, entries, disk });
+                    return;
+                }
+            };
+            let mut cutter = Cutter {
+                map: &map,
+                batch: Batch::default(),
+                sender,
+                size: options.piece_bytes,
+                reached: 0,
+                sent: 0,
+                stopped: false,
+            };
+            entry.read_all(&map, options, &mut Walker::new(), &mut cutter);
             cutter.reached = cutter.reached.max(entry.info.bytes);
             if !cutter.stopped {
                 cutter.send();

@@ -26,6 +26,9 @@ enum Outcome {
     TooLarge,
 }
 
+/// Only so many codings of a field are undone: each may make the body larger.
+const MAX_CODINGS: usize = 8;
+
 /// Undoes the transfer coding, then the content codings, last one first.
 ///
 /// A body that is not coded as it says stays as it is; of one that breaks off, what came out is
@@ -48,7 +51,7 @@ pub(super) fn undo<'a>(
     let mut lies: Option<String> = None;
     // A transfer coding other than chunked goes the same way as a content coding.
     for (codings, where_) in [(transfer, "Transfer-Encoding"), (content, "Content-Encoding")] {
-        for name in codings.rsplit(|&byte| byte == b',') {
+        for name in codings.rsplit(|&byte| byte == b',').take(MAX_CODINGS) {
             let input: &[u8] = if undone { front } else { body };
             let outcome = one(name.trim_ascii(), input, max, inflater, back);
             let why = match outcome {

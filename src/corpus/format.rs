@@ -1,5 +1,7 @@
 //! What a format is: how its records are told apart, and how a record becomes a document.
 
+use memchr::memmem;
+
 use super::members::Inflater;
 use super::{CorpusOptions, DocSink, Skip, SkipKind, formats};
 
@@ -72,6 +74,26 @@ pub(super) fn long(bytes: &[u8], at_end: bool, max: usize, total: u64) -> Frame 
         return Frame::More;
     }
     Frame::Long { prefix: prefix.min(bytes.len()), next: Some(total) }
+}
+
+/// Where the first `close` stands, and the first head before it, in records between tags. It looks
+/// no further than about four times as far as the first of the two is away: a file of nothing but
+/// heads must not cost the square of its size.
+pub(super) fn close_or_head(
+    bytes: &[u8],
+    close: &[u8],
+    find_head: impl Fn(&[u8], usize) -> Option<usize>,
+) -> (Option<usize>, Option<usize>) {
+    let mut stop = 4 << 10;
+    loop {
+        let seen = &bytes[..bytes.len().min(stop)];
+        let closed = memmem::find(seen, close);
+        let head = find_head(seen, closed.unwrap_or(seen.len()));
+        if closed.is_some() || head.is_some() || seen.len() == bytes.len() {
+            return (closed, head);
+        }
+        stop *= 4;
+    }
 }
 
 /// How much of a record is there.

@@ -5,6 +5,9 @@
 //! [`Piece`] into calls of a [`DocSink`]. A [`Handover`] proves, in input order, that neighbouring
 //! pieces meet, so that the documents do not depend on how the input was cut.
 //!
+//! Files are mapped. A file that is truncated while it is mapped ends the process with SIGBUS: input
+//! must not be shortened during a build.
+//!
 //! ```text
 //! paths ─open─► files ─sniff─► format, compression ─pieces─► ranges, files, batches read ahead
 //!       ─walk─► members inflated, records framed ─Format::read─► Doc, Skip

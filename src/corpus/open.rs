@@ -254,6 +254,9 @@ fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Resul
     Ok(Ok(file))
 }
 
+/// A member that inflates to no more than this is small.
+const SMALL: usize = 1 << 20;
+
 /// Decides how to cut a file. The documents do not depend on it.
 fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
     let piece = options.piece_bytes as u64;
@@ -276,14 +279,14 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
     let (mut consumed, mut produced) = (0, 0);
     let mut out = Vec::new();
     let mut inflater = Inflater::new();
-    while produced < options.piece_bytes.min(1 << 20) {
+    while produced < options.piece_bytes.min(SMALL) {
         match inflater.member(
             file.compression,
             file.dictionary.as_ref(),
             &map[consumed.min(map.len())..],
             &mut out,
             0,
-            options.piece_bytes,
+            options.piece_bytes.min(SMALL),
         ) {
             Whole::Done { consumed: c, produced: p } => {
                 consumed += c;

@@ -80,15 +80,18 @@ pub(super) fn map(path: &Path) -> std::io::Result<Mmap> {
     Ok(map)
 }
 
-/// Gives the pages of a range that was read back to the page cache, so that a large input does not
-/// count as this process's memory.
-fn forget(map: &Mmap, from: usize, to: usize) {
+/// Takes a range of a map that has been read out of the process's memory. The system keeps it cached
+/// as long as it likes, but it counts no longer as memory in use.
+pub(super) fn release(map: &Mmap, from: usize, to: usize) {
+    let to = to.min(map.len());
     #[cfg(unix)]
-    // SAFETY: the map is a read-only view of a file; a page that is asked for again is read again.
-    // Only a hint, so a refusal does not matter.
-    let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
-    #[cfg(not(unix))]
-    let _ = (map, from, to);
+    if from < to {
+        // SAFETY: the map is shared, backed by a file, and never written to through it: a page that
+        // is touched again, by whomever, comes back with the bytes of the file.
+        let result = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
+        // Only memory is at stake.
+        let _ = result;
+    }
 }
 
 /// The loss of a file that cannot be opened.
@@ -142,8 +145,8 @@ impl PieceReader {
         match &piece.work {
             Work::Range { map, from, to, fixed } => {
                 let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
+                release(map, *from, span.end);
                 end = PieceEnd { first: span.first, end: span.end };
-                forget(map, *from, *to);
             }
             Work::File => match map(&entry.info.path) {
                 Ok(map) => entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out),

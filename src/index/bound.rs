@@ -5,9 +5,9 @@
 //!
 //! | bits | what | rounding |
 //! |---|---|---|
-//! | 0..8 | shortest document, [`code_of`] | down |
-//! | 8..16 | greatest tf, [`code_of`] | up |
-//! | 16..32 | greatest `tf / (tf + K)` at the defaults `k1 = 0.9`, `b = 0.4`, times 65,535 | up, by at least 1/65,535 less rounding errors |
+//! | 0..8 | shortest document, code of [`value_of`] | down |
+//! | 8..16 | greatest tf, code of [`value_of`] | up |
+//! | 16..32 | greatest `tf / (tf + K)` at the defaults `k1 = 0.9`, `b = 0.4`, times 65,535 | up, with room for rounding errors |
 //!
 //! With other parameters, `tf / K' = (tf / K) · (K / K')`. `K / K'` is a ratio of two linear
 //! functions of the length, so it is monotone, and its maximum over all lengths from the shortest
@@ -23,6 +23,9 @@ pub const DEFAULT_K1: f32 = 0.9;
 pub const DEFAULT_B: f32 = 0.4;
 
 const SCALE: f32 = 65_535.0;
+
+/// Some thirty units in the last place of a single-precision number.
+const ROOM: f32 = 1.0 + 2e-6;
 
 /// BM25's `K` as a function of the document length: `base + slope · length`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,8 +65,9 @@ impl Bound {
     /// Packs what [`Gather`] found.
     fn pack(ratio: f32, tf_max: u32, len_min: u32) -> Self {
         let impact = ratio / (1.0 + ratio);
-        // One step above the value's own step, so that rounding in a query's arithmetic stays below.
-        let step = ((impact * SCALE) as u32 + 1).min(0xffff);
+        // A query computes the same impact by another way, a few units in the last place off: the next
+        // step above is a bound only with room for that.
+        let step = ((impact * SCALE * ROOM) as u32 + 1).min(0xffff);
         Self(code_below(len_min) | code_above(tf_max) << 8 | step << 16)
     }
 
@@ -148,12 +152,14 @@ pub struct Gather {
     len_min: u32,
 }
 
-impl Gather {
+impl Default for Gather {
     /// Nothing seen yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { ratio: 0.0, tf_max: 0, len_min: u32::MAX }
     }
+}
 
+impl Gather {
     /// One posting; `default` is the norm of the default parameters.
     #[inline]
     pub fn add(&mut self, tf: u32, len: u32, default: Norm) {
@@ -221,7 +227,7 @@ mod tests {
         ) {
             let default = Norm::new(DEFAULT_K1, DEFAULT_B, 100, 100 * average);
             let query = Norm::new(k1, b, 100, 100 * average);
-            let mut gather = Gather::new();
+            let mut gather = Gather::default();
             for &(tf, len) in &postings {
                 gather.add(tf, len, default);
             }
@@ -237,9 +243,22 @@ mod tests {
     }
 
     #[test]
+    fn test_bounds_hold_where_an_impact_is_a_hair_above_a_step() {
+        // Every tf with every length: some of these impacts times 65,535 are integers up to rounding.
+        let default = Norm::new(DEFAULT_K1, DEFAULT_B, 373_705, 305_563_594);
+        for tf in 1..60 {
+            for len in 1..6_000 {
+                let mut gather = Gather::default();
+                gather.add(tf, len, default);
+                assert!(gather.bound().admits(tf, len, default), "tf {tf}, length {len}");
+            }
+        }
+    }
+
+    #[test]
     fn test_bound_is_tight_at_the_defaults() {
         let default = Norm::new(DEFAULT_K1, DEFAULT_B, 10, 1_000);
-        let mut gather = Gather::new();
+        let mut gather = Gather::default();
         gather.add(3, 100, default);
         let reader = BoundReader::new(default, default, 100);
         assert!(reader.impact(gather.bound()) - default.impact(3, 100) < 4e-5);

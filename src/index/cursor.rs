@@ -236,7 +236,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves on by one posting and returns its docID, or [`END`].
     #[inline]
-    pub fn next(&mut self) -> u32 {
+    pub fn advance(&mut self) -> u32 {
         if self.doc == END || (self.decoded == 0 && (self.list.is_none() || !self.decode())) {
             self.doc = END;
             return END;

@@ -65,7 +65,11 @@ pub struct DocTableWriter {
 
 /// `text`, or as many whole characters of it as fit `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 fn put_varint(out: &mut Vec<u8>, mut value: usize) {
@@ -278,7 +282,7 @@ impl NameTable {
         let mut names = Vec::with_capacity(docs.len());
         let mut frame: (u32, Vec<DocName>) = (0, Vec::new());
         for &doc in docs {
-            if !doc.checked_sub(frame.0).is_some_and(|i| (i as usize) < frame.1.len()) {
+            if doc.checked_sub(frame.0).is_none_or(|i| i as usize >= frame.1.len()) {
                 let number = self.frame_of(doc)?;
                 frame = (self.frame(number)?.1.start, self.read_frame(number)?);
             }

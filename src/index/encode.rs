@@ -122,7 +122,7 @@ impl ListEncoder {
 }
 
 fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: Norm) -> Bound {
-    let mut gather = Gather::new();
+    let mut gather = Gather::default();
     for (&doc, &tf) in docs.iter().zip(tfs) {
         gather.add(tf, lens[doc as usize], norm);
     }

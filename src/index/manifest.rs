@@ -32,7 +32,7 @@ pub struct Manifest {
     pub analyzer: AnalyzerSpec,
     /// What decided the docIDs: `input` for the order of the input.
     pub order: String,
-    /// Words of a window, see [`format`].
+    /// Words of a window, see [`mod@format`].
     pub window_words: u64,
     /// Parameters that the stored impacts are made for.
     pub impacts: ImpactSpec,

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The byte layout of each file is in the documentation of the module that reads and writes it:
-//! [`format`] (what all have in common), [`manifest`], [`tables`] (`terms.bin`, `lists.bin`), [`docs`],
+//! [`mod@format`] (what all have in common), [`manifest`], [`tables`] (`terms.bin`, `lists.bin`), [`docs`],
 //! [`tf`], [`bound`] (score bounds), [`crate::codec`] (lists of docIDs).
 //!
 //! What the merge hands over, range of termIDs by range, is a [`ListBatch`]. A [`ListEncoder`] turns it
@@ -25,6 +25,7 @@ mod encode;
 pub mod format;
 pub mod manifest;
 mod output;
+mod parts;
 mod publish;
 mod reader;
 pub mod tables;

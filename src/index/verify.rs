@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// No more problems than this are kept; the rest is counted.
@@ -71,7 +71,7 @@ impl Problems {
 /// Checks the index in a directory on all cores. Damage is not an error but in the result.
 ///
 /// Checked are every checksum; the dictionary (sorted, every termID once); every list in every codec
-/// (decodes, increases, has df docIDs, lies in its window right behind the list before it, its skip
+/// (decodes, increases, has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip
 /// entries and bounds are true); frequencies (add up to cf per term and to the length per document);
 /// and the document table (every frame inflates, lengths and duplicate ids add up).
 ///
@@ -198,38 +198,58 @@ impl Deep<'_> {
     }
 
     fn codecs(&self) {
-        for (number, codec) in self.index.codecs().enumerate() {
-            // Frequencies do not depend on the codec: checked with the first one.
-            let lens = self.index.lens();
-            let sums: Option<Vec<AtomicU32>> = (number == 0).then(|| lens.iter().map(|_| AtomicU32::new(0)).collect());
-            let terms = self.index.statistics().terms;
-            let chunks: Vec<u64> = (0..terms.div_ceil(CHUNK)).collect();
-            chunks.into_par_iter().for_each(|chunk| {
-                let mut buffer = Box::new([0; MAX_BLOCK_LEN]);
-                for id in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(terms) {
-                    self.problems.take(self.list(id as u32, codec, sums.as_deref(), &mut buffer));
-                }
-            });
-            self.problems.take(self.starts(codec.files));
-            for (doc, (sum, &len)) in sums.iter().flatten().zip(lens).enumerate() {
-                let sum = sum.load(Ordering::Relaxed);
-                let offset = 4 * (HEADER_WORDS + doc) as u64;
-                self.problems.check(sum == len, self.index.lens_path(), offset, || {
-                    format!("document {doc} has length {len}, but its terms occur {sum} times")
-                });
+        let lens = self.index.lens();
+        let sums: Vec<AtomicU32> = lens.iter().map(|_| AtomicU32::new(0)).collect();
+        let whole = AtomicBool::new(true);
+        let terms = self.index.statistics().terms;
+        let chunks: Vec<u64> = (0..terms.div_ceil(CHUNK)).collect();
+        chunks.into_par_iter().for_each(|chunk| {
+            let mut buffer = Box::new([0; MAX_BLOCK_LEN]);
+            for id in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(terms) {
+                let outcome = self.all_codecs(id as u32, &sums, &mut buffer);
+                whole.fetch_and(outcome.is_ok(), Ordering::Relaxed);
+                self.problems.take(outcome);
             }
+        });
+        for codec in self.index.codecs() {
+            self.problems.take(self.starts(codec.files));
+        }
+        // A damaged list is not added up to its end: its documents' sums would only repeat that.
+        let summed = whole.into_inner().then_some(sums).unwrap_or_default();
+        for (doc, (sum, &len)) in summed.iter().zip(lens).enumerate() {
+            let sum = sum.load(Ordering::Relaxed);
+            let offset = 4 * (HEADER_WORDS + doc) as u64;
+            self.problems.check(sum == len, self.index.lens_path(), offset, || {
+                format!("document {doc} has length {len}, but its terms occur {sum} times")
+            });
         }
     }
 
-    /// One list: docIDs, bounds and, if `sums` is given, frequencies.
+    /// The list of a term in every codec, which must all have the same docIDs.
+    fn all_codecs(&self, id: u32, sums: &[AtomicU32], docs: &mut [u32; MAX_BLOCK_LEN]) -> Result<()> {
+        let mut first: Option<(u64, &'static str)> = None;
+        for codec in self.index.codecs() {
+            // Frequencies do not depend on the codec: added up with the first one.
+            let digest = self.list(id, codec, first.is_none().then_some(sums), docs)?;
+            let name = codec.codec().name();
+            let (expected, other) = *first.get_or_insert((digest, name));
+            if digest != expected {
+                let what = format!("the list of term {id} has other docIDs in {name} than in {other}");
+                return Err(damaged(&codec.files.postings.path, 0, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// One list: docIDs, bounds and, if `sums` is given, frequencies per document. Returns a hash of its docIDs.
     fn list(
         &self,
         id: u32,
         codec: CodecRef<'_>,
         sums: Option<&[AtomicU32]>,
         docs: &mut [u32; MAX_BLOCK_LEN],
-    ) -> Result<()> {
-        let Ok(term) = self.index.term(id) else { return Ok(()) };
+    ) -> Result<u64> {
+        let Ok(term) = self.index.term(id) else { return Ok(0) };
         self.lists.fetch_add(1, Ordering::Relaxed);
         self.postings.fetch_add(term.df.into(), Ordering::Relaxed);
         let add = |doc: u32, tf: u32| {
@@ -240,7 +260,7 @@ impl Deep<'_> {
         let list = match self.index.list(&term, codec)? {
             List::Single { doc, tf } => {
                 add(doc, tf);
-                return Ok(());
+                return Ok(0);
             }
             List::Blocks(list) => list,
         };
@@ -249,6 +269,7 @@ impl Deep<'_> {
         let (mut cf, mut tf_max, mut position) = (0u64, 0, 0);
         let mut tfs = [0; UNPACKED];
         let mut end = list.codec.header_words();
+        let mut digest = Xxh3::new();
         for block in 0..list.blocks() {
             let skip = list.skip(block);
             if skip.offset as usize != end {
@@ -259,6 +280,7 @@ impl Deep<'_> {
             if docs[0] != skip.first {
                 return Err(bad_list(&list, end, format!("block {block} does not start with its first docID")));
             }
+            digest.update(bytemuck::cast_slice(docs));
             let bound = super::Bound(skip.bound);
             for &doc in docs {
                 let in_block = position % tf::BLOCK;
@@ -286,7 +308,8 @@ impl Deep<'_> {
             );
             return Err(damaged(list.tf_path, 4 * list.tf_at, what));
         }
-        self.list_end(&list, end, codec.files)
+        self.list_end(&list, end, codec.files)?;
+        Ok(digest.digest())
     }
 
     /// Behind a list comes the next one, or zeros up to the end of the window and then the next one.

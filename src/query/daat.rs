@@ -57,7 +57,7 @@ pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK)
         let mut sum = terms[0].score(scorer);
         for i in 1..terms.len() {
             if (sum + above[i]) * slack <= top.threshold() {
-                doc = terms[0].cursor.next();
+                doc = terms[0].cursor.advance();
                 continue 'candidates;
             }
             let found = terms[i].cursor.next_geq(doc);
@@ -68,7 +68,7 @@ pub(super) fn and(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK)
             sum += terms[i].score(scorer);
         }
         top.push(Hit { doc, score: total(terms, &mut by_order) });
-        doc = terms[0].cursor.next();
+        doc = terms[0].cursor.advance();
     }
 }
 
@@ -85,59 +85,77 @@ pub(super) fn or(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) 
     // The first `optional` terms together reach no more than the threshold, so a document needs one of the others.
     let mut optional = 0;
     let mut checked_until = 0;
-    loop {
-        while optional < terms.len() && below[optional + 1] * slack <= top.threshold() {
-            optional += 1;
-            checked_until = 0;
-        }
+    // Where the cursors of the others stand, apart from all else that a cursor has.
+    let mut heads: Vec<u32> = terms.iter().map(|term| term.cursor.doc()).collect();
+    let mut doc = heads.iter().copied().min().unwrap_or(END);
+    while doc != END {
         let (rest, needed) = terms.split_at_mut(optional);
-        let doc = needed.iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
-        if doc == END {
-            return;
-        }
         if doc >= checked_until && top.threshold() >= 0.0 {
             let (bound, until) = blocks_bound(needed, doc, scorer);
             checked_until = until;
             if (bound + below[optional]) * slack <= top.threshold() {
-                for term in needed {
-                    term.cursor.next_geq(until);
+                doc = END;
+                for (head, term) in heads.iter_mut().zip(needed) {
+                    *head = term.cursor.next_geq(until);
+                    doc = doc.min(*head);
                 }
                 continue;
             }
         }
         let mut sum = 0.0;
-        for term in needed {
-            term.part = 0.0;
-            if term.cursor.doc() == doc {
+        let mut next = END;
+        for (head, term) in heads.iter_mut().zip(needed) {
+            if *head == doc {
                 sum += term.score(scorer);
-                term.cursor.next();
+                *head = term.cursor.advance();
+            } else {
+                term.part = 0.0;
             }
+            next = next.min(*head);
         }
-        let mut hopeless = false;
-        for i in (0..optional).rev() {
-            let term = &mut rest[i];
-            term.part = 0.0;
-            if hopeless {
-                continue;
-            }
-            if (sum + below[i + 1]) * slack <= top.threshold() {
-                hopeless = true;
-                continue;
-            }
-            if term.cursor.doc() < doc {
-                let (bound, _) = term.bound_at(doc, scorer);
-                if (sum + below[i] + bound) * slack <= top.threshold() {
-                    hopeless = true;
-                    continue;
-                }
-                term.cursor.next_geq(doc);
-            }
-            if term.cursor.doc() == doc {
-                sum += term.score(scorer);
-            }
-        }
-        if !hopeless && sum * slack > top.threshold() {
+        let hopeful = add_optional(rest, doc, &mut sum, &below, slack, scorer, top.threshold());
+        if hopeful && sum * slack > top.threshold() {
             top.push(Hit { doc, score: total(terms, &mut by_order) });
+            let before = optional;
+            while optional < terms.len() && below[optional + 1] * slack <= top.threshold() {
+                optional += 1;
+            }
+            if optional > before {
+                heads.drain(..optional - before);
+                next = heads.iter().copied().min().unwrap_or(END);
+                checked_until = 0;
+            }
+        }
+        doc = next;
+    }
+}
+
+/// Adds what the optional terms have for `doc` to `sum`, the term with the highest bound first; false as soon as it is
+/// certain that the sum does not pass the threshold.
+fn add_optional(
+    rest: &mut [Scored<'_>],
+    doc: u32,
+    sum: &mut f32,
+    below: &[f32],
+    slack: f32,
+    scorer: &Scorer<'_>,
+    threshold: f32,
+) -> bool {
+    for (i, term) in rest.iter_mut().enumerate().rev() {
+        if (*sum + below[i + 1]) * slack <= threshold {
+            return false;
+        }
+        term.part = 0.0;
+        if term.cursor.doc() < doc {
+            let (bound, _) = term.bound_at(doc, scorer);
+            if (*sum + below[i] + bound) * slack <= threshold {
+                return false;
+            }
+            term.cursor.next_geq(doc);
+        }
+        if term.cursor.doc() == doc {
+            *sum += term.score(scorer);
         }
     }
+    true
 }

@@ -141,7 +141,8 @@ mod topics {
 
     #[test]
     fn test_formats_are_told_apart() {
-        let cases: [(TopicFormat, &[u8], &[(&str, &str)]); 12] = [
+        type Case<'a> = (TopicFormat, &'a [u8], &'a [(&'a str, &'a str)]);
+        let cases: [Case<'_>; 12] = [
             (
                 TopicFormat::Trec,
                 b"<top>\n<num> Number: 701 \n<title> U.S. oil &amp;\n gas\n<desc> Description:\nx\n</top>\n<top><num>702<title>Topic: a < b</title></top>",

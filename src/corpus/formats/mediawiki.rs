@@ -8,7 +8,7 @@ use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record};
+use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record, close_or_head};
 use super::super::{Content, Doc, DocSink, SkipKind};
 use super::wikitext;
 
@@ -17,6 +17,9 @@ pub struct MediaWiki;
 
 const OPEN: &[u8] = b"<page>";
 const CLOSE: &[u8] = b"</page>";
+
+/// The deepest nesting of elements in a page; dumps have three levels.
+const MAX_DEPTH: usize = 64;
 
 /// What of a page counts.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,7 +39,8 @@ fn parse(xml: &str) -> Result<Page, String> {
     let mut page = Page::default();
     let mut path: Vec<Vec<u8>> = Vec::new();
     loop {
-        let target = match path.iter().map(Vec::as_slice).collect::<Vec<_>>()[..] {
+        let names: Vec<&[u8]> = path.iter().map(Vec::as_slice).take(4).collect();
+        let target = match names[..] {
             [b"page", b"id"] => Some(&mut page.id),
             [b"page", b"ns"] => Some(&mut page.namespace),
             [b"page", b"title"] => Some(&mut page.title),
@@ -54,6 +58,9 @@ fn parse(xml: &str) -> Result<Page, String> {
                     page.text.clear();
                 }
                 page.redirect |= name == b"redirect";
+                if path.len() == MAX_DEPTH {
+                    return Err("elements are nested too deep".into());
+                }
                 path.push(name.to_vec());
             }
             Ok(Event::Empty(tag)) => page.redirect |= AsRef::<[u8]>::as_ref(tag.name().into_inner()) == b"redirect",
@@ -138,9 +145,7 @@ impl Format for MediaWiki {
             };
         }
         let seen = &bytes[..bytes.len().min(max)];
-        let close = memmem::find(seen, CLOSE);
-        let next = self.find_head(seen, close.unwrap_or(seen.len()));
-        match (close, next) {
+        match close_or_head(seen, CLOSE, |bytes, limit| self.find_head(bytes, limit)) {
             (_, Some(end)) => Frame::Short { end, why: "a new <page> begins before </page>".into() },
             (Some(close), None) => {
                 let end = close + CLOSE.len();

@@ -87,7 +87,7 @@ fn collect(bytes: &[u8], out: &mut Vec<u8>) -> bool {
             continue;
         };
         let rest = &bytes[start..];
-        let Some((_, inner)) = sgml::opening(rest, spelled).filter(|opening| opening.0 == 0) else {
+        let Some(inner) = sgml::opening_here(rest, name_len) else {
             continue;
         };
         let (content, next) = match sgml::element(rest, spelled) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memmem};
 
 use super::super::SkipKind;
-use super::super::format::Frame;
+use super::super::format::{Frame, close_or_head};
 
 /// True if `<DOC>` or `<DOC …>` stands here, in upper or lower case.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
@@ -23,6 +23,9 @@ pub(super) fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
     first(b"\n<doc", upper.unwrap_or(stop)).or(upper)
 }
 
+/// The longest comment between records, in bytes.
+const MAX_COMMENT: usize = 64 << 10;
+
 /// Frames `<DOC>` … `</DOC>`; see [`super::super::Format::frame`].
 pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -35,21 +38,19 @@ pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     if bytes.len() < 5 && !at_end {
         return Frame::More;
     }
-    if bytes.starts_with(b"<!--")
-        && let Some(end) = memmem::find(&bytes[..bytes.len().min(max)], b"-->")
-    {
-        return Frame::Padding(end + 3);
-    }
-    if bytes.starts_with(b"<!--") && !at_end && bytes.len() <= max {
-        return Frame::More;
+    if bytes.starts_with(b"<!--") {
+        match memmem::find(&bytes[..bytes.len().min(MAX_COMMENT)], b"-->") {
+            Some(end) => return Frame::Padding(end + 3),
+            None if bytes.len() < MAX_COMMENT && !at_end => return Frame::More,
+            None => {}
+        }
     }
     if !is_head(bytes) {
         return Frame::Lost { kind: SkipKind::Garbage, why: "bytes outside of <DOC>".into() };
     }
     let seen = &bytes[..bytes.len().min(max)];
-    let close = memmem::find(seen, if bytes[1] == b'D' { b"</DOC>" } else { b"</doc>" });
-    let next = next_head(seen, close.unwrap_or(seen.len()));
-    match (close, next) {
+    let close: &[u8] = if bytes[1] == b'D' { b"</DOC>" } else { b"</doc>" };
+    match close_or_head(seen, close, next_head) {
         (_, Some(end)) => Frame::Short { end, why: "a new <DOC> begins before </DOC>".into() },
         (Some(close), None) => Frame::Record { start: 0, end: close, next: close + 6 },
         (None, None) if bytes.len() > max => Frame::Long { prefix: max, next: None },
@@ -68,19 +69,22 @@ pub(super) fn element<'a>(bytes: &'a [u8], tag: &str) -> Option<(&'a [u8], usize
 }
 
 /// Where `<tag>` or `<tag …>` starts, and where its content does.
-pub(super) fn opening(bytes: &[u8], tag: &str) -> Option<(usize, usize)> {
+fn opening(bytes: &[u8], tag: &str) -> Option<(usize, usize)> {
     let open = format!("<{tag}");
-    for at in memmem::find_iter(bytes, open.as_bytes()) {
-        let behind = at + open.len();
-        match bytes.get(behind) {
-            Some(b'>') => return Some((at, behind + 1)),
-            Some(byte) if byte.is_ascii_whitespace() => {
-                return Some((at, behind + memchr(b'>', &bytes[behind..])? + 1));
-            }
-            _ => {}
-        }
+    memmem::find_iter(bytes, open.as_bytes()).find_map(|at| Some((at, at + opening_here(&bytes[at..], tag.len())?)))
+}
+
+/// The longest tag with attributes, in bytes.
+const MAX_TAG: usize = 1024;
+
+/// The length of the tag that begins here and whose name has so many bytes. `None` if its name goes
+/// on, or it has no end.
+pub(super) fn opening_here(bytes: &[u8], name: usize) -> Option<usize> {
+    match bytes.get(1 + name)? {
+        b'>' => Some(name + 2),
+        byte if byte.is_ascii_whitespace() => Some(memchr(b'>', &bytes[..bytes.len().min(MAX_TAG)])? + 1),
+        _ => None,
     }
-    None
 }
 
 /// The document number: `<DOCNO>`, else the `id` of `<DOC id="…">` (NTCIR).

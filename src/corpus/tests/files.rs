@@ -156,11 +156,11 @@ fn test_registry_names_the_files() {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
     assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "names are unique");
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/corpus/formats");
-    let helpers = ["mod", "sgml", "wikitext"];
+    let shared = ["mod", "sgml", "wikitext"];
     let mut files: Vec<String> = fs::read_dir(folder)
         .expect("the folder of the formats")
         .map(|entry| entry.expect("an entry").path().file_stem().expect("a stem").to_string_lossy().into_owned())
-        .filter(|stem| !helpers.contains(&stem.as_str()))
+        .filter(|stem| !shared.contains(&stem.as_str()))
         .collect();
     files.sort();
     let mut sorted = names.clone();

@@ -1,5 +1,6 @@
 //! Tests of the way from files to documents. Inputs are made here; nothing outside is read.
 
+mod archives;
 mod cuts;
 mod files;
 mod fuzz;

@@ -41,13 +41,25 @@ impl Class {
         Self(bits)
     }
 
-    /// The class of a character, from a table where it is likely.
-    #[inline]
+    /// The class of a character.
     pub(super) fn of(c: char) -> Self {
-        static TABLE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
-            (0..=0xffff).map(|code| char::from_u32(code).map_or(0, |c| Class::compute(c).0)).collect()
+        Self::in_table(c, Self::table())
+    }
+
+    /// The classes of the characters below U+10000, where nearly all are.
+    pub(super) fn table() -> &'static [Self; 0x10000] {
+        static TABLE: LazyLock<Box<[Class; 0x10000]>> = LazyLock::new(|| {
+            let classes: Box<[Class]> =
+                (0..=0xffff).map(|code| char::from_u32(code).map_or(Class(0), Class::compute)).collect();
+            classes.try_into().expect("as many as there are")
         });
-        TABLE.get(c as usize).map_or_else(|| Self::compute(c), |&bits| Self(bits))
+        &TABLE
+    }
+
+    /// The same with the table at hand.
+    #[inline(always)]
+    pub(super) fn in_table(c: char, table: &[Self; 0x10000]) -> Self {
+        table.get(c as usize).copied().unwrap_or_else(|| Self::compute(c))
     }
 
     /// True if the character begins a word.

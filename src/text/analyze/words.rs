@@ -259,11 +259,15 @@ const ASCII_IN_ROW: usize = 4;
 /// Takes characters one by one from `pos` on, until the text ends or is ASCII for a while; gives the position after.
 #[inline(never)]
 fn characters<const SPLITTER: u8>(chunk: &mut Chunk, text: &str, pos: usize) -> usize {
+    let table = Class::table();
+    let bytes = text.as_bytes();
     let mut in_row = 0;
-    let mut chars = text[pos..].chars();
-    #[expect(clippy::while_let_on_iterator, reason = "the iterator is asked afterwards how far it came")]
-    while let Some(c) = chars.next() {
-        let class = Class::of(c);
+    let chars = text[pos..].chars();
+    let mut pos = pos;
+    for c in chars {
+        let class = Class::in_table(c, table);
+        let at = pos;
+        pos += c.len_utf8();
         if SPLITTER == WHITESPACE {
             if class.is_space() {
                 chunk.end_word();
@@ -287,7 +291,14 @@ fn characters<const SPLITTER: u8>(chunk: &mut Chunk, text: &str, pos: usize) -> 
             }
             if class.begins() || (chunk.open && class.continues()) {
                 chunk.begin_word();
-                chunk.push_small(c, class);
+                // Four bytes at once, if that is the character and what follows it.
+                match bytes.get(at..at + 4) {
+                    Some(four) if !class.is_capital() => {
+                        chunk.small[chunk.small_len..chunk.small_len + 4].copy_from_slice(four);
+                        chunk.small_len += pos - at;
+                    }
+                    _ => chunk.push_small(c, class),
+                }
             } else {
                 chunk.end_word();
             }
@@ -297,5 +308,5 @@ fn characters<const SPLITTER: u8>(chunk: &mut Chunk, text: &str, pos: usize) -> 
             break;
         }
     }
-    text.len() - chars.as_str().len()
+    pos
 }

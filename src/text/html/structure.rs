@@ -27,7 +27,7 @@
 use super::super::simd::{BLOCK, Simd};
 
 /// Blocks per window: enough to keep the two loops apart, little enough to be in the first-level cache.
-const WINDOW: usize = 16;
+const WINDOW: usize = 32;
 
 /// Bytes that must follow a block for it to be listed, so that the list's reader may load blocks freely.
 const MARGIN: usize = 2 * BLOCK;

@@ -153,7 +153,7 @@ impl Tags {
         table
     }
 
-    /// The meaning of a [`key`].
+    /// The meaning of a key.
     #[inline(always)]
     pub(super) fn by_key(&self, key: u64) -> Tag {
         let slot = slot(key);

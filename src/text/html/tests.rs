@@ -16,7 +16,14 @@ fn scan_at(level: Level, html: &[u8]) -> (String, String, Vec<Link>) {
     (utf8(scanner.text()), utf8(scanner.title()), scanner.links().to_vec())
 }
 
+/// Checks a page by itself, and amid so much else that it is read by the list, at some offset in its block.
 fn check(html: &str) {
+    check_alone(html);
+    let before = "<p class=\"x\">".repeat(html.len() % 7) + &"y".repeat(html.len() % 64);
+    check_alone(&format!("{before}{html}{}", " <a href=\"#\">word</a>".repeat(12)));
+}
+
+fn check_alone(html: &str) {
     let oracle = Page::read(html);
     for level in Level::all() {
         let (text, title, links) = scan_at(level, html.as_bytes());
@@ -105,6 +112,35 @@ fn quotes() {
     assert_eq!(text("<a b=\"\"=\"d>e"), "e");
     assert_eq!(text("<a b/=\"c>d"), "d");
     assert_eq!(text("don't <p class=\"it's\">can't"), "don't can't");
+}
+
+#[test]
+fn conditions_hold_across_blocks() {
+    for shift in 0..64 {
+        let before = "y".repeat(shift);
+        for long in [0, 1, 30, 63, 64, 130] {
+            let long = "x".repeat(long);
+            // Most have a quote that is none, so that counting quotes finds the second `"` closing and the tag ending after `y`;
+            // it ends with the next one's `>`.
+            for tag in [
+                "<a b=c~d=\"x e=\"y>z\"",
+                "<a~=\"x e=\"y>z\"",
+                "<a ~=\"x e=\"y>z\"",
+                "<a ~ =\"x e=\"y>z\"",
+                "<a b=\"~\"=\"x e=\"y>z\"",
+                "<a ~/=\"x e=\"y>z\"",
+                "<a b=c~\"x e=\"y>z\"",
+                "<a b='~=\"' e=\"y>z\"",
+                "<a b=\"~>c\">",
+                "<a b=\"~\"c=\"d>e\">",
+                "<a ~b=\"c\" d=\"e>f\">",
+                "<a b=c~ d=\"e>f\">",
+            ] {
+                let html = format!("{before}{}g{}", tag.replace('~', &long), " <i>word</i>".repeat(20));
+                check_alone(&html);
+            }
+        }
+    }
 }
 
 #[test]

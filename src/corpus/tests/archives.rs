@@ -1,0 +1,127 @@
+//! Formats of archives and their odd but good inhabitants.
+
+use super::SkipKind::*;
+use super::*;
+
+fn small() -> CorpusOptions {
+    CorpusOptions { max_record: 1 << 20, ..CorpusOptions::default() }
+}
+
+#[test]
+fn test_extra_fields_of_gzip_heads() {
+    let plain = gzip(&page("u:1", b"a"), 6);
+    // FEXTRA of six bytes, FNAME, FCOMMENT.
+    let mut member = vec![0x1f, 0x8b, 8, 4 | 8 | 16, 0, 0, 0, 0, 0, 3, 6, 0, b's', b'l', 2, 0, 9, 9];
+    member.extend_from_slice(b"name\0comment\0");
+    member.extend_from_slice(&plain[10..]);
+    let events = read_bytes(&[member.clone(), member].concat(), &small());
+    assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:1"], vec![]));
+}
+
+#[test]
+fn test_wget_trec_and_other_names() {
+    let head = "WARC/0.18\nWARC-Type: response\nWARC-Target-URI: <http://a/b c>\nContent-Type: application/http\n";
+    let block = "HTTP/1.1 200 \nContent-Type: text/html\n\nx";
+    let with = |fields: &str| format!("{head}{fields}Content-Length: {}\n\n{block}\n\n", block.len()).into_bytes();
+    let bytes = [with(""), with("WARC-TREC-ID: clueweb09-x\nWARC-Date: 2008-10-294T\n")].concat();
+    let events = read_bytes(&bytes, &small());
+    assert_eq!((ids(&events), damage(&events)), (vec!["http://a/b c", "clueweb09-x"], vec![]));
+    assert!(events.iter().all(|event| matches!(event, Event::Doc { url, .. } if url == "http://a/b c")));
+}
+
+#[test]
+fn test_warc_records_that_are_no_pages() {
+    let typed = |kind: &str, uri: &str, media: &str| {
+        format!("WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nContent-Type: {media}\r\nContent-Length: 2\r\n\r\nhi\r\n\r\n")
+            .into_bytes()
+    };
+    let bytes = [
+        typed("conversion", "http://wet/", "text/plain"),
+        typed("resource", "http://page/", "text/html"),
+        typed("resource", "metadata://log", "text/plain"),
+        typed("resource", "http://picture/", "image/png"),
+        typed("metadata", "http://a/", "text/plain"),
+        typed("revisit", "http://a/", "application/http"),
+        typed("response", "dns:a", "text/dns"),
+    ]
+    .concat();
+    let events = read_bytes(&bytes, &small());
+    assert_eq!(ids(&events), ["http://wet/", "http://page/"]);
+    let kinds: Vec<_> = events.iter().filter_map(Event::kind).collect();
+    assert_eq!(kinds, [NotADocument, MediaType, NotADocument, NotADocument, NotADocument]);
+}
+
+#[test]
+fn test_bad_arc_lengths() {
+    let arc = "filedesc://bad.arc.gz 127.0.0.1 20140301000000 text/plain -1\n1 0 Bad Capture\nURL IP-address Archive-date Content-type Archive-length\n\n\
+        http://a/ 1.2.3.4 201404010000000000 text/html -1\n\nhttp://b/ 1.2.3.4 20140102000000 text/plain 1\n\n\n\
+        http://c/ 1.2.3.4 201404010000000000 text/html abc\n\nhttp://d/x y 1.2.3.4 20140102000000 text/html 46\nHTTP/1.0 200 OK\nContent-Type: text/html\n\nhello\n";
+    let events = read_bytes(arc.as_bytes(), &small());
+    assert_eq!(
+        (ids(&events), damage(&events)),
+        (vec!["http://b/", "http://d/x y"], vec![BadLength, BadLength, BadLength])
+    );
+    assert_eq!(bodies(&events), ["\n", "hello"]);
+}
+
+#[test]
+fn test_trecweb() {
+    let good = "<DOC>\n<DOCNO>GX000-00-0000000</DOCNO>\n<DOCHDR>\nhttp://a.gov/\nHTTP/1.1 200 OK\nETag: \"x\n\nContent-Type: text/html\n</DOCHDR>\n<html>one\n</DOC>\n";
+    let text = format!(
+        "{good}\n  \t<DOC>\nno number</DOCNO>\n<DOCHDR>\nu\n</DOCHDR>\nx</DOC>\n<!-- a comment -->\n\
+         <DOC>\n<DOCNO> 2 </DOCNO>\nno header</DOC>\ngarbage\n<DOC>\n<DOCNO>3</DOCNO>\n<DOCHDR>\nhttp://b/ 1.2.3.4 x\nContent-Type: text/html; charset=latin1\n</DOCHDR>\ncut\n{good}"
+    );
+    for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes(), 6)] {
+        let events = read_bytes(&bytes, &small());
+        assert_eq!(ids(&events), ["GX000-00-0000000", "3", "GX000-00-0000000"]);
+        assert_eq!(damage(&events), [MissingField, MissingField, Garbage, Truncated]);
+        assert_eq!(bodies(&events), ["<html>one\n", "cut\n", "<html>one\n"]);
+        let Some(Event::Doc { url, charset, .. }) =
+            events.iter().find(|event| matches!(event, Event::Doc { id, .. } if id == "3"))
+        else {
+            panic!("{events:?}")
+        };
+        assert_eq!((url.as_str(), charset.as_deref()), ("http://b/", Some("latin1")));
+    }
+}
+
+#[test]
+fn test_line_over_the_limit_costs_itself() {
+    let long = format!("{{\"id\": \"2\", \"contents\": \"{}\"}}\n", "x".repeat(2 << 20));
+    let text = format!("{{\"id\": \"1\", \"contents\": \"a\"}}\n{long}{{\"id\": \"3\", \"contents\": \"c\"}}\n");
+    for bytes in [text.clone().into_bytes(), gzip(text.as_bytes(), 6)] {
+        let events = read_bytes(&bytes, &small());
+        assert_eq!((ids(&events), damage(&events)), (vec!["1", "3"], vec![TooLarge]));
+    }
+    let events = read_bytes(text.as_bytes(), &CorpusOptions::default());
+    assert_eq!((ids(&events).len(), damage(&events)), (3, vec![]));
+}
+
+/// Frames with a dictionary, one per record; one of them is damaged.
+#[test]
+fn test_zstd_frames_with_a_dictionary() {
+    let dictionary = page("http://example.com/", b"<html><head><title>A common beginning</title></head><body>");
+    for inner in [dictionary.clone(), zstd::encode_all(&dictionary[..], 1).expect("writing to memory")] {
+        let mut bytes = vec![0x5d, 0x2a, 0x4d, 0x18];
+        bytes.extend((inner.len() as u32).to_le_bytes());
+        bytes.extend(inner);
+        let mut coder = zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("a compressor");
+        coder.include_checksum(true).expect("an option");
+        let mut frames: Vec<Vec<u8>> = (0..40)
+            .map(|n| {
+                coder
+                    .compress(&page(&format!("http://example.com/{n}"), b"<html><head><title>A common"))
+                    .expect("a frame")
+            })
+            .collect();
+        let at = frames[20].len() / 2;
+        frames[20][at] ^= 0xff;
+        bytes.extend(frames.concat());
+        let whole = read_bytes(&bytes, &small());
+        assert_eq!((ids(&whole).len(), damage(&whole)), (39, vec![BadCompression]));
+        let (_dir, path) = file("a.warc.zst", &bytes);
+        let cut = read(&Corpus::open(&[path], &small()).expect("a WARC file").cut_into(100, 1 << 20));
+        assert_eq!(cut.events, whole);
+        assert!(cut.pieces > 10, "{}", cut.pieces);
+    }
+}
