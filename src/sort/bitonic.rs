@@ -4,6 +4,7 @@
 //! keys are used best.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::gamma::{Superstep, schedule};
 use super::network::{KeyWords, Shape, workgroup_bytes};
@@ -114,8 +115,8 @@ impl Bitonic {
         let supersteps = self.supersteps(keys.len());
         for superstep in &supersteps {
             let shape = self.shape(superstep);
-            if !self.pipelines.contains_key(&shape) {
-                self.pipelines.insert(shape, gpu.pipeline(&shape.kernel())?);
+            if let Entry::Vacant(entry) = self.pipelines.entry(shape) {
+                entry.insert(gpu.pipeline(&shape.kernel())?);
             }
         }
         let Some(block) = &self.block else { unreachable!("made above") };

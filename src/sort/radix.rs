@@ -114,7 +114,7 @@ impl Tuning {
             source: self.shared_text(THREADS, COUNT_ITEMS) + &constants + &text,
             bindings: &[Access::Read, Access::ReadWrite],
             immediate_bytes: 16,
-            workgroup_bytes: 4 * COPIES << self.bits,
+            workgroup_bytes: (4 * COPIES) << self.bits,
         }
     }
 
@@ -248,7 +248,7 @@ impl Radix {
             self.pipelines = Some([gpu.pipeline(&count)?, gpu.pipeline(&scan)?, gpu.pipeline(&scatter)?]);
         }
         if self.counts.is_none() {
-            let counts = u64::from(self.tuning.spans) * 4 << self.tuning.bits;
+            let counts = (u64::from(self.tuning.spans) * 4) << self.tuning.bits;
             self.counts = Some([
                 gpu.buffer("digit counts", counts, Usage::Storage)?,
                 gpu.buffer("digit totals", 4 << self.tuning.bits, Usage::Storage)?,
