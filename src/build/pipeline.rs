@@ -120,7 +120,7 @@ fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<B
         Some(sorter) => BlockSorter::with(sorter, threads)?,
         None => BlockSorter::choose(options, threads)?,
     };
-    plan.block_keys = plan.block_keys.min(sorter.max_keys());
+    plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
     let mut corpus_options = options.corpus.clone();
     corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
     let corpus = Corpus::open(&options.inputs, &corpus_options)?;
@@ -214,8 +214,7 @@ async fn parse_phase(
     let (empty_in, empty) = mpsc::channel::<Block>(plan.ring + 1);
     let (documents_in, documents) = mpsc::channel::<Batch>(4);
     for _ in 1..plan.ring {
-        let block = Block { keys: Vec::with_capacity(plan.block_keys), ..Block::default() };
-        let _ = empty_in.try_send(block);
+        let _ = empty_in.try_send(Block::with_room_for(plan.block_keys));
     }
 
     let mut workers = Vec::new();
@@ -364,7 +363,7 @@ impl<'a> Sequencing<'a> {
 
     fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
         let plan = self.shared.plan;
-        let first = Block { keys: Vec::with_capacity(plan.block_keys), ..Block::default() };
+        let first = Block::with_room_for(plan.block_keys);
         let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_keys, first);
         let (mut early, mut next) = (BTreeMap::new(), 0u64);
         while let Some(parcel) = parcels.blocking_recv() {

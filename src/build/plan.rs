@@ -17,6 +17,8 @@ pub struct MemoryPlan {
     pub threads: usize,
     /// Keys in a block.
     pub block_keys: usize,
+    /// Bytes that the blocks and what the sorter needs besides may take.
+    pub block_bytes: u64,
     /// Blocks in the ring.
     pub ring: usize,
     /// Inflated bytes that a piece of input should hold.
@@ -67,6 +69,7 @@ impl MemoryPlan {
             local_terms *= 2;
         }
         Ok(Self {
+            block_bytes: free * 2 / 5,
             budget,
             threads,
             block_keys: keys,
@@ -77,6 +80,17 @@ impl MemoryPlan {
             dictionary_bytes: free * 2 / 5,
             merge_bytes: free / 2 / t,
         })
+    }
+}
+
+impl MemoryPlan {
+    /// Makes the blocks smaller until they suit the sorter: at most `max_keys` keys, and room for the
+    /// memory it holds besides a block of so many keys.
+    pub fn fit_sorter(&mut self, max_keys: usize, host_bytes: impl Fn(usize) -> u64) {
+        let fits = |keys: usize| keys as u64 * 8 * self.ring as u64 + host_bytes(keys) <= self.block_bytes;
+        while self.block_keys > max_keys || (!fits(self.block_keys) && self.block_keys > 1 << 18) {
+            self.block_keys /= 2;
+        }
     }
 }
 
@@ -163,6 +177,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn blocks_shrink_for_a_sorter_that_needs_memory_or_has_a_limit() {
+        let plan = MemoryPlan::new(4096 * MIB, 2, RING, 0).unwrap();
+        let fitted = |max_keys, factor| {
+            let mut plan = plan;
+            plan.fit_sorter(max_keys, |keys| keys as u64 * 8 * factor);
+            plan.block_keys
+        };
+        assert_eq!(fitted(usize::MAX, 1), plan.block_keys);
+        assert_eq!(fitted(1 << 20, 1), 1 << 20);
+        assert_eq!(fitted(usize::MAX, 5), plan.block_keys / 2);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! batch is thrown away (see [`crate::corpus::Handover`]).
 
 use super::batch::Batch;
-use super::dictionary::Dictionary;
+use super::dictionary::{self, Dictionary};
 use super::run::pack;
 use super::terms::split;
 use crate::{Error, Result};
@@ -23,6 +23,15 @@ pub struct Block {
     pub first_doc: u32,
     /// Position among the build's blocks.
     pub number: usize,
+}
+
+impl Block {
+    /// An empty block that can take `keys` keys without moving.
+    pub fn with_room_for(keys: usize) -> Self {
+        let mut keys = crate::sort::cpu::block(keys);
+        keys.clear();
+        Self { keys, ..Self::default() }
+    }
 }
 
 /// Local term number → termID, for one worker.
@@ -93,7 +102,12 @@ impl Sequencer {
     /// # Errors
     /// Limits of documents and terms; what `exchange` returns.
     pub fn accept(&mut self, batch: &Batch, exchange: &mut Exchange<'_>) -> Result<()> {
-        let first_new = self.workers[batch.worker].ids.len() - batch.new_terms.len();
+        let worker = &mut self.workers[batch.worker];
+        let first_new = worker.ids.len() - batch.new_terms.len();
+        if worker.open.is_empty() {
+            // New terms come in the order of their first postings, so they can be numbered at once.
+            self.dictionary.intern_all(&batch.new_terms, &mut worker.ids[first_new..])?;
+        }
         let mut start = 0;
         for doc in &batch.docs {
             let id = self.next_document()?;
@@ -111,10 +125,11 @@ impl Sequencer {
                 let entry = &mut worker.ids[local as usize];
                 if *entry == OPEN {
                     *entry = match (local as usize).checked_sub(first_new) {
-                        Some(i) => self.dictionary.intern(batch.new_terms.get(i))?,
+                        Some(i) => self.dictionary.intern(batch.new_terms.get(i), batch.new_terms.hashes()[i])?,
                         None => {
                             let at = worker.open.binary_search_by_key(&local, |o| o.0).unwrap_or(usize::MAX);
-                            let id = self.dictionary.intern(&worker.open[at].1)?;
+                            let term = &worker.open[at].1;
+                            let id = self.dictionary.intern(term, dictionary::hash(term))?;
                             worker.open.remove(at);
                             id
                         }

@@ -73,6 +73,11 @@ impl BlockSorter {
         self.sorter.max_keys()
     }
 
+    /// Host memory that the sorter holds besides a block of `keys` keys.
+    pub fn host_bytes(&self, keys: usize) -> u64 {
+        self.sorter.host_bytes(keys)
+    }
+
     /// Sorts what comes until the channel closes.
     ///
     /// # Errors

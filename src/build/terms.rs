@@ -59,6 +59,7 @@ pub fn split(posting: LocalPosting) -> (u32, u32) {
 pub struct NewTerms {
     bytes: Vec<u8>,
     ends: Vec<u32>,
+    hashes: Vec<u32>,
 }
 
 impl NewTerms {
@@ -82,9 +83,17 @@ impl NewTerms {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.hashes.clear();
     }
 
-    fn push(&mut self, term: &[u8]) {
+    /// The terms' hashes, as the build's dictionary wants them.
+    pub fn hashes(&self) -> &[u32] {
+        &self.hashes
+    }
+
+    /// Appends a term.
+    pub fn push(&mut self, term: &[u8]) {
+        self.hashes.push(super::dictionary::hash(term));
         self.bytes.extend_from_slice(term);
         self.ends.push(self.bytes.len() as u32);
     }
@@ -308,9 +317,9 @@ impl LocalTerms {
     }
 }
 
-/// Asks for a slot's cache line.
+/// Asks for the cache line of something that will be needed soon.
 #[inline(always)]
-fn prefetch(slot: &Slot) {
+pub(super) fn prefetch<T>(slot: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch touches no memory; the address is that of a live reference besides.
     unsafe {
