@@ -292,11 +292,21 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
                 consumed += c;
                 produced += p;
             }
-            Whole::TooBig => return Ok(front),
+            // A large record among many, or one member that is the whole file: if a record begins in
+            // the middle of the file, it is not one member.
+            Whole::TooBig => {
+                let middle = map.len() / 2;
+                let source = file.source(&map, options);
+                if !Walker::new().begins_between(&source, middle, middle + 2 * options.piece_bytes) {
+                    return Ok(front);
+                }
+                break;
+            }
             Whole::Bad => break,
         }
     }
-    let ratio = (produced.max(1) as f64 / consumed.max(1) as f64).clamp(1.0, 64.0);
+    // Some four times is usual, and what is assumed if the first member is the large one.
+    let ratio = if produced < 1 << 16 { 4.0 } else { (produced as f64 / consumed as f64).clamp(1.0, 64.0) };
     let range = (options.piece_bytes as f64 / ratio) as usize;
     Ok(if size as usize <= range { Way::Whole } else { Way::Ranges(range.max(1)) })
 }

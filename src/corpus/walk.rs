@@ -273,6 +273,11 @@ impl Walker {
         Next::End(source.data.len())
     }
 
+    /// True if a provable member begins in `from..to`.
+    pub(super) fn begins_between(&mut self, source: &Source<'_>, from: usize, to: usize) -> bool {
+        self.find_member(source, from, to).is_some()
+    }
+
     /// The first provable member in `from..to`.
     fn find_member(&mut self, source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
         let data = source.data;

@@ -1,5 +1,7 @@
 //! Which adapters there are, and which one is meant.
 
+use std::sync::OnceLock;
+
 use super::GpuError;
 
 /// Which adapter to use.
@@ -137,10 +139,15 @@ impl AdapterReport {
 
 /// All adapters, in the driver's order.
 pub(super) fn enumerate() -> Vec<wgpu::Adapter> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-        backends: wgpu::Backends::VULKAN,
-        flags: wgpu::InstanceFlags::empty(),
-        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    // One instance for the life of the process: without any, the loader unloads the driver, and a
+    // thread that has used NVIDIA's then crashes when it ends.
+    static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+    let instance = INSTANCE.get_or_init(|| {
+        wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::VULKAN,
+            flags: wgpu::InstanceFlags::empty(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        })
     });
     pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN))
 }

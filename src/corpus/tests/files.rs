@@ -169,3 +169,21 @@ fn test_registry_names_the_files() {
     assert!(FORMATS.iter().all(|format| !format.description().is_empty()));
     assert!(formats::newswire::TEXT_TAGS.contains(&"TEXT"));
 }
+
+#[test]
+fn test_a_large_first_record_does_not_make_a_file_uncuttable() {
+    let noise = |n: u32| (0..n).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>();
+    let mut records = vec![page("http://a.test/large", &noise(3 << 20))];
+    records.extend((0..600).map(|i| page(&format!("http://a.test/{i}"), &noise(20_000 + i))));
+    let options = CorpusOptions { piece_bytes: 1 << 20, ..CorpusOptions::default() };
+    let members: Vec<u8> = records.iter().flat_map(|record| gzip(record, 1)).collect();
+    let whole = gzip(&records.concat(), 1);
+    for (bytes, cut) in [(members, true), (whole, false)] {
+        let (_dir, path) = file("crawl.warc.gz", &bytes);
+        let corpus = Corpus::open(&[path], &options).unwrap();
+        let pieces: Vec<String> = corpus.pieces(1).map(|piece| format!("{piece:?}")).collect();
+        assert_eq!(pieces.iter().all(|piece| piece.contains("..")), cut, "{pieces:?}");
+        assert!(pieces.len() > 3, "{pieces:?}");
+        assert_eq!(ids(&read(&corpus).events).len(), records.len());
+    }
+}
