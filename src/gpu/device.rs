@@ -71,6 +71,10 @@ impl Gpu {
     /// # Errors
     /// No such adapter, one without immediates, or one whose driver refuses.
     pub fn open(choice: &Choice) -> Result<Self, GpuError> {
+        // One at a time: NVIDIA's driver has been seen to block for good when several threads open
+        // devices at once.
+        static OPENING: Mutex<()> = Mutex::new(());
+        let _alone = lock(&OPENING);
         let adapters = enumerate();
         let reports: Vec<_> = adapters.iter().enumerate().map(|(i, a)| AdapterReport::of(i, a)).collect();
         let index = chosen(&reports, choice)?;
