@@ -108,6 +108,7 @@ fn gpu_sorters_give_the_same_bytes() {
 }
 
 /// The adapter that tests use: the one that `GAMUT_TEST_DEVICE` names, else the first, software too.
+#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
 fn test_device() -> Option<String> {
     let named = std::env::var("GAMUT_TEST_DEVICE").ok();
     let device = named.or_else(|| gamut::gpu::adapters().first().map(|a| a.name.clone()));

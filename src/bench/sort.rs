@@ -18,7 +18,12 @@ use rayon::prelude::*;
 use crate::gpu::{Access, AdapterKind, Buffer, Choice, Dispatch, Gpu, GpuError, Kernel, Pipeline, Usage};
 use crate::sort::{SORTERS, SortTimes, Sorter};
 
-/// Arguments of `gamut bench sort`.
+/// Sort blocks of keys with every sorter, check the results, and compare.
+///
+/// Gkeys/s is by the device's own clock, wall includes the transfers, floor is the share of the speed at
+/// which the sort's bytes could be copied. Medians, after a warm-up that waits for the GPU's clocks.
+///
+/// Example: gamut bench sort --from 26 --to 26 --sorters bitonic,radix
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Smallest block, as a power of two

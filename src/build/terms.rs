@@ -7,7 +7,7 @@
 //! Terms of up to 16 bytes (98 % of tokens) are stored and compared inside their slot, so that a hit
 //! touches one cache line. Longer ones keep a hash in the slot and their bytes in an arena.
 //!
-//! The table is larger than the near caches, so tokens are counted [`QUEUE`] at a time: their slots
+//! The table is larger than the near caches, so tokens are counted sixteen at a time: their slots
 //! are asked for when they come in, and looked at when the queue is full.
 
 use rapidhash::v3::rapidhash_v3;

@@ -2,7 +2,12 @@
 
 use crate::gpu::{AdapterReport, adapters};
 
-/// Arguments of `gamut devices`.
+/// List the GPUs that gamut can use.
+///
+/// A star marks the one that `--sorter auto` takes: a hardware GPU, discrete before integrated. Software
+/// adapters (Mesa's llvmpipe) are used only when `--device` names them, by a part of the name or by the
+/// index. binding: the largest block a sorter can take; shared: workgroup memory; int64: kernels compare
+/// 64-bit keys at once; clock: the device can time its own work.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Print JSON instead of a table
@@ -25,7 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("gamut: no GPU adapter found (no Vulkan driver); everything runs on the CPU");
         return Ok(());
     }
-    print!("{}", table(&adapters));
+    println!("{}", table(&adapters).trim_end());
     if !adapters.iter().any(|a| a.auto) {
         eprintln!("gamut: only software adapters; --device auto uses the CPU, name one to use it");
     }

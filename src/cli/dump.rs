@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Postings written between two looks into the document table.
 const CHUNK: usize = 4096;
 
-/// Writes the postings of a term: docID, term frequency and external id, between tabs.
+/// Print the postings of a term: docID, term frequency and external id, between tabs.
 ///
 /// TERM is looked up as it stands; if the index has no such term, it is analysed as a query would be.
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,7 @@ use std::time::Instant;
 /// Topics whose results are held in memory at a time.
 const CHUNK: usize = 1024;
 
-/// Ranks documents with BM25.
+/// Rank documents by BM25.
 ///
 /// The query is analysed as the documents were; nothing about the index has to be repeated. A term that
 /// stands in the query twice counts twice. With --mode and, a term that no document has gives

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Shows what an index holds and how large its parts are.
+/// Show what an index holds and how large its parts are.
 ///
 /// A codec's bits per posting count its two files, that is the docIDs, the skip entries and the table of lists. The
 /// term frequencies are stored once for all codecs and are counted apart.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Checks an index on all cores.
+/// Check an index on all cores.
 ///
 /// First the length and checksum of every file, then all that one file says about another: every list is
 /// decoded in every codec, frequencies are added up per term and per document, every title is unpacked.

@@ -215,7 +215,7 @@ impl Deep<'_> {
             self.problems.take(self.starts(codec.files));
         }
         // A damaged list is not added up to its end: its documents' sums would only repeat that.
-        let summed = whole.into_inner().then_some(sums).unwrap_or_default();
+        let summed = if whole.into_inner() { sums } else { Vec::new() };
         for (doc, (sum, &len)) in summed.iter().zip(lens).enumerate() {
             let sum = sum.load(Ordering::Relaxed);
             let offset = 4 * (HEADER_WORDS + doc) as u64;
