@@ -55,7 +55,7 @@ pub enum Error {
         hint: &'static str,
     },
     /// `--memory` cannot be kept.
-    #[error("--memory {given} bytes is too little: {what} needs {needed} bytes; give --memory {needed} or more")]
+    #[error("--memory {}MiB is too little: {what} needs {}MiB; give more memory or fewer --threads", given >> 20, needed.div_ceil(1 << 20))]
     Memory {
         /// Bytes given.
         given: u64,

@@ -43,6 +43,10 @@ fn an_index_is_built_queried_and_checked() {
     assert!(text(&found.stdout).contains("http://zoo.test/zebra") && text(&found.stdout).contains("The unique zebra"));
     let none = gamut(&["query", path, "unicornsdonotexist"]);
     assert_eq!((none.status.code(), text(&none.stdout).as_str()), (Some(1), ""));
+    assert!(text(&none.stderr).contains("unicornsdonotexist"), "{}", text(&none.stderr));
+    for nonsense in [&["zebra", "-k", "0"][..], &["zebra", "--run", "x"]] {
+        assert_eq!(gamut(&[&["query", path], nonsense].concat()).status.code(), Some(2), "{nonsense:?}");
+    }
     for codec in ["vbyte", "para-ef"] {
         let dumped = gamut(&["dump", path, "zebra", "--codec", codec]);
         assert_eq!(text(&dumped.stdout).lines().filter(|l| l.contains("zoo.test")).count(), 1, "{codec}");

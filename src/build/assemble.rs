@@ -15,7 +15,7 @@ use super::batch::BatchCounts;
 use super::dictionary::Dictionary;
 use super::merge::{self, TermRange};
 use super::options::Stage;
-use super::pipeline::{Shared, Sorting, panicked, spawn};
+use super::pipeline::{Cause, Shared, Sorting, panicked, spawn};
 use super::plan;
 use super::report::{self, BuildReport, InputRecord, Lane, Skipped};
 use super::run::Run;
@@ -82,19 +82,15 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         move || append(&shared, writer, parcels)
     });
 
-    let mut first_error = None;
-    let mut keep = |e: Error| {
-        if matches!(first_error, None | Some(Error::Interrupted)) {
-            first_error = Some(e);
-        }
-    };
+    let mut cause = Cause::default();
     for worker in workers {
-        worker.await.unwrap_or_else(panicked).unwrap_or_else(&mut keep);
+        worker.await.unwrap_or_else(panicked).unwrap_or_else(|e| cause.keep(e));
     }
-    let appended = append.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let terms = terms.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let (Some((writer, postings)), Some(()), None) = (appended, terms, first_error.take()) else {
-        return Err(first_error.unwrap_or(Error::Interrupted));
+    let appended = append.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let terms = terms.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    cause.raise()?;
+    let (Some((writer, postings)), Some(())) = (appended, terms) else {
+        return Err(Error::Interrupted);
     };
     let merge_seconds = shared.clock.now() - merge_began;
 
@@ -122,12 +118,12 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     let spans = shared.clock.spans();
     let report = BuildReport {
         version: env!("CARGO_PKG_VERSION").into(),
-        index: shared.options.output.clone(),
+        index: shared.options.output.to_string_lossy().into_owned(),
         inputs: corpus
             .files()
             .iter()
             .map(|f| InputRecord {
-                path: f.path.clone(),
+                path: f.path.to_string_lossy().into_owned(),
                 bytes: f.bytes,
                 format: f.format.into(),
                 compression: f.compression.into(),

@@ -176,15 +176,16 @@ fn why_none(skipped: &Skipped) -> String {
     let Some((kind, n)) = skipped.by_kind.iter().max_by_key(|(_, n)| **n) else {
         return "the files are empty; name a crawl, a collection or a directory of them".into();
     };
+    let kind = kind.name();
     match skipped.losses.first() {
         Some(loss) => format!(
-            "{} record(s) were skipped, {n} of them as {kind:?}; first: {} at byte {}: {}",
+            "{} record(s) were skipped, {n} of them as {kind}; first: {} at byte {}: {}",
             skipped.total(),
-            loss.file.display(),
+            loss.file,
             loss.offset,
             loss.detail
         ),
-        None => format!("{} record(s) were skipped, {n} of them as {kind:?}", skipped.total()),
+        None => format!("{} record(s) were skipped, {n} of them as {kind}", skipped.total()),
     }
 }
 
@@ -247,30 +248,41 @@ async fn parse_phase(
 
     // All are awaited before the first error is returned, so that none still writes when the
     // temporary directory goes.
-    let mut first_error = None;
-    let mut keep = |e: Error| {
-        // What follows from another thread's failure is not the cause.
-        if matches!(first_error, None | Some(Error::Interrupted)) {
-            first_error = Some(e);
-        }
-    };
+    let mut cause = Cause::default();
     for worker in workers {
-        worker.await.unwrap_or_else(panicked).unwrap_or_else(&mut keep);
+        worker.await.unwrap_or_else(panicked).unwrap_or_else(|e| cause.keep(e));
     }
-    let sequenced = sequencer.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let sorting = sort.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let runs = spill.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let documents = documents.await.unwrap_or_else(panicked).map_err(&mut keep).ok();
-    let (Some(sequenced), Some(sorting), Some(runs), Some(documents), None) =
-        (sequenced, sorting, runs, documents, first_error.take())
-    else {
-        return Err(first_error.unwrap_or(Error::Interrupted));
+    let sequenced = sequencer.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let sorting = sort.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let runs = spill.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let documents = documents.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    cause.raise()?;
+    let (Some(sequenced), Some(sorting), Some(runs), Some(documents)) = (sequenced, sorting, runs, documents) else {
+        return Err(Error::Interrupted);
     };
     if options.cancel.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
     let Sequenced { dictionary, counts, skipped } = sequenced;
     Ok(Parsed { writer, runs, documents, dictionary, counts, skipped, sorting, seconds: shared.clock.now() - began })
+}
+
+/// Why a phase failed: when one thread fails, the others stop as interrupted, which is not the cause.
+#[derive(Default)]
+pub(super) struct Cause(Option<Error>);
+
+impl Cause {
+    /// One more thread's error.
+    pub(super) fn keep(&mut self, error: Error) {
+        if matches!(self.0, None | Some(Error::Interrupted)) {
+            self.0 = Some(error);
+        }
+    }
+
+    /// The cause, if there is one.
+    pub(super) fn raise(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
 }
 
 /// Runs `stage` on the blocking pool; an error stops the other stages.
@@ -476,3 +488,19 @@ fn store_documents(shared: &Shared, mut table: DocTableWriter, mut batches: mpsc
 
 /// Outcome of the sort stage, re-exported for the merge phase.
 pub(super) type Sorting = SortOutcome;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_outlives_the_interruptions_around_it() {
+        let full = || Error::io("write", "a")(std::io::Error::other("the disk is full"));
+        for errors in [vec![Error::Interrupted, full(), Error::Interrupted], vec![full(), Error::Interrupted]] {
+            let mut cause = Cause::default();
+            errors.into_iter().for_each(|e| cause.keep(e));
+            assert!(matches!(cause.raise(), Err(Error::Io { .. })));
+        }
+        assert!(Cause::default().raise().is_ok());
+    }
+}

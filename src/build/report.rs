@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -162,8 +162,8 @@ pub fn hidden_sort(spans: &[Span]) -> f64 {
 /// A loss, as the report lists it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Loss {
-    /// The file.
-    pub file: PathBuf,
+    /// The file; what is no UTF-8 in its name is replaced.
+    pub file: String,
     /// Byte offset in the file.
     pub offset: u64,
     /// What kind.
@@ -191,7 +191,7 @@ impl Skipped {
         let listed = skip.kind.is_damage() || skip.kind == SkipKind::BadCoding;
         if listed && self.losses.len() < LISTED {
             self.losses.push(Loss {
-                file: file.to_path_buf(),
+                file: file.to_string_lossy().into_owned(),
                 offset: skip.offset,
                 kind: skip.kind,
                 detail: skip.detail.clone(),
@@ -213,8 +213,8 @@ impl Skipped {
 /// An input file, as recorded.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct InputRecord {
-    /// Path as found.
-    pub path: PathBuf,
+    /// Path as found; what is no UTF-8 in it is replaced.
+    pub path: String,
     /// Bytes on disk.
     pub bytes: u64,
     /// Format, by content.
@@ -229,7 +229,7 @@ pub struct BuildReport {
     /// gamut's version.
     pub version: String,
     /// Where the index is.
-    pub index: PathBuf,
+    pub index: String,
     /// Input files in the order in which they were indexed.
     pub inputs: Vec<InputRecord>,
     /// How parsing and sorting shared the time.
@@ -345,7 +345,7 @@ impl BuildReport {
             self.peak_memory as f64 / 1048576.0,
             self.plan.budget as f64 / 1048576.0
         );
-        let _ = writeln!(s, "index     {:.1} MB in {}", mb(self.index_bytes), self.index.display());
+        let _ = writeln!(s, "index     {:.1} MB in {}", mb(self.index_bytes), self.index);
         if self.duplicate_ids > 0 {
             let _ = writeln!(
                 s,
@@ -354,15 +354,20 @@ impl BuildReport {
             );
         }
         for (kind, n) in &self.skipped.by_kind {
-            let name = serde_json::to_value(kind).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-            let _ =
-                writeln!(s, "skipped   {:>10} {name}{}", count(*n), if kind.is_damage() { " (damage)" } else { "" });
+            let what = if kind.is_damage() {
+                " (damage)"
+            } else if *kind == SkipKind::BadCoding {
+                " (a warning: used as it is)"
+            } else {
+                ""
+            };
+            let _ = writeln!(s, "skipped   {:>10} {}{what}", count(*n), kind.name());
         }
         for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
-            let _ = writeln!(s, "damage    {} at byte {}: {}", loss.file.display(), loss.offset, loss.detail);
+            let _ = writeln!(s, "damage    {} at byte {}: {}", loss.file, loss.offset, loss.detail);
         }
         if self.skipped.damage() > 5 {
-            let _ = writeln!(s, "          more in {}", self.index.join(FILE).display());
+            let _ = writeln!(s, "          more in {}", Path::new(&self.index).join(FILE).display());
         }
         for warning in &self.warnings {
             let _ = writeln!(s, "warning   {warning}");

@@ -6,8 +6,9 @@
 //! of first keys stays in memory, so that a merge can start at any termID. A run lives only as long
 //! as the build that wrote it and is read by the program that wrote it, so it has no version.
 //!
-//! General compression on top of the packing gains 8 to 15 % of a file that is written and read once,
-//! at 300 MB/s a core; it is left out.
+//! General compression on top would make a run of a real crawl 1.9 times smaller (zstd level 1, 250 MB/s
+//! a core). One thread spills, though, and at some GB/s of HTML the build would wait for it; so a run
+//! takes about 3 bytes a key and no more time than its disk does.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -4,7 +4,7 @@
 //! travel to the sequencer once per worker and not once per batch; when it reaches its cap it is
 //! emptied and the next batch says so ([`LocalTerms::reset`]).
 //!
-//! Terms of up to 16 bytes (98 % of tokens) are stored and compared inside their slot, so that a hit
+//! Terms of up to 16 bytes, nearly all tokens, are stored and compared inside their slot, so that a hit
 //! touches one cache line. Longer ones keep a hash in the slot and their bytes in an arena.
 //!
 //! The table is larger than the near caches, so tokens are counted sixteen at a time: their slots

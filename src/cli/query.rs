@@ -80,6 +80,12 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     let searcher = Searcher::new(&index, args.codec.as_deref(), Bm25 { k1: args.k1, b: args.b })?;
+    if args.k == 0 {
+        anyhow::bail!("-k 0 asks for no document; give 1 or more");
+    }
+    if args.run.is_some() && args.topics.is_none() {
+        anyhow::bail!("--run writes the results of --topics; without it there are none");
+    }
     let found = match (&args.topics, &args.run) {
         (Some(topics), Some(run)) => run_topics(args, &searcher, topics, run)?,
         _ => run_query(args, &searcher)?,
@@ -117,6 +123,18 @@ struct JsonAnswer<'a> {
     hits: Vec<JsonHit<'a>>,
 }
 
+/// Tells on stderr why nothing was found.
+#[allow(clippy::print_stderr, reason = "a remark to the user, who sees no result")]
+fn say_why(searcher: &Searcher<'_>, query: &Query) {
+    let unknown = |term: &&String| matches!(searcher.index().lookup(term.as_bytes()), Ok(None));
+    let missing: Vec<&str> = query.terms.iter().map(|(term, _)| term).filter(unknown).map(String::as_str).collect();
+    match (query.terms.is_empty(), missing.is_empty()) {
+        (true, _) => eprintln!("gamut: nothing found: the query has no terms"),
+        (_, false) => eprintln!("gamut: nothing found: no document has {}", missing.join(", ")),
+        _ => eprintln!("gamut: nothing found: no document has all terms; --mode or asks for any"),
+    }
+}
+
 fn run_query(args: &Args, searcher: &Searcher<'_>) -> anyhow::Result<bool> {
     let text = args.query.join(" ");
     let start = Instant::now();
@@ -132,6 +150,9 @@ fn run_query(args: &Args, searcher: &Searcher<'_>) -> anyhow::Result<bool> {
         write_hits(&mut out, &hits, &names)
     };
     result.and_then(|()| out.flush()).context("cannot write the results")?;
+    if hits.is_empty() {
+        say_why(searcher, &query);
+    }
     Ok(!hits.is_empty())
 }
 

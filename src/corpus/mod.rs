@@ -129,6 +129,12 @@ pub enum SkipKind {
 }
 
 impl SkipKind {
+    /// Its name in the build report.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).ok();
+        name.and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
     /// True if this is damage (counts under `--strict`), false if the record is just not a document.
     pub fn is_damage(self) -> bool {
         !matches!(self, Self::NotADocument | Self::HttpStatus | Self::MediaType | Self::BadCoding)

@@ -149,6 +149,10 @@ impl Corpus {
         let mut files = Vec::new();
         for path in paths {
             let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
+            if !meta.is_dir() && !meta.is_file() {
+                let why = "is neither a file nor a directory; write a pipe's content to a file first".to_owned();
+                return Err(Error::Invalid { what: path.display().to_string(), why });
+            }
             if !meta.is_dir() {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 match plan_file(path, name, options)? {
@@ -161,10 +165,12 @@ impl Corpus {
                 }
                 continue;
             }
-            for (below, name) in walk(path)? {
-                match plan_file(&below, name, options)? {
-                    Ok(file) => files.push(file),
-                    Err(why) => corpus.passed_over.push((below, why)),
+            for (below, name) in walk(path, &mut corpus.passed_over)? {
+                match plan_file(&below, name, options) {
+                    Ok(Ok(file)) => files.push(file),
+                    Ok(Err(why)) => corpus.passed_over.push((below, why)),
+                    Err(Error::Io { source, .. }) => corpus.passed_over.push((below, source.to_string())),
+                    Err(error) => return Err(error),
                 }
             }
         }
@@ -216,18 +222,27 @@ fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
 }
 
 /// The files below a directory with their names relative to it, sorted.
-fn walk(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+///
+/// What cannot be read below the directory is passed over; the directory itself must be readable.
+fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     for entry in WalkDir::new(root).follow_links(true) {
-        let entry = entry.map_err(|error| {
-            let path = error.path().unwrap_or(root).to_path_buf();
-            let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
-            Error::Io { action: "read", path, source }
-        })?;
-        if entry.file_type().is_file() {
-            let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let name = relative.to_string_lossy().into_owned();
-            found.push((entry.into_path(), name));
+        match entry {
+            Ok(entry) if entry.file_type().is_file() => {
+                let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+                let name = relative.to_string_lossy().into_owned();
+                found.push((entry.into_path(), name));
+            }
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) => passed_over.push((entry.into_path(), "neither a file nor a directory".to_owned())),
+            Err(error) => {
+                let (path, depth) = (error.path().unwrap_or(root).to_path_buf(), error.depth());
+                let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
+                if depth == 0 {
+                    return Err(Error::Io { action: "read", path, source });
+                }
+                passed_over.push((path, source.to_string()));
+            }
         }
     }
     found.sort_by(|a, b| natord::compare(&a.1, &b.1).then_with(|| a.0.cmp(&b.0)));

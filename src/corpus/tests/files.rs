@@ -187,3 +187,19 @@ fn test_a_large_first_record_does_not_make_a_file_uncuttable() {
         assert_eq!(ids(&read(&corpus).events).len(), records.len());
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn test_what_cannot_be_read_in_a_directory_is_passed_over() {
+    let (dir, path) = file("a.warc", &page("http://a.test/", b"<p>here"));
+    std::os::unix::fs::symlink("nowhere", dir.path().join("dangling")).unwrap();
+    std::os::unix::fs::symlink(".", dir.path().join("loop")).unwrap();
+    let socket = dir.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let corpus = open(&[dir.path().to_path_buf()]).unwrap();
+    assert_eq!(corpus.files().len(), 1);
+    let passed: HashSet<_> = corpus.passed_over().iter().map(|(p, _)| p.file_name().unwrap().to_owned()).collect();
+    assert_eq!(passed, ["dangling", "loop", "socket"].map(Into::into).into());
+    assert!(matches!(open(&[socket]), Err(crate::Error::Invalid { .. })));
+    assert!(open(&[path]).is_ok());
+}
