@@ -15,10 +15,11 @@ use super::batch::BatchCounts;
 use super::dictionary::Dictionary;
 use super::merge::{self, TermRange};
 use super::options::Stage;
-use super::pipeline::{Cause, Shared, Sorting, panicked, spawn};
 use super::plan;
 use super::report::{self, BuildReport, InputRecord, Lane, Skipped};
 use super::run::Run;
+use super::shared::{Cause, Shared, panicked, spawn};
+use super::sorting::SortOutcome;
 use crate::corpus::Corpus;
 use crate::index::ListBatch;
 use crate::index::{DocTable, EncodedLists, IndexWriter, ListEncoder, ManifestFields};
@@ -32,7 +33,7 @@ pub(super) struct Parsed {
     pub dictionary: Dictionary,
     pub counts: BatchCounts,
     pub skipped: Skipped,
-    pub sorting: Sorting,
+    pub sorting: SortOutcome,
     /// Wall time of the phase, seconds.
     pub seconds: f64,
 }

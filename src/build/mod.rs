@@ -24,6 +24,7 @@
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
+//! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
 //! | [`report`] | what happened: the build report |
 //! | [`timeline`] | CPU and GPU lanes as SVG |
@@ -38,6 +39,7 @@ pub mod plan;
 pub mod report;
 pub mod run;
 pub mod sequence;
+mod shared;
 pub mod sorting;
 pub mod terms;
 pub mod timeline;

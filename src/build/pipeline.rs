@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::JoinHandle;
 
 use super::assemble::{self, Parsed};
 use super::batch::{Batch, BatchCounts, Worker};
@@ -20,8 +19,9 @@ use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, Skipped};
 use super::run::{Run, RunWriter};
 use super::sequence::{Block, Sequencer};
-use super::sorting::{BlockSorter, SortOutcome};
-use crate::corpus::{Corpus, Handover, HandoverResult, Piece, PieceEnd, Pieces};
+use super::shared::{Cause, Shared, give_back, panicked, spawn};
+use super::sorting::BlockSorter;
+use crate::corpus::{Corpus, Handover, HandoverResult, Piece, PieceEnd};
 use crate::index::{DocTable, DocTableWriter, IndexWriter};
 use crate::sort::Sorter;
 use crate::text::{Analyzer, Extractor, Keep};
@@ -29,31 +29,6 @@ use crate::{Error, Result};
 
 /// Where the runs are, below the directory of the index in the making.
 pub(super) const RUNS: &str = "runs";
-
-/// What all threads of a build share.
-pub(super) struct Shared {
-    pub options: BuildOptions,
-    pub plan: MemoryPlan,
-    pub progress: Arc<dyn Progress>,
-    pub clock: Clock,
-    /// Set by the first error, so that the other threads stop.
-    failed: AtomicBool,
-    pieces: Mutex<Pieces>,
-    /// Batches to be used again.
-    pool: Mutex<Vec<Batch>>,
-    /// Workers hold it for reading; a serial build sorts under the write lock.
-    gate: RwLock<()>,
-}
-
-impl Shared {
-    pub(super) fn stopped(&self) -> bool {
-        self.failed.load(Ordering::Relaxed) || self.options.cancel.load(Ordering::Relaxed)
-    }
-
-    fn serial(&self) -> bool {
-        self.options.pipeline != Pipeline::Overlapped
-    }
-}
 
 /// Builds an index.
 ///
@@ -267,47 +242,6 @@ async fn parse_phase(
     Ok(Parsed { writer, runs, documents, dictionary, counts, skipped, sorting, seconds: shared.clock.now() - began })
 }
 
-/// Why a phase failed: when one thread fails, the others stop as interrupted, which is not the cause.
-#[derive(Default)]
-pub(super) struct Cause(Option<Error>);
-
-impl Cause {
-    /// One more thread's error.
-    pub(super) fn keep(&mut self, error: Error) {
-        if matches!(self.0, None | Some(Error::Interrupted)) {
-            self.0 = Some(error);
-        }
-    }
-
-    /// The cause, if there is one.
-    pub(super) fn raise(self) -> Result<()> {
-        self.0.map_or(Ok(()), Err)
-    }
-}
-
-/// Runs `stage` on the blocking pool; an error stops the other stages.
-pub(super) fn spawn<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    stage: impl FnOnce() -> Result<T> + Send + 'static,
-) -> JoinHandle<Result<T>> {
-    let shared = shared.clone();
-    tokio::task::spawn_blocking(move || {
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(stage));
-        if !matches!(outcome, Ok(Ok(_))) {
-            shared.failed.store(true, Ordering::Relaxed);
-        }
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-/// A panic in a stage is a bug: let it reach the user as one.
-pub(super) fn panicked<T>(error: tokio::task::JoinError) -> Result<T> {
-    match error.try_into_panic() {
-        Ok(panic) => std::panic::resume_unwind(panic),
-        Err(_) => Err(Error::Interrupted),
-    }
-}
-
 fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
     let options = &shared.options;
     let extractor = Extractor::new(Keep { title: options.store_titles, links: false });
@@ -448,12 +382,6 @@ impl<'a> Sequencing<'a> {
     }
 }
 
-fn give_back(shared: &Shared, batch: Batch) {
-    if let Ok(mut pool) = shared.pool.lock() {
-        pool.push(batch);
-    }
-}
-
 fn spill(
     shared: &Shared,
     dir: &std::path::Path,
@@ -484,23 +412,4 @@ fn store_documents(shared: &Shared, mut table: DocTableWriter, mut batches: mpsc
         give_back(shared, batch);
     }
     table.finish()
-}
-
-/// Outcome of the sort stage, re-exported for the merge phase.
-pub(super) type Sorting = SortOutcome;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cause_outlives_the_interruptions_around_it() {
-        let full = || Error::io("write", "a")(std::io::Error::other("the disk is full"));
-        for errors in [vec![Error::Interrupted, full(), Error::Interrupted], vec![full(), Error::Interrupted]] {
-            let mut cause = Cause::default();
-            errors.into_iter().for_each(|e| cause.keep(e));
-            assert!(matches!(cause.raise(), Err(Error::Io { .. })));
-        }
-        assert!(Cause::default().raise().is_ok());
-    }
 }
