@@ -71,6 +71,12 @@ pub(super) fn split(bytes: &[u8]) -> Option<(HttpHead<'_>, &[u8])> {
     Some((head, lines.rest()))
 }
 
+/// True if there is an empty line, with however many carriage returns, before the bytes end.
+pub(super) fn head_ends(bytes: &[u8]) -> bool {
+    let mut lines = Lines::new(bytes);
+    std::iter::from_fn(|| lines.next_line()).any(<[u8]>::is_empty)
+}
+
 /// Reads fields up to an empty line.
 pub(super) fn fields<'a>(lines: &mut Lines<'a>, head: &mut HttpHead<'a>) {
     while let Some(line) = lines.next_line() {

@@ -206,6 +206,9 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
             return record.skip(SkipKind::MissingField, "a response without an id or a target URI", sink);
         }
         return match http::split(block) {
+            Some((_, [])) if record.size == Size::Whole && !http::head_ends(block) => {
+                record.skip(SkipKind::BadHead, "an HTTP head without an end", sink);
+            }
             Some((head, body)) => http::document(record, &id, &url, &head, body, context, sink),
             None if record.size == Size::Whole => record.skip(SkipKind::BadHead, "no HTTP status line", sink),
             None => {

@@ -196,3 +196,13 @@ fn test_damage_does_not_reach_back() {
     let events = read_bytes(&bytes.concat(), &small());
     assert_eq!((ids(&events), damage(&events)), (vec!["u:1", "u:3"], vec![BadCompression]));
 }
+
+#[test]
+fn test_http_head_without_an_end_is_no_document() {
+    let record = |block: &[u8]| record("response", "http://a.test/", block);
+    let endless = [&b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"[..], &b"X: y\r\n".repeat(1000)].concat();
+    let input = [record(&endless), record(b"HTTP/1.1 200 OK\r\n\r\n"), page("http://b.test/", b"<p>here")].concat();
+    let events = read_bytes(&input, &CorpusOptions::default());
+    assert_eq!(damage(&events), [SkipKind::BadHead]);
+    assert_eq!(ids(&events), ["http://a.test/", "http://b.test/"], "an empty body behind a whole head is a document");
+}
