@@ -1,4 +1,5 @@
-//! Ways to store a strictly increasing list of docIDs: one trait, one registry, one file per codec.
+//! Ways to store a strictly increasing list of docIDs: one trait, one registry, one file per codec
+//! here and one of the same stem in `shaders/codec`.
 //!
 //! A list is cut into blocks of [`Codec::block_len`] docIDs, the last one shorter. A block's first
 //! docID is not in the codec's words but in the block's [`Skip`] entry, so that a search over the
@@ -13,21 +14,33 @@
 //! Any words may be given to [`Codec::decode_block`]. It returns an error, or `n` docIDs that need
 //! not be increasing (the reader checks that); it never panics, reads outside the given slice, or
 //! does more work than the block's length asks for.
+//!
+//! # On a GPU
+//! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/team.wgsl` says what
+//! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 pub mod bits;
+mod family;
+mod gpu;
 mod para_ef;
+mod raw;
 mod vbyte;
 
 #[cfg(test)]
+pub mod testing;
+#[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use crate::{Error, Result};
 
-pub use para_ef::ParaEf;
-pub use vbyte::VByte;
+pub use family::{Domain, Family, Param, Settings};
+pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
-/// All codecs. Everything that offers a choice walks this slice.
-pub const CODECS: &[&dyn Codec] = &[&VByte, &ParaEf];
+/// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
+/// this slice.
+pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &para_ef::PARA_EF];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;
@@ -58,14 +71,23 @@ pub enum CodecError {
 
 /// A way to store a strictly increasing list of docIDs.
 pub trait Codec: Send + Sync {
+    /// What it is called and where it is described.
+    fn family(&self) -> &'static Family;
+
+    /// Its parameters.
+    fn settings(&self) -> &Settings {
+        const { &Settings::NONE }
+    }
+
     /// Its name on the command line and of its folder in the index.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.family().name
+    }
 
-    /// Its number in files. Never reused, never 0.
-    fn id(&self) -> u8;
-
-    /// Where it is described.
-    fn paper(&self) -> &'static str;
+    /// Its number in files.
+    fn id(&self) -> u8 {
+        self.family().id
+    }
 
     /// DocIDs per block, at most [`MAX_BLOCK_LEN`].
     fn block_len(&self) -> usize;
@@ -92,43 +114,95 @@ pub trait Codec: Send + Sync {
 
     /// How many words [`Self::encode`] will append for `list`, without encoding it.
     fn size(&self, list: &[u32]) -> usize;
+
+    /// Its decoder in WGSL.
+    fn shader(&self) -> Option<Shader> {
+        None
+    }
 }
 
 impl std::fmt::Debug for dyn Codec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&spec(self))
     }
 }
 
-/// The codec called `name`.
+/// Name and parameters of a codec, `parapfor:segment=64,exceptions=0.2`, as [`parse_list`] reads it.
+pub fn spec(codec: &dyn Codec) -> String {
+    let settings = codec.settings().to_string();
+    if settings.is_empty() { codec.name().to_owned() } else { format!("{}:{settings}", codec.name()) }
+}
+
+/// The family called `name`.
 ///
 /// # Errors
 /// [`Error::UnknownName`], which lists the choices.
-pub fn codec(name: &str) -> Result<&'static dyn Codec> {
-    CODECS.iter().copied().find(|codec| codec.name() == name).ok_or_else(|| Error::UnknownName {
+pub fn family(name: &str) -> Result<&'static Family> {
+    FAMILIES.iter().copied().find(|family| family.name == name).ok_or_else(|| Error::UnknownName {
         kind: "codec",
         name: name.to_owned(),
         choices: names().join(", "),
     })
 }
 
-/// The names of all codecs, in the order of the registry.
-pub fn names() -> Vec<&'static str> {
-    CODECS.iter().map(|codec| codec.name()).collect()
-}
-
-/// Reads a choice such as `vbyte,para-ef` or `all`. Order does not matter: the result is in the
-/// order of the registry, without repetitions, so that the same choice gives the same index.
+/// The codec that `spec` means: a name, or a name with parameters after a colon.
 ///
 /// # Errors
-/// [`Error::UnknownName`] for a name that is not there, [`Error::Invalid`] for an empty choice.
-pub fn parse_list(text: &str) -> Result<Vec<&'static dyn Codec>> {
+/// [`Error::UnknownName`] or [`Error::Invalid`], which list the choices.
+pub fn codec(spec: &str) -> Result<Arc<dyn Codec>> {
+    let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
+    family(name.trim())?.codec(settings)
+}
+
+/// The place of a codec in the registry: the order of an index's codecs.
+pub fn rank(codec: &dyn Codec) -> usize {
+    FAMILIES.iter().position(|family| family.id == codec.id()).unwrap_or(FAMILIES.len())
+}
+
+/// The names of all codecs, in the order of the registry.
+pub fn names() -> Vec<&'static str> {
+    FAMILIES.iter().map(|family| family.name).collect()
+}
+
+/// Every codec with its default parameters.
+pub fn all() -> Vec<Arc<dyn Codec>> {
+    FAMILIES.iter().map(|family| family.codec("").expect("defaults are valid")).collect()
+}
+
+/// Reads a choice such as `vbyte,parapfor:segment=64,exceptions=0.2,para-ef` or `all`. Order does not matter: the
+/// result is in the order of the registry, so that the same choice gives the same index.
+///
+/// # Errors
+/// [`Error::UnknownName`] for a name that is not there, [`Error::Invalid`] for an empty choice, or a codec that is
+/// named twice with different parameters.
+pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
     if text.trim() == "all" {
-        return Ok(CODECS.to_vec());
+        return Ok(all());
     }
-    let mut wanted = Vec::new();
-    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        wanted.push(codec(name)?.id());
+    // A part with an equals sign and no colon continues the parameters of the codec before it.
+    let mut specs: Vec<String> = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match specs.last_mut() {
+            Some(last) if part.contains('=') && !part.contains(':') => {
+                last.push(if last.contains(':') { ',' } else { ':' });
+                last.push_str(part);
+            }
+            _ => specs.push(part.to_owned()),
+        }
+    }
+    let mut wanted: Vec<Arc<dyn Codec>> = Vec::new();
+    for text in specs {
+        let codec = codec(&text)?;
+        match wanted.iter().find(|other| other.id() == codec.id()) {
+            None => wanted.push(codec),
+            Some(other) if spec(other.as_ref()) == spec(codec.as_ref()) => {}
+            Some(other) => {
+                return Err(Error::Invalid {
+                    what: format!("codecs {} and {}", spec(other.as_ref()), spec(codec.as_ref())),
+                    why: "an index holds a codec once; choose one set of parameters".to_owned(),
+                });
+            }
+        }
     }
     if wanted.is_empty() {
         return Err(Error::Invalid {
@@ -136,7 +210,29 @@ pub fn parse_list(text: &str) -> Result<Vec<&'static dyn Codec>> {
             why: format!("names no codec; give \"all\" or some of {}", names().join(", ")),
         });
     }
-    Ok(CODECS.iter().copied().filter(|codec| wanted.contains(&codec.id())).collect())
+    wanted.sort_by_key(|codec| rank(codec.as_ref()));
+    Ok(wanted)
+}
+
+/// Encodes the blocks of `list` one after the other behind each other, with `encode` for the words of one; for
+/// [`Codec::encode`] of codecs whose blocks know nothing of each other.
+fn encode_blocks(
+    list: &[u32],
+    block_len: usize,
+    out: &mut Vec<u32>,
+    skips: &mut Vec<Skip>,
+    mut encode: impl FnMut(&[u32], &mut Vec<u32>),
+) {
+    let start = out.len();
+    for block in list.chunks(block_len) {
+        skips.push(Skip { first: block[0], offset: (out.len() - start) as u32, bound: 0 });
+        encode(block, out);
+    }
+}
+
+/// The words of `list` from its block's first one on.
+fn block_words<'a>(list: &'a [u32], skip: &Skip) -> Result<&'a [u32], CodecError> {
+    list.get(skip.offset as usize..).ok_or(CodecError::Truncated)
 }
 
 /// True if each docID is greater than the one before.

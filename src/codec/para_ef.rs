@@ -23,13 +23,25 @@
 //! to three where the slice has them.
 
 use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
-use super::{Codec, CodecError, Skip};
+use std::sync::Arc;
+
+use super::{Codec, CodecError, Family, Skip, block_words, encode_blocks};
 
 const BLOCK: usize = 128;
 const HEADER_BITS: usize = 14;
 
+/// `para-ef`.
+pub static PARA_EF: Family = Family {
+    name: "para-ef",
+    id: 2,
+    about: "Elias-Fano per block of 128",
+    paper: "Liu, Wang, Swanson: Griffin (PPoPP 2018), section 3.1.1",
+    params: &[],
+    make: |_| Arc::new(ParaEf),
+};
+
 /// Elias-Fano per block of 128, `para-ef`.
-pub struct ParaEf;
+struct ParaEf;
 
 /// Number of low bits for `m` numbers up to `top`.
 #[inline]
@@ -38,16 +50,8 @@ fn low_bits(top: u32, m: u32) -> u32 {
 }
 
 impl Codec for ParaEf {
-    fn name(&self) -> &'static str {
-        "para-ef"
-    }
-
-    fn id(&self) -> u8 {
-        2
-    }
-
-    fn paper(&self) -> &'static str {
-        "Liu, Wang, Swanson: Griffin (PPoPP 2018), section 3.1.1"
+    fn family(&self) -> &'static Family {
+        &PARA_EF
     }
 
     fn block_len(&self) -> usize {
@@ -55,24 +59,19 @@ impl Codec for ParaEf {
     }
 
     fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
-        let start = out.len();
-        for block in list.chunks(BLOCK) {
-            skips.push(Skip { first: block[0], offset: (out.len() - start) as u32, bound: 0 });
-            encode_block(block, out);
-        }
+        encode_blocks(list, BLOCK, out, skips, encode_block);
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-        let words = list.get(skip.offset as usize..).ok_or(CodecError::Truncated)?;
-        decode(words, skip.first, out)
+        decode(block_words(list, skip)?, skip.first, out)
     }
 
     fn size(&self, list: &[u32]) -> usize {
-        list.chunks(BLOCK).map(block_words).sum()
+        list.chunks(BLOCK).map(words_of).sum()
     }
 }
 
-fn block_words(block: &[u32]) -> usize {
+fn words_of(block: &[u32]) -> usize {
     let m = block.len() - 1;
     if m == 0 {
         return 0;
@@ -214,4 +213,18 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
         *slot = offset.wrapping_add(i as u32).wrapping_add(high << b | low);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::words_of;
+    use super::*;
+
+    /// The layout is part of the format: these words never change.
+    #[test]
+    fn test_literal_words() {
+        // numbers 0, 1, 287; b = 6, high parts 0, 0, 4, so ones at 14, 15, 20 and h = 7; low parts 0, 1, 31
+        let words = [6 | 7 << 5 | 1 << 14 | 1 << 15 | 1 << 20 | 1 << 27, 31 << 1];
+        assert_eq!(words_of(&ParaEf, &[10, 11, 13, 300]), words);
+    }
 }

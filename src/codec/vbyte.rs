@@ -10,12 +10,24 @@
 //! Range: every docID up to 2^32 - 1. Size: at most `5 (n - 1)` bytes, rounded up to words. Words read past
 //! the block: up to two where the slice has them.
 
-use super::{Codec, CodecError, Skip};
+use std::sync::Arc;
+
+use super::{Codec, CodecError, Family, Skip, block_words, encode_blocks};
 
 const BLOCK: usize = 128;
 
+/// `vbyte`.
+pub static VBYTE: Family = Family {
+    name: "vbyte",
+    id: 1,
+    about: "gaps in bytes of seven bits",
+    paper: "Williams, Zobel: Compressing integers for fast file access (Computer Journal 42(3), 1999)",
+    params: &[],
+    make: |_| Arc::new(VByte),
+};
+
 /// Variable-byte gaps, `vbyte`.
-pub struct VByte;
+struct VByte;
 
 /// Bytes of one number.
 #[inline]
@@ -25,16 +37,8 @@ fn byte_len(gap: u32) -> usize {
 }
 
 impl Codec for VByte {
-    fn name(&self) -> &'static str {
-        "vbyte"
-    }
-
-    fn id(&self) -> u8 {
-        1
-    }
-
-    fn paper(&self) -> &'static str {
-        "Williams, Zobel: Compressing integers for fast file access (Computer Journal 42(3), 1999)"
+    fn family(&self) -> &'static Family {
+        &VBYTE
     }
 
     fn block_len(&self) -> usize {
@@ -42,16 +46,11 @@ impl Codec for VByte {
     }
 
     fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
-        let start = out.len();
-        for block in list.chunks(BLOCK) {
-            skips.push(Skip { first: block[0], offset: (out.len() - start) as u32, bound: 0 });
-            encode_block(block, out);
-        }
+        encode_blocks(list, BLOCK, out, skips, encode_block);
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-        let words = list.get(skip.offset as usize..).ok_or(CodecError::Truncated)?;
-        decode(words, skip.first, out)
+        decode(block_words(list, skip)?, skip.first, out)
     }
 
     fn size(&self, list: &[u32]) -> usize {
@@ -238,5 +237,18 @@ mod vector {
         }
         let doc = if done == 0 { first } else { out[done - 1] };
         (at, done, doc)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::words_of;
+    use super::*;
+
+    /// The layout is part of the format: these words never change.
+    #[test]
+    fn test_literal_words() {
+        // gaps less one: 0, 1, 286 = 2 · 128 + 30
+        assert_eq!(words_of(&VByte, &[10, 11, 13, 300]), [0x029e_0100]);
     }
 }

@@ -1,4 +1,4 @@
-//! Keys between the host and the device.
+//! Keys and words between the host and the device.
 //!
 //! Upload: a small ring of host-visible buffers that all cores fill in parallel while the device
 //! copies the ones before. On a discrete GPU such a buffer may lie in device memory behind the bus,
@@ -6,6 +6,7 @@
 //! host-visible memory and every piece is mapped before the first key is overwritten, so that a device
 //! lost on the way leaves the keys as they were.
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::device::Wait;
@@ -39,7 +40,7 @@ struct Staging {
 }
 
 impl Upload {
-    /// Copies `keys` to the start of `to` and waits. `visit` sees every piece of `keys` once, on
+    /// Copies `from` to the start of `to` and waits. `visit` sees every piece of `from` once, on
     /// whichever thread copies it.
     ///
     /// # Errors
@@ -47,15 +48,15 @@ impl Upload {
     ///
     /// # Panics
     /// If `to` is too small.
-    pub fn run(
+    pub fn run<T: Pod + Sync>(
         &mut self,
         gpu: &Gpu,
-        keys: &[u64],
+        from: &[T],
         to: &Buffer,
-        visit: &(dyn Fn(&[u64]) + Sync),
+        visit: &(dyn Fn(&[T]) + Sync),
     ) -> Result<(), GpuError> {
-        assert!(size_of_val(keys) as u64 <= to.bytes, "the block is larger than its buffer");
-        let outcome = self.copy(gpu, keys, to, visit);
+        assert!(size_of_val(from) as u64 <= to.bytes, "what is copied is larger than its buffer");
+        let outcome = self.copy(gpu, from, to, visit);
         if outcome.is_err() {
             // a buffer may have stayed mapped
             self.ring.clear();
@@ -63,8 +64,14 @@ impl Upload {
         outcome
     }
 
-    fn copy(&mut self, gpu: &Gpu, keys: &[u64], to: &Buffer, visit: &(dyn Fn(&[u64]) + Sync)) -> Result<(), GpuError> {
-        let chunk = (size_of_val(keys) as u64).min(CHUNK).next_power_of_two().max(4096);
+    fn copy<T: Pod + Sync>(
+        &mut self,
+        gpu: &Gpu,
+        from: &[T],
+        to: &Buffer,
+        visit: &(dyn Fn(&[T]) + Sync),
+    ) -> Result<(), GpuError> {
+        let chunk = (size_of_val(from) as u64).min(CHUNK).next_power_of_two().max(4096);
         if self.ring.first().is_none_or(|s| s.buffer.bytes < chunk) {
             self.ring.clear();
             for _ in 0..RING {
@@ -73,7 +80,7 @@ impl Upload {
             }
         }
         let chunk = self.ring[0].buffer.bytes;
-        for (i, part) in keys.chunks(chunk as usize / size_of::<u64>()).enumerate() {
+        for (i, part) in from.chunks(chunk as usize / size_of::<T>()).enumerate() {
             let Staging { buffer, copied } = &mut self.ring[i % RING];
             gpu.map("upload", wgpu::MapMode::Write, &[buffer], Wait::For(copied.take()))?;
             let bytes = size_of_val(part) as u64;
@@ -99,7 +106,7 @@ struct Mapped<'a>(wgpu::WriteOnly<'a, [u8]>);
 // itself for types of known size.
 unsafe impl Send for Mapped<'_> {}
 
-fn fill(to: Mapped<'_>, from: &[u64], visit: &(dyn Fn(&[u64]) + Sync)) {
+fn fill<T: Pod + Sync>(to: Mapped<'_>, from: &[T], visit: &(dyn Fn(&[T]) + Sync)) {
     let Mapped(mut to) = to;
     if size_of_val(from) <= GRAIN {
         visit(from);
@@ -108,7 +115,7 @@ fn fill(to: Mapped<'_>, from: &[u64], visit: &(dyn Fn(&[u64]) + Sync)) {
     }
     let middle = from.len() / 2;
     let (a, b) = from.split_at(middle);
-    let (to_a, to_b) = to.split_at(middle * size_of::<u64>());
+    let (to_a, to_b) = to.split_at(middle * size_of::<T>());
     let (to_a, to_b) = (Mapped(to_a), Mapped(to_b));
     rayon::join(|| fill(to_a, a, visit), || fill(to_b, b, visit));
 }
@@ -120,12 +127,12 @@ pub struct Download {
 }
 
 impl Download {
-    /// Copies the start of `from` over `keys`, and waits.
+    /// Copies the start of `from` over `to`, and waits.
     ///
     /// # Errors
-    /// Out of memory, or lost; `keys` is then as it was.
-    pub fn run(&mut self, gpu: &Gpu, from: &Buffer, keys: &mut [u64]) -> Result<(), GpuError> {
-        let outcome = self.copy(gpu, from, keys);
+    /// Out of memory, or lost; `to` is then as it was.
+    pub fn run<T: Pod>(&mut self, gpu: &Gpu, from: &Buffer, to: &mut [T]) -> Result<(), GpuError> {
+        let outcome = self.copy(gpu, from, bytemuck::cast_slice_mut(to));
         if outcome.is_err() {
             // a buffer may have stayed mapped
             self.pieces.clear();
@@ -133,8 +140,8 @@ impl Download {
         outcome
     }
 
-    fn copy(&mut self, gpu: &Gpu, from: &Buffer, keys: &mut [u64]) -> Result<(), GpuError> {
-        let bytes = size_of_val(keys) as u64;
+    fn copy(&mut self, gpu: &Gpu, from: &Buffer, target: &mut [u8]) -> Result<(), GpuError> {
+        let bytes = target.len() as u64;
         if self.pieces.iter().map(|b| b.bytes).sum::<u64>() < bytes {
             self.pieces.clear();
             for at in (0..bytes).step_by(PIECE as usize) {
@@ -164,7 +171,6 @@ impl Download {
             return Err(GpuError::Lost { message: "the result could not be mapped".into() });
         };
         // from here on nothing can fail
-        let target: &mut [u8] = bytemuck::cast_slice_mut(keys);
         let mut rest = target;
         for (view, &(_, _, length)) in views.iter().zip(&used) {
             let (part, tail) = rest.split_at_mut(length);

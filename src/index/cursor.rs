@@ -29,7 +29,7 @@ pub enum List<'a> {
 #[derive(Clone)]
 pub struct ListWords<'a> {
     /// The codec.
-    pub codec: &'static dyn Codec,
+    pub codec: &'a dyn Codec,
     /// From the list's first word to the end of its window.
     pub words: &'a [u32],
     /// One per block; none for a list of one block.

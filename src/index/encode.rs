@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Encodes batches of lists. Cheap to make, one per thread.
 pub struct ListEncoder {
-    codecs: Vec<&'static dyn Codec>,
+    codecs: Vec<Arc<dyn Codec>>,
     docs: Arc<DocTable>,
     norm: Norm,
     bounds: Vec<Bound>,
@@ -54,7 +54,7 @@ impl EncodedLists {
 }
 
 impl ListEncoder {
-    pub(super) fn new(codecs: Vec<&'static dyn Codec>, docs: Arc<DocTable>) -> Self {
+    pub(super) fn new(codecs: Vec<Arc<dyn Codec>>, docs: Arc<DocTable>) -> Self {
         let norm = Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len);
         Self { codecs, docs, norm, bounds: Vec::new() }
     }
@@ -112,7 +112,7 @@ impl ListEncoder {
                 }
                 bound = bound.or_else(|| self.bounds.iter().copied().reduce(Bound::join));
             }
-            words.push(*codec, docs, &self.bounds);
+            words.push(codec.as_ref(), docs, &self.bounds);
         }
         let cf = tfs.iter().map(|&tf| u64::from(tf)).sum();
         let tf_max = tfs.iter().copied().max().unwrap_or(0);

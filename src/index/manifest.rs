@@ -82,6 +82,9 @@ pub struct Statistics {
 pub struct CodecSpec {
     /// Name and folder.
     pub name: String,
+    /// Its parameters, as [`crate::codec::Settings`] writes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
     /// Id in the files.
     pub id: u8,
     /// DocIDs per block.

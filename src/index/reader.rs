@@ -16,6 +16,7 @@ use crate::{Error, Result};
 use memmap2::Mmap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A built index.
 pub struct Index {
@@ -101,7 +102,7 @@ fn wide(words: &[u32]) -> Option<u64> {
 
 /// The files of one codec.
 pub(super) struct CodecFiles {
-    pub(super) codec: &'static dyn Codec,
+    pub(super) codec: Arc<dyn Codec>,
     pub(super) postings: Words,
     pub(super) lists: Table,
     /// Words of `postings.bin` that the writer wrote.
@@ -114,10 +115,10 @@ pub struct CodecRef<'a> {
     pub(super) files: &'a CodecFiles,
 }
 
-impl CodecRef<'_> {
+impl<'a> CodecRef<'a> {
     /// The codec.
-    pub fn codec(&self) -> &'static dyn Codec {
-        self.files.codec
+    pub fn codec(&self) -> &'a dyn Codec {
+        self.files.codec.as_ref()
     }
 }
 
@@ -200,7 +201,7 @@ impl Index {
         let tf = words("tf.bin", Kind::Frequencies, 0)?;
         let mut codecs = Vec::new();
         for spec in &manifest.codecs {
-            let codec = codec::codec(&spec.name)?;
+            let codec = codec::family(&spec.name)?.codec(&spec.settings)?;
             if (codec.id(), codec.block_len() as u32) != (spec.id, spec.block_len) {
                 let what = format!("codec {} has another id or block length than in this gamut", spec.name);
                 return Err(damaged(&dir.join(super::manifest::MANIFEST), 0, what));
@@ -344,7 +345,7 @@ impl Index {
             damaged(&self.tf.path, 4 * tf_at, format!("the frequencies of list {number} are not in the file"))
         })?;
         Ok(List::Blocks(ListWords {
-            codec: files.codec,
+            codec: files.codec.as_ref(),
             words,
             skips,
             first,
@@ -395,7 +396,7 @@ impl Index {
 /// True for the names that an index of this version can have; a manifest cannot lead outside its directory.
 fn known_file(name: &str) -> bool {
     let in_folder = |folder: &str, file: &str| {
-        codec::CODECS.iter().any(|codec| codec.name() == folder) && ["postings.bin", "lists.bin"].contains(&file)
+        codec::FAMILIES.iter().any(|codec| codec.name == folder) && ["postings.bin", "lists.bin"].contains(&file)
     };
     match name.split_once('/') {
         Some((folder, file)) => in_folder(folder, file),

@@ -7,7 +7,7 @@ use super::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, MANIFEST, Manifes
 use super::output::Output;
 use super::parts::{Appender, CodecWriter, TermTableWriter};
 use super::{DEFAULT_B, DEFAULT_K1, publish};
-use crate::codec::Codec;
+use crate::codec::{self, Codec};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct IndexWriter {
     force: bool,
     dir: tempfile::TempDir,
     window: u64,
-    codecs: Vec<&'static dyn Codec>,
+    codecs: Vec<Arc<dyn Codec>>,
     tf: Output,
     terms: TermTableWriter,
     lists: Vec<CodecWriter>,
@@ -57,20 +57,21 @@ impl IndexWriter {
     /// # Errors
     /// [`Error::Exists`] if there is something at `target` but an empty directory and `force` is not given,
     /// [`Error::Invalid`] if `force` is given and it is no index, [`Error::Io`].
-    pub fn create(target: &Path, force: bool, codecs: &[&'static dyn Codec]) -> Result<Self> {
+    pub fn create(target: &Path, force: bool, codecs: &[Arc<dyn Codec>]) -> Result<Self> {
         Self::with_window(target, force, codecs, format::WINDOW_WORDS)
     }
 
-    pub(super) fn with_window(target: &Path, force: bool, codecs: &[&'static dyn Codec], window: u64) -> Result<Self> {
+    pub(super) fn with_window(target: &Path, force: bool, codecs: &[Arc<dyn Codec>], window: u64) -> Result<Self> {
         if codecs.is_empty() {
             return Err(Error::Invalid { what: "codecs".to_owned(), why: "an index needs at least one".to_owned() });
         }
         publish::check_target(target, force)?;
         let dir = publish::temporary_beside(target)?;
         let mut codecs = codecs.to_vec();
-        codecs.sort_by_key(|codec| codec.id());
+        codecs.sort_by_key(|codec| codec::rank(codec.as_ref()));
         codecs.dedup_by_key(|codec| codec.id());
-        let lists = codecs.iter().map(|codec| CodecWriter::create(dir.path(), *codec)).collect::<Result<_>>()?;
+        let lists =
+            codecs.iter().map(|codec| CodecWriter::create(dir.path(), codec.as_ref())).collect::<Result<_>>()?;
         let mut tf = Output::create(dir.path(), "tf.bin")?;
         tf.write_words(&format::header(Kind::Frequencies, 0))?;
         Ok(Self {
@@ -191,7 +192,7 @@ impl IndexWriter {
             window_words: self.window,
             impacts: ImpactSpec { k1: DEFAULT_K1, b: DEFAULT_B },
             statistics,
-            codecs: self.codecs.iter().map(|codec| CodecSpec::of(*codec)).collect(),
+            codecs: self.codecs.iter().map(|codec| CodecSpec::of(codec.as_ref())).collect(),
             files,
             checksum: String::new(),
         };
@@ -207,7 +208,8 @@ impl IndexWriter {
 impl CodecSpec {
     /// What the manifest says about a codec.
     pub fn of(codec: &dyn Codec) -> Self {
-        Self { name: codec.name().to_owned(), id: codec.id(), block_len: codec.block_len() as u32 }
+        let settings = codec.settings().to_string();
+        Self { name: codec.name().to_owned(), settings, id: codec.id(), block_len: codec.block_len() as u32 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Builds small indexes through the writer.
 
 use super::*;
-use crate::codec::{CODECS, Codec};
+use crate::codec::{self, Codec};
 use crate::text::AnalyzerSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,12 +44,12 @@ pub(crate) struct Plan {
     pub(crate) window: u64,
     pub(crate) batch: usize,
     pub(crate) force: bool,
-    pub(crate) codecs: Vec<&'static dyn Codec>,
+    pub(crate) codecs: Vec<Arc<dyn Codec>>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: CODECS.to_vec() }
+        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: codec::all() }
     }
 }
 

@@ -116,7 +116,7 @@ fn test_names_of_every_kind() {
 fn test_unknown_codec_lists_the_choices() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("index");
-    build(&target, &[("a", "", "", "x x")], &Plan { codecs: vec![crate::codec::CODECS[0]], ..Plan::default() })
+    build(&target, &[("a", "", "", "x x")], &Plan { codecs: vec![crate::codec::all()[0].clone()], ..Plan::default() })
         .unwrap();
     let index = Index::open(&target).unwrap();
     assert_eq!(index.codec(None).unwrap().codec().name(), "vbyte");

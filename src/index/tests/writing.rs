@@ -84,7 +84,7 @@ fn test_existing_targets() {
 fn test_dropped_writer_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("index");
-    let mut writer = IndexWriter::create(&target, false, codec::CODECS).unwrap();
+    let mut writer = IndexWriter::create(&target, false, &codec::all()).unwrap();
     writer.documents().unwrap().push("a", "", "", 3).unwrap();
     assert!(writer.temp_dir().starts_with(dir.path()));
     drop(writer);
@@ -94,7 +94,7 @@ fn test_dropped_writer_leaves_nothing() {
 #[test]
 fn test_misuse_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let writer = || IndexWriter::create(&dir.path().join("index"), false, codec::CODECS).unwrap();
+    let writer = || IndexWriter::create(&dir.path().join("index"), false, &codec::all()).unwrap();
     let fields = || ManifestFields {
         analyzer: AnalyzerSpec { name: "simple".to_owned(), stop_words: None },
         order: "input".to_owned(),

@@ -1,0 +1,71 @@
+// What a codec finds. `postings` is declared by the kernel: words of lists, array<u32>.
+//
+// A codec's file defines
+//     fn decode_block(block: Block, me: Me) -> Docs
+// which a team of 32 threads calls together to decode a block: element j of what a thread gets back are
+// the docIDs at the positions 128 j + 4 lane .. 128 j + 4 lane + 3 of the block; what lies beyond block.len may be
+// anything. And, where the code allows it,
+//     fn docid_at(block: Block, i: u32) -> u32
+// the docID at position i < block.len, which a thread calls alone.
+//
+// Constants: BLOCK, docIDs of a whole block; ITEMS = BLOCK / 128 rounded up; TEAMS, teams of a workgroup; SCRATCH, words of
+// workgroup memory that a team has, if the codec asked for some: scratch[me.base + i], i < SCRATCH.
+//
+// Teams of a workgroup meet at every barrier, each with a block of its own: the team_* functions must be
+// called by all threads of the workgroup alike, so nothing around them may depend on the block. A row of threads that has
+// no block of its own gets a copy of another one.
+//
+// Words may hold anything. word() never reads outside the buffer; a codec masks what it indexes workgroup
+// memory with, and bounds its loops.
+
+struct Block {
+    // first word of the list
+    list: u32,
+    // first word of the block
+    at: u32,
+    // its first docID
+    first: u32,
+    // how many docIDs it has, 1 to BLOCK
+    len: u32,
+    // the number of the block in its list
+    index: u32,
+}
+
+struct Me {
+    // 0 to 31
+    lane: u32,
+    // number of the team in its workgroup
+    team: u32,
+    // where the team's part of `scratch` starts
+    base: u32,
+}
+
+alias Docs = array<vec4<u32>, ITEMS>;
+
+fn word(at: u32) -> u32 {
+    return postings[min(at, arrayLength(&postings) - 1u)];
+}
+
+// The `width` (0 to 32) bits from bit `bit` of the words that start at word `at`.
+fn field(at: u32, bit: u32, width: u32) -> u32 {
+    let i = at + (bit >> 5u);
+    let shift = bit & 31u;
+    // in two steps, since a shift by 32 is none
+    let both = (word(i) >> shift) | ((word(i + 1u) << (31u - shift)) << 1u);
+    return extractBits(both, 0u, width);
+}
+
+// The sums of v's elements up to each, itself included.
+fn running(v: vec4<u32>) -> vec4<u32> {
+    let a = v.x + v.y;
+    let b = v.z + v.w;
+    return vec4<u32>(v.x, a, a + v.z, a + b);
+}
+
+// For a codec of gaps: the docIDs at positions 4 lane .. 4 lane + 3 of a block of 128, of which `steps` says by how much each
+// is greater than the one before; that of position 0 does not count.
+fn docs_of_steps(first: u32, steps: vec4<u32>, me: Me) -> vec4<u32> {
+    let counted = select(steps, vec4<u32>(0u, steps.yzw), me.lane == 0u);
+    let sums = running(counted);
+    return first + team_sum_before(sums.w, me) + sums;
+}

@@ -1,0 +1,31 @@
+// A team is a subgroup of exactly 32 threads.
+
+// The sum of x over the team's threads before this one.
+fn team_sum_before(x: u32, me: Me) -> u32 {
+    return subgroupExclusiveAdd(x);
+}
+
+// The sum of x over the whole team.
+fn team_sum(x: u32, me: Me) -> u32 {
+    return subgroupAdd(x);
+}
+
+// The greatest x of the threads up to and including this one.
+fn team_max_up_to(x: u32, me: Me) -> u32 {
+    var greatest = x;
+    for (var distance = 1u; distance < 32u; distance *= 2u) {
+        let other = subgroupShuffleUp(greatest, distance);
+        greatest = select(greatest, max(greatest, other), me.lane >= distance);
+    }
+    return greatest;
+}
+
+// The x of another thread of the team, lane `source` & 31.
+fn team_read(x: u32, source: u32, me: Me) -> u32 {
+    return subgroupShuffle(x, source & 31u);
+}
+
+// What the team wrote to `scratch` is there for all of it.
+fn team_barrier() {
+    workgroupBarrier();
+}

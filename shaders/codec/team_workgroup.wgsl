@@ -1,0 +1,53 @@
+// A team is 32 neighbouring threads of the workgroup, which speak through workgroup memory: for adapters
+// without subgroups, or with subgroups of another size.
+
+var<workgroup> team_words: array<u32, TEAMS * 32>;
+
+// The sum of x over the team's threads before this one.
+fn team_sum_before(x: u32, me: Me) -> u32 {
+    let mine = me.team * 32u + me.lane;
+    var sum = x;
+    for (var distance = 1u; distance < 32u; distance *= 2u) {
+        team_words[mine] = sum;
+        workgroupBarrier();
+        if me.lane >= distance {
+            sum += team_words[mine - distance];
+        }
+        workgroupBarrier();
+    }
+    return sum - x;
+}
+
+// The sum of x over the whole team.
+fn team_sum(x: u32, me: Me) -> u32 {
+    return team_read(team_sum_before(x, me) + x, 31u, me);
+}
+
+// The greatest x of the threads up to and including this one.
+fn team_max_up_to(x: u32, me: Me) -> u32 {
+    let mine = me.team * 32u + me.lane;
+    var greatest = x;
+    for (var distance = 1u; distance < 32u; distance *= 2u) {
+        team_words[mine] = greatest;
+        workgroupBarrier();
+        if me.lane >= distance {
+            greatest = max(greatest, team_words[mine - distance]);
+        }
+        workgroupBarrier();
+    }
+    return greatest;
+}
+
+// The x of another thread of the team, lane `source` & 31.
+fn team_read(x: u32, source: u32, me: Me) -> u32 {
+    team_words[me.team * 32u + me.lane] = x;
+    workgroupBarrier();
+    let other = team_words[me.team * 32u + (source & 31u)];
+    workgroupBarrier();
+    return other;
+}
+
+// What the team wrote to `scratch` is there for all of it.
+fn team_barrier() {
+    workgroupBarrier();
+}

@@ -1,0 +1,202 @@
+//! Decoding lists on a GPU: a codec's shader, put together with what it needs, over resident words.
+
+use super::Codec;
+use crate::gpu::kernel::{constants, unroll};
+use crate::gpu::{Access, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage};
+
+/// A codec's decoder in WGSL; `shaders/codec/block.wgsl` says what it finds there and what it defines.
+#[derive(Clone, Debug)]
+pub struct Shader {
+    /// Its text, constants included.
+    pub source: String,
+    /// Words of workgroup memory that a team needs.
+    pub scratch_words: u32,
+    /// Whether it defines `docid_at`.
+    pub random_access: bool,
+}
+
+/// Threads of a team.
+const TEAM: u32 = 32;
+/// Teams of a workgroup. Eight decoded fastest on an H200.
+const TEAMS: u32 = 8;
+/// Threads of a workgroup that reads single docIDs.
+const SINGLES: u32 = 128;
+
+impl Shader {
+    /// Constants, what a codec finds, and the codec: everything but the kernel, for which `postings` is left
+    /// to declare. Any kernel may be built on it. With `subgroups` a team is a subgroup, which then must have 32 threads.
+    pub fn text(&self, block_len: usize, teams: u32, subgroups: bool) -> String {
+        let block_len = block_len as u32;
+        let scratch = match self.scratch_words {
+            0 => String::new(),
+            words => format!("var<workgroup> scratch: array<u32, {}>;\n", words * teams),
+        };
+        let team = match subgroups {
+            true => include_str!("../../shaders/codec/team_subgroup.wgsl"),
+            false => include_str!("../../shaders/codec/team_workgroup.wgsl"),
+        };
+        constants(&[
+            ("BLOCK", block_len),
+            ("ITEMS", block_len.div_ceil(128)),
+            ("TEAMS", teams),
+            ("THREADS", teams * TEAM),
+            ("SCRATCH", self.scratch_words),
+        ]) + &scratch
+            + include_str!("../../shaders/codec/block.wgsl")
+            + team
+            + &self.source
+    }
+
+    /// Bytes of workgroup memory that [`Self::text`] declares.
+    pub fn workgroup_bytes(&self, teams: u32, subgroups: bool) -> u32 {
+        4 * teams * (self.scratch_words + if subgroups { 0 } else { TEAM })
+    }
+
+    /// The kernel that decodes blocks with a team each.
+    pub fn decode_kernel(&self, block_len: usize, subgroups: bool) -> Kernel {
+        let (builtins, me) = match subgroups {
+            true => (
+                "@builtin(subgroup_id) team: u32, @builtin(subgroup_invocation_id) lane: u32,",
+                "let me = Me(lane, team, team * SCRATCH);",
+            ),
+            false => (
+                "@builtin(local_invocation_index) thread: u32,",
+                "let me = Me(thread & 31u, thread >> 5u, (thread >> 5u) * SCRATCH);",
+            ),
+        };
+        let kernel = unroll(include_str!("../../shaders/codec/decode.wgsl"), block_len.div_ceil(128) as u32)
+            .replace("//TEAM_BUILTINS", builtins)
+            .replace("//TEAM", me);
+        Kernel {
+            name: "decode",
+            source: self.text(block_len, TEAMS, subgroups) + &kernel,
+            bindings: &[Access::Read, Access::Read, Access::ReadWrite],
+            immediate_bytes: 4,
+            workgroup_bytes: self.workgroup_bytes(TEAMS, subgroups),
+        }
+    }
+
+    /// The kernel that reads docIDs one by one, if the code allows it.
+    pub fn docid_at_kernel(&self, block_len: usize, subgroups: bool) -> Option<Kernel> {
+        self.random_access.then(|| Kernel {
+            name: "docid_at",
+            source: self.text(block_len, SINGLES / TEAM, subgroups) + include_str!("../../shaders/codec/docid_at.wgsl"),
+            bindings: &[Access::Read, Access::Read, Access::ReadWrite],
+            immediate_bytes: 4,
+            workgroup_bytes: self.workgroup_bytes(SINGLES / TEAM, subgroups),
+        })
+    }
+}
+
+/// A block to decode, as the kernels read it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct BlockRow {
+    /// First word of its list among the resident words.
+    pub list: u32,
+    /// Its own first word.
+    pub at: u32,
+    /// Its first docID.
+    pub first: u32,
+    /// How many docIDs it has, at least 1.
+    pub len: u32,
+    /// Its number in its list.
+    pub index: u32,
+    /// Where its docIDs go; a multiple of 4.
+    pub out: u32,
+    /// Nothing.
+    pub padding: [u32; 2],
+}
+
+/// Words of lists, the blocks in them, and room for their docIDs, in the memory of a GPU.
+#[derive(Debug)]
+pub struct Resident {
+    words: Buffer,
+    rows: Buffer,
+    docs: Buffer,
+    blocks: u32,
+}
+
+/// Decodes the lists of one codec on a GPU.
+#[derive(Debug)]
+pub struct GpuDecoder {
+    gpu: Gpu,
+    decode: Pipeline,
+    docid_at: Option<Pipeline>,
+    upload: Upload,
+    download: Download,
+    teams: u32,
+}
+
+impl GpuDecoder {
+    /// Compiles the kernels of `codec`. `None` if it has no shader.
+    ///
+    /// # Errors
+    /// The adapter cannot do it, or was lost.
+    pub fn new(gpu: &Gpu, codec: &dyn Codec) -> Result<Option<Self>, GpuError> {
+        let Some(shader) = codec.shader() else { return Ok(None) };
+        let subgroups = gpu.subgroups() == Some((TEAM, TEAM));
+        let decode = gpu.pipeline(&shader.decode_kernel(codec.block_len(), subgroups))?;
+        let docid_at = shader.docid_at_kernel(codec.block_len(), subgroups);
+        let docid_at = docid_at.map(|kernel| gpu.pipeline(&kernel)).transpose()?;
+        let (upload, download) = (Upload::default(), Download::default());
+        Ok(Some(Self { gpu: gpu.clone(), decode, docid_at, upload, download, teams: TEAMS }))
+    }
+
+    /// Brings `words` and `rows` to the device, with room for `docs` docIDs.
+    ///
+    /// # Errors
+    /// Larger than the adapter's buffers, out of memory, or lost.
+    ///
+    /// # Panics
+    /// If a row is empty, or its docIDs do not fit the room or start at no multiple of 4.
+    pub fn resident(&mut self, words: &[u32], rows: &[BlockRow], docs: usize) -> Result<Resident, GpuError> {
+        let room = (docs as u64).next_multiple_of(4);
+        let fits = |row: &BlockRow| row.len > 0 && row.out % 4 == 0 && u64::from(row.out) + u64::from(row.len) <= room;
+        assert!(rows.iter().all(fits), "docIDs of a block have no place");
+        let buffer = |what: &str, bytes: usize| self.gpu.buffer(what, bytes as u64, Usage::Storage);
+        let resident = Resident {
+            words: buffer("words of lists", size_of_val(words))?,
+            rows: buffer("blocks of lists", size_of_val(rows))?,
+            docs: buffer("docIDs", 4 * room as usize)?,
+            blocks: rows.len() as u32,
+        };
+        self.upload.run(&self.gpu, words, &resident.words, &|_| ())?;
+        self.upload.run(&self.gpu, rows, &resident.rows, &|_| ())?;
+        Ok(resident)
+    }
+
+    /// Decodes all blocks, leaves the docIDs on the device, and returns the seconds it took.
+    ///
+    /// # Errors
+    /// Anything that [`GpuError`] names.
+    pub fn decode(&self, resident: &Resident) -> Result<f64, GpuError> {
+        self.dispatch(&self.decode, resident, resident.blocks.div_ceil(self.teams))
+    }
+
+    /// Reads every docID by itself, leaves them on the device, and returns the seconds it took. `None` if the code
+    /// does not allow it.
+    ///
+    /// # Errors
+    /// Anything that [`GpuError`] names.
+    pub fn docid_at(&self, resident: &Resident) -> Result<Option<f64>, GpuError> {
+        self.docid_at.as_ref().map(|pipeline| self.dispatch(pipeline, resident, resident.blocks)).transpose()
+    }
+
+    fn dispatch(&self, pipeline: &Pipeline, resident: &Resident, groups: u32) -> Result<f64, GpuError> {
+        if resident.blocks == 0 {
+            return Ok(0.0);
+        }
+        let buffers = [&resident.words, &resident.rows, &resident.docs];
+        let immediates = resident.blocks.to_le_bytes();
+        self.gpu.run("decode", &[Dispatch { pipeline, buffers: &buffers, immediates: &immediates, groups }])
+    }
+
+    /// Brings the docIDs that were decoded last to the host.
+    ///
+    /// # Errors
+    /// Out of memory, or lost.
+    pub fn docs(&mut self, resident: &Resident, out: &mut [u32]) -> Result<(), GpuError> {
+        self.download.run(&self.gpu, &resident.docs, out)
+    }
+}
