@@ -142,3 +142,28 @@ pub fn hard_lists() -> Vec<Vec<u32>> {
     }
     lists
 }
+
+/// The decoder in WGSL over words that no encoder wrote: whatever comes out, it must end, and leave the device usable.
+pub fn check_gpu_survives(codec: &dyn Codec, words: &[u32]) {
+    let Some(gpu) = gpu() else { return };
+    let Some(mut decoder) = GpuDecoder::new(&gpu, codec).unwrap() else { return };
+    let (block_len, blocks) = (codec.block_len() as u32, 64);
+    let rows: Vec<_> = (0..blocks)
+        .map(|i| {
+            let any = |salt: usize| words[(i as usize * 7 + salt) % words.len()];
+            BlockRow {
+                list: any(0) % words.len() as u32,
+                at: if i % 8 == 0 { any(1) } else { any(1) % words.len() as u32 },
+                first: any(2),
+                len: 1 + any(3) % block_len,
+                index: any(4) % 100,
+                out: i * block_len,
+                padding: [0; 2],
+            }
+        })
+        .collect();
+    let resident = decoder.resident(words, &rows, (blocks * block_len) as usize).unwrap();
+    decoder.decode(&resident).unwrap();
+    decoder.docid_at(&resident).unwrap();
+    decoder.docs(&resident, &mut vec![0; (blocks * block_len) as usize]).unwrap();
+}

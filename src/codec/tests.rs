@@ -18,6 +18,21 @@ fn test_shaders_decode_hard_lists() {
     all().iter().for_each(|codec| check_gpu(codec.as_ref(), &hard_lists()));
 }
 
+#[test]
+fn test_shaders_survive_arbitrary_words() {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    let mixed: Vec<u32> = (0..4000).map(|i| random() >> (i % 32)).collect();
+    for codec in all() {
+        for words in [&mixed[..], &[u32::MAX; 300], &[0; 300], &mixed[..5]] {
+            check_gpu_survives(codec.as_ref(), words);
+        }
+    }
+}
+
 /// Gaps with one scale per stretch: clusters, jumps between them.
 fn lists() -> impl Strategy<Value = Vec<u32>> {
     let gap = prop_oneof![6 => Just(1u32), 6 => 1u32..4, 4 => 1u32..200, 2 => 1u32..70_000, 1 => 1u32..=u32::MAX / 50];
