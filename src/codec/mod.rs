@@ -24,6 +24,7 @@ mod family;
 mod gpu;
 mod para_ef;
 mod raw;
+mod simdbp;
 mod vbyte;
 
 #[cfg(test)]
@@ -40,7 +41,7 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &para_ef::PARA_EF, &simdbp::SIMDBP];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;

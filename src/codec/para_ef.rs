@@ -25,7 +25,7 @@
 use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
 use std::sync::Arc;
 
-use super::{Codec, CodecError, Family, Skip, block_words, encode_blocks};
+use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 
 const BLOCK: usize = 128;
 const HEADER_BITS: usize = 14;
@@ -68,6 +68,14 @@ impl Codec for ParaEf {
 
     fn size(&self, list: &[u32]) -> usize {
         list.chunks(BLOCK).map(words_of).sum()
+    }
+
+    fn shader(&self) -> Option<Shader> {
+        Some(Shader {
+            source: include_str!("../../shaders/codec/para_ef.wgsl").to_owned(),
+            scratch_words: 132,
+            random_access: true,
+        })
     }
 }
 

@@ -1,0 +1,42 @@
+// simdbp: a whole block is four interleaved streams of fields, and field 0 tells their width; a shorter one is a row of fields.
+
+fn steps_of_whole(at: u32, lane: u32) -> vec4<u32> {
+    // no one in the word is width 0, since firstTrailingBit is then -1
+    let width = firstTrailingBit(word(at)) + 1u;
+    let bit = lane * width;
+    let shift = bit & 31u;
+    let i = at + ((bit >> 5u) << 2u);
+    let low = vec4<u32>(word(i), word(i + 1u), word(i + 2u), word(i + 3u)) >> vec4<u32>(shift);
+    var high = vec4<u32>(0u);
+    if shift + width > 32u {
+        high = vec4<u32>(word(i + 4u), word(i + 5u), word(i + 6u), word(i + 7u)) << vec4<u32>(32u - shift);
+    }
+    return extractBits(low | high, 0u, width) + 1u;
+}
+
+fn steps_of_short(at: u32, len: u32, lane: u32) -> vec4<u32> {
+    let stored = word(at) & 31u;
+    // two docIDs have a gap of 32 bits and no width
+    let head = select(5u, 0u, len == 2u);
+    let width = select(stored, 32u, len == 2u || stored == 31u);
+    // the field before docID 4 lane, which is none for lane 0
+    let bit = head + 4u * lane * width - width;
+    return vec4<u32>(
+        field(at, select(bit, head, lane == 0u), width),
+        field(at, bit + width, width),
+        field(at, bit + 2u * width, width),
+        field(at, bit + 3u * width, width),
+    ) + 1u;
+}
+
+fn decode_block(block: Block, me: Me) -> Docs {
+    var steps: vec4<u32>;
+    if block.len == BLOCK {
+        steps = steps_of_whole(block.at, me.lane);
+    } else {
+        steps = steps_of_short(block.at, block.len, me.lane);
+    }
+    var docs: Docs;
+    docs[0] = docs_of_steps(block.first, steps, me);
+    return docs;
+}
