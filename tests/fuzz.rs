@@ -85,4 +85,5 @@ targets! {
     decode_raw: "raw",
     decode_vbyte: "vbyte",
     decode_para_ef: "para-ef",
+    decode_simdbp: "simdbp",
 }
