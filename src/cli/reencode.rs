@@ -159,6 +159,7 @@ fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Re
             "written": written,
             "dropped": args.drop,
             "postings": changed.postings,
+            "listed_postings": changed.listed,
             "lists_compared": changed.lists,
             "encode_seconds": changed.encode_seconds,
             "compare_seconds": changed.compare_seconds,
@@ -176,11 +177,11 @@ fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Re
     }
     writeln!(
         out,
-        "{index}: {} postings from {} in {:.2} s ({:.1} M postings/s), {} lists compared in {:.2} s",
-        changed.postings,
+        "{index}: {} listed postings from {} in {:.2} s ({:.1} M postings/s), {} lists compared in {:.2} s",
+        changed.listed,
         changed.from,
         changed.encode_seconds,
-        changed.postings as f64 / 1e6 / changed.encode_seconds.max(1e-9),
+        changed.listed as f64 / 1e6 / changed.encode_seconds.max(1e-9),
         changed.lists,
         changed.compare_seconds
     )

@@ -64,7 +64,9 @@ pub struct Changed {
     pub index: PathBuf,
     /// Every codec that was written, with its parameters, and the bytes of its files.
     pub written: Vec<(String, u64)>,
-    /// Postings of lists with more than one document.
+    /// Postings of lists with more than one document: the others stand in `terms.bin`, for all codecs.
+    pub listed: u64,
+    /// Postings of the index.
     pub postings: u64,
     /// Lists compared, each codec counted.
     pub lists: u64,
@@ -127,7 +129,16 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
     drop(index);
     let target = change.output.unwrap_or(&dir);
     publish::publish(temporary, target, change.output.is_none())?;
-    Ok(Changed { from, index: target.to_owned(), written, postings, lists, encode_seconds, compare_seconds })
+    Ok(Changed {
+        from,
+        index: target.to_owned(),
+        written,
+        listed: postings,
+        postings: manifest.statistics.postings,
+        lists,
+        encode_seconds,
+        compare_seconds,
+    })
 }
 
 /// The report of the build, which stays with the index.
