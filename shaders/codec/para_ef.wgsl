@@ -9,7 +9,8 @@ fn place(j: u32) -> u32 {
 }
 
 fn decode_block(block: Block, me: Me) -> Docs {
-    let head = word(block.at);
+    // The head is wanted; together the threads' words bring most blocks nearby while it is waited for.
+    let head = team_read(word(block.at + me.lane), 0u, me);
     let b = head & 31u;
     let h = extractBits(head, 5u, 9u);
 
@@ -17,9 +18,19 @@ fn decode_block(block: Block, me: Me) -> Docs {
     let piece = (h + 31u) >> 5u;
     let start = min(piece * me.lane, h);
     var ones = field(block.at, HEAD + start, min(piece, h - start));
-    // The sum also keeps this team's threads from writing positions of a block before those of the last one are read.
+    let i = 4u * me.lane;
+    // the field before docID i, which is none for lane 0
+    let low = HEAD + h + i * b - b;
+    let lows = vec4<u32>(
+        field(block.at, select(low, HEAD + h, me.lane == 0u), b),
+        field(block.at, low + b, b),
+        field(block.at, low + 2u * b, b),
+        field(block.at, low + 3u * b, b),
+    );
+
+    // The sum also keeps this team from writing positions while some of its threads still read those of another block.
     let before = team_sum_before(countOneBits(ones), me);
-    // the one numbered i stands before docID i + 1; from here on positions are less their number and less the 1
+    // the one numbered j - 1 stands before docID j
     var j = before + 1u;
     while ones != 0u {
         scratch[me.base + place(j & 127u)] = start + firstTrailingBit(ones);
@@ -27,21 +38,12 @@ fn decode_block(block: Block, me: Me) -> Docs {
         j += 1u;
     }
     team_barrier();
-
-    var docs: Docs;
-    let i = 4u * me.lane;
     let at = me.base + place(i);
-    // the field before docID i, which is none for lane 0
-    let low = HEAD + h + i * b - b;
-    let high = vec4<u32>(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]);
-    let lows = vec4<u32>(
-        field(block.at, select(low, HEAD + h, me.lane == 0u), b),
-        field(block.at, low + b, b),
-        field(block.at, low + 2u * b, b),
-        field(block.at, low + 3u * b, b),
-    );
+    let ends = vec4<u32>(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]);
+
     let number = vec4<u32>(i) + vec4<u32>(0u, 1u, 2u, 3u);
-    let found = block.first + number + (((high + 1u - number) << vec4<u32>(b)) | lows);
+    let found = block.first + number + (((ends + 1u - number) << vec4<u32>(b)) | lows);
+    var docs: Docs;
     docs[0] = vec4<u32>(select(found.x, block.first, me.lane == 0u), found.yzw);
     return docs;
 }

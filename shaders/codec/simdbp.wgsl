@@ -1,8 +1,8 @@
 // simdbp: a whole block is four interleaved streams of fields, and field 0 tells their width; a shorter one is a row of fields.
 
-fn steps_of_whole(at: u32, lane: u32) -> vec4<u32> {
+fn steps_of_whole(at: u32, head: u32, lane: u32) -> vec4<u32> {
     // no one in the word is width 0, since firstTrailingBit is then -1
-    let width = firstTrailingBit(word(at)) + 1u;
+    let width = firstTrailingBit(head) + 1u;
     let bit = lane * width;
     let shift = bit & 31u;
     let i = at + ((bit >> 5u) << 2u);
@@ -14,15 +14,15 @@ fn steps_of_whole(at: u32, lane: u32) -> vec4<u32> {
     return extractBits(low | high, 0u, width) + 1u;
 }
 
-fn steps_of_short(at: u32, len: u32, lane: u32) -> vec4<u32> {
-    let stored = word(at) & 31u;
+fn steps_of_short(at: u32, head: u32, len: u32, lane: u32) -> vec4<u32> {
+    let stored = head & 31u;
     // two docIDs have a gap of 32 bits and no width
-    let head = select(5u, 0u, len == 2u);
+    let start = select(5u, 0u, len == 2u);
     let width = select(stored, 32u, len == 2u || stored == 31u);
     // the field before docID 4 lane, which is none for lane 0
-    let bit = head + 4u * lane * width - width;
+    let bit = start + 4u * lane * width - width;
     return vec4<u32>(
-        field(at, select(bit, head, lane == 0u), width),
+        field(at, select(bit, start, lane == 0u), width),
         field(at, bit + width, width),
         field(at, bit + 2u * width, width),
         field(at, bit + 3u * width, width),
@@ -30,11 +30,13 @@ fn steps_of_short(at: u32, len: u32, lane: u32) -> vec4<u32> {
 }
 
 fn decode_block(block: Block, me: Me) -> Docs {
+    // The head is wanted; together the threads' words bring most blocks nearby while it is waited for.
+    let head = team_read(word(block.at + me.lane), 0u, me);
     var steps: vec4<u32>;
     if block.len == BLOCK {
-        steps = steps_of_whole(block.at, me.lane);
+        steps = steps_of_whole(block.at, head, me.lane);
     } else {
-        steps = steps_of_short(block.at, block.len, me.lane);
+        steps = steps_of_short(block.at, head, block.len, me.lane);
     }
     var docs: Docs;
     docs[0] = docs_of_steps(block.first, steps, me);
