@@ -21,8 +21,10 @@
 
 pub mod bits;
 mod family;
+mod gaps;
 mod gpu;
 mod para_ef;
+pub mod parapfor;
 mod raw;
 mod vbyte;
 
@@ -40,7 +42,7 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &parapfor::PARAPFOR, &para_ef::PARA_EF];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;
