@@ -25,7 +25,9 @@ mod gaps;
 mod gpu;
 mod para_ef;
 pub mod parapfor;
+mod pfor;
 mod raw;
+mod simple;
 mod vbyte;
 
 #[cfg(test)]
@@ -42,7 +44,17 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &parapfor::PARAPFOR, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] = &[
+    &raw::RAW,
+    &vbyte::VBYTE,
+    &simple::SIMPLE9,
+    &simple::SIMPLE16,
+    &pfor::PFOR,
+    &pfor::NEWPFD,
+    &pfor::OPTPFD,
+    &parapfor::PARAPFOR,
+    &para_ef::PARA_EF,
+];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;
