@@ -21,10 +21,14 @@
 
 pub mod bits;
 mod family;
+mod gaps;
 mod gpu;
 mod para_ef;
+pub mod parapfor;
+mod pfor;
 mod raw;
 mod simdbp;
+mod simple;
 mod vbyte;
 
 #[cfg(test)]
@@ -41,7 +45,18 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &para_ef::PARA_EF, &simdbp::SIMDBP];
+pub const FAMILIES: &[&Family] = &[
+    &raw::RAW,
+    &vbyte::VBYTE,
+    &simple::SIMPLE9,
+    &simple::SIMPLE16,
+    &pfor::PFOR,
+    &pfor::NEWPFD,
+    &pfor::OPTPFD,
+    &parapfor::PARAPFOR,
+    &para_ef::PARA_EF,
+    &simdbp::SIMDBP,
+];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;
