@@ -26,6 +26,7 @@ mod gpu;
 mod para_ef;
 pub mod parapfor;
 mod raw;
+mod rice;
 mod vbyte;
 
 #[cfg(test)]
@@ -42,7 +43,7 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &parapfor::PARAPFOR, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &rice::RICE, &parapfor::PARAPFOR, &para_ef::PARA_EF];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;
