@@ -25,6 +25,7 @@ mod gaps;
 mod gpu;
 mod para_ef;
 pub mod parapfor;
+mod pfor_recursive;
 mod raw;
 mod rice;
 mod vbyte;
@@ -43,7 +44,8 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &rice::RICE, &parapfor::PARAPFOR, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] =
+    &[&raw::RAW, &vbyte::VBYTE, &rice::RICE, &pfor_recursive::PFOR_RECURSIVE, &parapfor::PARAPFOR, &para_ef::PARA_EF];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;
