@@ -12,10 +12,16 @@ fn array_DEPTH(at: u32, bit: u32, n: u32, me: Me) -> ArrayDEPTH {
     let b = min(field(at, bit, 6u), 32u);
     let en = min(field(at, bit + 6u, bits_of(most)), most);
     let lows = select(bit + head, bit, n == 0u);
-    let offsets = array_INNER(at, lows + n * b, en, me);
-    let overflows = array_INNER(at, offsets.end, en, me);
     var found: ArrayDEPTH;
-    found.end = overflows.end;
+    found.end = lows + n * b;
+    // A loop, or else compilers copy the functions below, and theirs, twice at each level.
+    var offsets: ArrayINNER;
+    var overflows: ArrayINNER;
+    for (var part = 0u; part < 2u; part++) {
+        offsets = overflows;
+        overflows = array_INNER(at, found.end, en, me);
+        found.end = overflows.end;
+    }
     //[
     clear_patches(me.base + 128u * @u + 4u * me.lane);
     if 128u * @u + 4u * me.lane < n {

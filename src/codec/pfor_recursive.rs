@@ -381,8 +381,11 @@ mod tests {
         for levels in ["levels=0", "levels=1", "levels=2", "levels=3", "levels=4"] {
             let codec = codec(levels);
             lists.iter().for_each(|list| check(codec.as_ref(), list));
-            check_gpu(codec.as_ref(), &lists);
-            check_gpu_survives(codec.as_ref(), &[0x5555_5555, u32::MAX, 77, 0, 0x1234_5678, 1 << 31, 0xffff]);
+            // Software adapters compile for long, and the last has what the others have.
+            if ["levels=0", "levels=4"].contains(&levels) {
+                check_gpu(codec.as_ref(), &lists);
+                check_gpu_survives(codec.as_ref(), &[0x5555_5555, u32::MAX, 77, 0, 0x1234_5678, 1 << 31, 0xffff]);
+            }
         }
     }
 
