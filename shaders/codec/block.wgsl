@@ -61,6 +61,16 @@ fn field(at: u32, bit: u32, width: u32) -> u32 {
     return extractBits(both, 0u, width);
 }
 
+// Four neighbouring fields of `width` (0 to 32) bits, the first of them from bit `bit` on.
+fn fields(at: u32, bit: u32, width: u32) -> vec4<u32> {
+    return vec4<u32>(
+        field(at, bit, width),
+        field(at, bit + width, width),
+        field(at, bit + 2u * width, width),
+        field(at, bit + 3u * width, width),
+    );
+}
+
 // The sums of v's elements up to each, itself included.
 fn running(v: vec4<u32>) -> vec4<u32> {
     let a = v.x + v.y;

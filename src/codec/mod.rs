@@ -26,7 +26,9 @@ mod gpu;
 mod para_ef;
 pub mod parapfor;
 mod pfor;
+mod pfor_recursive;
 mod raw;
+mod rice;
 mod simdbp;
 mod simple;
 mod vbyte;
@@ -50,9 +52,11 @@ pub const FAMILIES: &[&Family] = &[
     &vbyte::VBYTE,
     &simple::SIMPLE9,
     &simple::SIMPLE16,
+    &rice::RICE,
     &pfor::PFOR,
     &pfor::NEWPFD,
     &pfor::OPTPFD,
+    &pfor_recursive::PFOR_RECURSIVE,
     &parapfor::PARAPFOR,
     &para_ef::PARA_EF,
     &simdbp::SIMDBP,
