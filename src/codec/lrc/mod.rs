@@ -38,7 +38,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::{Codec, CodecError, Domain, Family, Param, Settings, Skip, block_words, encode_blocks};
+use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 
 /// DocIDs of a block.
 const BLOCK: usize = 128;
@@ -161,5 +161,15 @@ impl Codec for Lrc {
             Kind::GlobalSegments => global::size(list, true),
             Kind::Buckets(bucket) => hash::size(list, bucket),
         }
+    }
+    fn shader(&self) -> Option<Shader> {
+        let source = match self.kind {
+            Kind::Global => include_str!("../../../shaders/codec/lrc.wgsl"),
+            Kind::GlobalSegments => include_str!("../../../shaders/codec/lrc_seg.wgsl"),
+            Kind::Segments => include_str!("../../../shaders/codec/seg_lrc.wgsl"),
+            Kind::Buckets(_) => include_str!("../../../shaders/codec/hs_lrc.wgsl"),
+        };
+        let source = include_str!("../../../shaders/codec/lrc_line.wgsl").to_owned() + source;
+        Some(Shader { source, scratch_words: 0, random_access: true })
     }
 }
