@@ -115,10 +115,13 @@ impl Slope {
     /// Bits of its code.
     pub const BITS: u32 = 16;
     const MANTISSA: u32 = 11;
+    /// The steepest: mantissa 2047, shift 31.
+    const MOST: f64 = (2047u32 << 20) as f64;
 
-    /// The nearest one to `slope` whose height at position `reach`, at most 127, is still less than 2^32.
+    /// The nearest one to `slope` whose height at position `reach`, at most 127, is less than 2^32.
     pub fn nearest(slope: f64, reach: u32) -> Self {
-        let mut scaled = slope.clamp(0.0, f64::from(u32::MAX) / f64::from(reach.max(1))) * 2048.0;
+        let most = (f64::from(u32::MAX) / f64::from(reach.max(1))).min(Self::MOST);
+        let mut scaled = slope.clamp(0.0, most) * 2048.0;
         let mut shift = 0;
         while scaled.round() >= 2048.0 {
             scaled /= 2.0;

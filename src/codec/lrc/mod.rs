@@ -18,13 +18,18 @@
 //! integers modulo 2^32, the same on every processor.
 //!
 //! # Where a docID can be
-//! Section 4.3 bounds the positions at which `x` may stand; the bounds follow from what is stored.
-//! A list (`lrc`, `lrc-seg`), block (`seg-lrc`) or part of a bucket in a block (`hs-lrc`) with the line `f`, least deviation
-//! `low` and slots of `w` bits has all its docIDs `d[i]` in `f(i) + low ≤ d[i] ≤ f(i) + low + 2^w - 1`. As `f` does not
-//! decrease, `x` is at a position `i` with `x - low - 2^w < f(i) ≤ x - low`, or at none. With a slope `f` is inverted by a
-//! division; L and R of the paper are `(low + 2^w - 1) / slope` and `-low / slope`. `low` is `d[0] - slot[0]`, where `d[0]`
-//! is what a skip entry holds, and need not be asked for modulo 2^32: it is at most `d[0]`. In `lrc-seg` the width of the list
-//! stands in its head for this alone.
+//! Section 4.3 bounds the positions at which `x` may stand, so that a search need not look elsewhere. The bounds follow
+//! from what is stored: with a line `f`, which never falls, slots of `w` bits and the least deviation `low`,
+//! `f(i) + low ≤ d[i] < f(i) + low + 2^w`, so `x` is at a position `i` with `x - low - 2^w < f(i) ≤ x - low`, or nowhere.
+//! The paper's L and R are `(low + 2^w - 1)` and `-low` over the slope.
+//!
+//! | codec | holds for | `f`, `w` | `low` |
+//! |---|---|---|---|
+//! | `lrc`, `lrc-seg` | a list of 128 docIDs or more | in the head of the list; there only for this in `lrc-seg` | `d[0] - ((d[0] - base) mod 2^32)` |
+//! | all | a block with a line of its own | in its first word; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
+//! | `hs-lrc` | a bucket's part of a block | the bucket's; `f(i)` is `i` more than the line | as for the part's docIDs |
+//!
+//! `low` may be below 0. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without a search.
 //!
 //! Range: every docID up to 2^32 - 1. Size: a list of `n` docIDs has at most `32 n` bits and its head. Words read
 //! past a block: up to three where the slice has them.
