@@ -23,6 +23,7 @@ pub mod bits;
 mod family;
 mod gaps;
 mod gpu;
+mod lrc;
 mod para_ef;
 pub mod parapfor;
 mod pfor;
@@ -58,6 +59,10 @@ pub const FAMILIES: &[&Family] = &[
     &pfor::OPTPFD,
     &pfor_recursive::PFOR_RECURSIVE,
     &parapfor::PARAPFOR,
+    &lrc::LRC,
+    &lrc::LRC_SEG,
+    &lrc::SEG_LRC,
+    &lrc::HS_LRC,
     &para_ef::PARA_EF,
     &simdbp::SIMDBP,
 ];
