@@ -9,8 +9,9 @@
 //! | bits | what |
 //! |---|---|
 //! | 0..5 | width of the first partition, 0 to 30, or 31 for a run |
-//! | 5..6 | 1 if there are more partitions; only in blocks of more than one cell |
-//! | 6..6+c | only if there are more: bit `i` is set if cell `i + 1` starts a partition; `c` is the number of cells less one |
+//! | then | 1 bit, 1 if there are more partitions; only in blocks of more than one cell |
+//! | then | 1 bit, 1 if numbers have low bits only, all of them; only in blocks of more than one cell, not in `pef` |
+//! | then | `c` bits, only if there are more: the `i`-th is set if cell `i + 1` starts a partition; `c` is the number of cells less one |
 //! | then | 5 bits per further partition: its width |
 //! | then | low part: the low bits of every number, in order |
 //! | then | high part: per number as many zeros as its codec says, and a one; then zeros up to the next word |
@@ -28,6 +29,7 @@
 //! 373,705 pages in crawl order that is a twelfth of the whole; shorter blocks would have adapted to the density of
 //! the list, and that the partitions do, for two to three bits a cell at most.
 
+mod decode;
 pub(super) mod pef;
 
 use super::bits::{Packer, get_bits};
@@ -61,6 +63,8 @@ struct Plan {
     starts: u64,
     /// Their widths, in order.
     widths: [u8; CELLS],
+    /// Whether numbers have low bits only.
+    packed: bool,
 }
 
 /// One of them.
@@ -87,6 +91,13 @@ impl Partition {
 }
 
 impl Plan {
+    /// One partition.
+    fn single(width: u32) -> Self {
+        let mut widths = [0; CELLS];
+        widths[0] = width as u8;
+        Self { starts: 0, widths, packed: false }
+    }
+
     /// The partitions of a block of `n` docIDs.
     #[inline(always)]
     fn partitions(&self, n: usize) -> impl Iterator<Item = Partition> {
@@ -101,20 +112,22 @@ impl Plan {
         })
     }
 
-    /// Bits before the low part, in a block of `n` docIDs.
-    fn head_bits(&self, n: usize) -> usize {
+    /// Bits before the low part, in a block of `n` docIDs. `FORMS` says whether blocks may be packed.
+    fn head_bits<const FORMS: bool>(&self, n: usize) -> usize {
         let split = if self.starts == 0 { 0 } else { n.div_ceil(CELL) - 1 };
-        WIDTH_BITS as usize * (1 + self.starts.count_ones() as usize) + usize::from(n > CELL) + split
+        WIDTH_BITS as usize * (1 + self.starts.count_ones() as usize)
+            + if n > CELL { tags(FORMS) as usize } else { 0 }
+            + split
     }
 
     /// Writes them.
     #[inline(always)]
-    fn write(&self, n: usize, packer: &mut Packer<'_>) {
+    fn write<const FORMS: bool>(&self, n: usize, packer: &mut Packer<'_>) {
         packer.push(self.widths[0].into(), WIDTH_BITS);
         if n <= CELL {
             return;
         }
-        packer.push((self.starts != 0).into(), 1);
+        packer.push(u64::from(self.starts != 0) | u64::from(self.packed) << 1, tags(FORMS));
         if self.starts != 0 {
             packer.push(self.starts >> 1, n.div_ceil(CELL) as u32 - 1);
             for &width in &self.widths[1..=self.starts.count_ones() as usize] {
@@ -125,16 +138,17 @@ impl Plan {
 
     /// What [`Self::write`] wrote for a block of `n` docIDs, and how many bits.
     #[inline(always)]
-    fn read(words: &[u32], n: usize) -> Result<(Self, usize), CodecError> {
+    fn read<const FORMS: bool>(words: &[u32], n: usize) -> Result<(Self, usize), CodecError> {
         let field = |at, width| get_bits(words, at, width).ok_or(CodecError::Truncated);
-        let mut plan = Self { starts: 0, widths: [0; CELLS] };
-        let head = field(0, 6)?;
-        plan.widths[0] = (head & 31) as u8;
+        let mut plan = Self { starts: 0, widths: [0; CELLS], packed: false };
+        let head = *words.first().ok_or(CodecError::Truncated)?;
+        plan.widths[0] = (head % WIDTHS as u32) as u8;
         if n <= CELL {
             return Ok((plan, WIDTH_BITS as usize));
         }
-        let mut at = WIDTH_BITS as usize + 1;
-        if head >> WIDTH_BITS != 0 {
+        let mut at = (WIDTH_BITS + tags(FORMS)) as usize;
+        plan.packed = FORMS && head >> (WIDTH_BITS + 1) & 1 != 0;
+        if head >> WIDTH_BITS & 1 != 0 {
             let splits = n.div_ceil(CELL) as u32 - 1;
             let low = field(at, splits.min(32))?;
             let high = field(at + 32, splits.saturating_sub(32))?;
@@ -147,6 +161,11 @@ impl Plan {
         }
         Ok((plan, at))
     }
+}
+
+/// Bits behind the first width in blocks of more than one cell.
+const fn tags(forms: bool) -> u32 {
+    if forms { 2 } else { 1 }
 }
 
 /// The cheapest plan and its cost without the five bits of its first width, where `cost_of` says in [`BIT`]s, at most
@@ -174,7 +193,7 @@ fn cheapest(cells: usize, mut cost_of: impl FnMut(usize, &mut [u32; WIDTHS])) ->
         switches[cell] = switched;
         least = least_of(&best);
     }
-    let mut plan = Plan { starts: 0, widths: [0; CELLS] };
+    let mut plan = Plan { starts: 0, widths: [0; CELLS], packed: false };
     let least_alone = least_of(&alone);
     let split = least / WIDTHS as u32 + (cells as u32 - 1) * BIT;
     if least_alone / WIDTHS as u32 <= split {
@@ -200,44 +219,6 @@ fn cheapest(cells: usize, mut cost_of: impl FnMut(usize, &mut [u32; WIDTHS])) ->
 #[inline(always)]
 fn least_of(costs: &[u32; WIDTHS]) -> u32 {
     (0..WIDTHS as u32).fold(u32::MAX, |least, b| least.min(costs[b as usize] * WIDTHS as u32 + b))
-}
-
-/// Positions of ones, with room for the last group of those that are found together.
-type Ones = [u32; BLOCK + 64];
-
-/// The positions of the first `count` ones from bit `at` on, counted from there, and the bit behind the last.
-#[inline(always)]
-fn find_ones(words: &[u32], at: usize, count: usize, ones: &mut Ones) -> Result<usize, CodecError> {
-    if count == 0 {
-        return Ok(at);
-    }
-    let (mut word, shift) = (at / 32, at % 32);
-    let mut mask = !0 << shift;
-    let mut base = (shift as u32).wrapping_neg();
-    let mut found = 0;
-    let limit = word + MAX_HIGH_WORDS;
-    while found < count {
-        let low = *words.get(word).ok_or(CodecError::Truncated)?;
-        let high = words.get(word + 1).copied().unwrap_or(0);
-        if word >= limit {
-            return Err(CodecError::Malformed("the high part has fewer ones than the block has numbers"));
-        }
-        let mut bits = (u64::from(low) | u64::from(high) << 32) & mask;
-        mask = !0;
-        let here = bits.count_ones() as usize;
-        for group in &mut ones[found..found + 64].as_chunks_mut::<8>().0[..here.div_ceil(8)] {
-            for slot in group {
-                // Volatile, or else the compiler gathers eight scalars into a vector before it stores them.
-                // SAFETY: `slot` is a reference, so it may be written.
-                unsafe { std::ptr::write_volatile(slot, base.wrapping_add(bits.trailing_zeros())) };
-                bits &= bits.wrapping_sub(1);
-            }
-        }
-        found += here;
-        word += 2;
-        base = base.wrapping_add(64);
-    }
-    Ok(at + ones[count - 1] as usize + 1)
 }
 
 /// The decoder in WGSL of which `source` is the part of one codec, with `columns` words of workgroup memory a cell.

@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use super::super::bits::{Packer, UNPACKED, unpack};
+use super::super::bits::{Packer, bits_of};
 use super::super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 use super::*;
 
@@ -50,17 +50,7 @@ impl Codec for Pef {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-        let words = block_words(list, skip)?;
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("popcnt")
-        {
-            // SAFETY: the processor has the features that the function is compiled for.
-            return unsafe { decode_x86(words, skip.first, out) };
-        }
-        decode(words, skip.first, out)
+        decode::decode::<false>(block_words(list, skip)?, skip.first, out)
     }
 
     fn size(&self, list: &[u32]) -> usize {
@@ -75,6 +65,13 @@ impl Codec for Pef {
 
 /// The partitions of a block of two docIDs or more.
 fn plan(block: &[u32]) -> Plan {
+    if block.len() <= CELL {
+        // The same without a search.
+        let count = block.len() as u32 - 1;
+        let top = block[block.len() - 1] - block[0] - count;
+        let width = if top == 0 { RUN } else { bits_of(top / count).saturating_sub(1).min(RUN - 1) };
+        return Plan::single(width);
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the feature that the function is compiled for.
@@ -116,7 +113,7 @@ fn bits(block: &[u32], plan: &Plan) -> usize {
             p.low_bits() + p.stored() + (top >> b) as usize
         }
     });
-    plan.head_bits(block.len()) + partitions.sum::<usize>()
+    plan.head_bits::<false>(block.len()) + partitions.sum::<usize>()
 }
 
 fn encode_block(block: &[u32], out: &mut Vec<u32>) {
@@ -136,9 +133,9 @@ fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
     let start = out.len();
     out.resize(start + words + 2, 0);
     let mut packer = Packer::new(&mut out[start..]);
-    plan.write(n, &mut packer);
+    plan.write::<false>(n, &mut packer);
     let mut numbers = [0; N];
-    let mut high = plan.head_bits(n);
+    let mut high = plan.head_bits::<false>(n);
     for p in plan.partitions(n).filter(|p| p.width != RUN) {
         let offset = block[p.start - 1].wrapping_add(1);
         let docs = block[p.start..p.end].iter().zip(0..);
@@ -156,58 +153,6 @@ fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
     }
     packer.finish();
     out.truncate(start + words);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn decode_x86(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
-    decode(words, first, out)
-}
-
-/// Decodes a block of `out.len()` docIDs at the start of `words`.
-#[inline(always)]
-fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
-    let n = out.len();
-    if n == 0 {
-        return Ok(0);
-    }
-    out[0] = first;
-    if n == 1 {
-        return Ok(0);
-    }
-    if n > BLOCK {
-        return Err(CodecError::Malformed("a pef block has at most 512 docIDs"));
-    }
-    let (plan, mut low) = Plan::read(words, n)?;
-    let (mut low_bits, mut count) = (0, 0);
-    for p in plan.partitions(n) {
-        low_bits += p.low_bits();
-        count += p.stored();
-    }
-    let mut ones: Ones = [0; BLOCK + 64];
-    let end = find_ones(words, low + low_bits, count, &mut ones)?;
-    let mut lows = [0; UNPACKED];
-    // The bit where the partition starts in the high part, and its first one.
-    let (mut high, mut one) = (0, 0);
-    for p in plan.partitions(n) {
-        let offset = out[p.start - 1].wrapping_add(1);
-        let docs = &mut out[p.start..p.end];
-        if p.width == RUN {
-            docs.iter_mut().zip(0..).for_each(|(doc, i)| *doc = offset.wrapping_add(i));
-            continue;
-        }
-        let ones = &ones[one..one + docs.len()];
-        for ((docs, ones), i) in docs.chunks_mut(128).zip(ones.chunks(128)).zip((0..).step_by(128)) {
-            unpack(words, low, p.width, docs.len(), &mut lows).ok_or(CodecError::Truncated)?;
-            low += docs.len() * p.width as usize;
-            for (((doc, &one), &low), i) in docs.iter_mut().zip(ones).zip(&lows).zip(i..) {
-                *doc = offset.wrapping_add(i).wrapping_add(one.wrapping_sub(high + i) << p.width | low);
-            }
-        }
-        one += ones.len();
-        high = ones[ones.len() - 1] + 1;
-    }
-    Ok(end.div_ceil(32))
 }
 
 #[cfg(test)]

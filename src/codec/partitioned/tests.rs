@@ -1,3 +1,4 @@
+use super::decode::find_ones;
 use super::*;
 use proptest::prelude::*;
 
@@ -38,17 +39,17 @@ proptest! {
     }
 
     #[test]
-    fn test_plans_are_read_back(n in 2usize..=BLOCK, starts: u64, widths in proptest::collection::vec(0u8..32, CELLS)) {
+    fn test_plans_are_read_back(n in 2usize..=BLOCK, starts: u64, widths in proptest::collection::vec(0u8..32, CELLS), packed: bool) {
         let cells = n.div_ceil(CELL);
         let starts = starts & (!0 >> (CELLS - cells)) & !1;
-        let mut plan = Plan { starts, widths: [0; CELLS] };
+        let mut plan = Plan { starts, widths: [0; CELLS], packed: packed && n > CELL };
         let parts = 1 + starts.count_ones() as usize;
         plan.widths[..parts].copy_from_slice(&widths[..parts]);
         let mut words = vec![0; 20];
         let mut packer = Packer::new(&mut words);
-        plan.write(n, &mut packer);
+        plan.write::<true>(n, &mut packer);
         packer.finish();
-        prop_assert_eq!(Plan::read(&words, n), Ok((plan.clone(), plan.head_bits(n))));
+        prop_assert_eq!(Plan::read::<true>(&words, n), Ok((plan.clone(), plan.head_bits::<true>(n))));
         let mut end = 1;
         for p in plan.partitions(n) {
             prop_assert!(p.start == end && p.end > p.start);
