@@ -26,6 +26,7 @@ mod gpu;
 mod lrc;
 mod para_ef;
 pub mod parapfor;
+mod partitioned;
 mod pfor;
 mod pfor_recursive;
 mod raw;
@@ -63,6 +64,7 @@ pub const FAMILIES: &[&Family] = &[
     &lrc::LRC_SEG,
     &lrc::SEG_LRC,
     &lrc::HS_LRC,
+    &partitioned::pef::PEF,
     &para_ef::PARA_EF,
     &simdbp::SIMDBP,
 ];
