@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use super::batch::Batch;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
 use crate::corpus::{Skip, SkipKind};
 use crate::sort::SortTimes;
+use crate::text::MAX_TERM_BYTES;
 
 /// A stretch of work of one lane, in seconds since the build began.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,6 +212,38 @@ impl Skipped {
     }
 }
 
+/// Words longer than [`crate::text::MAX_TERM_BYTES`], which are dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct LongWords {
+    /// How many.
+    pub count: u64,
+    /// Where the first one was.
+    pub first: Option<Place>,
+}
+
+/// A document of the input.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Place {
+    /// The file; what is no UTF-8 in its name is replaced.
+    pub file: String,
+    /// Byte offset of the record in the file.
+    pub offset: u64,
+    /// External id.
+    pub id: String,
+}
+
+impl LongWords {
+    /// Adds those of a batch of the file at `path`, in input order.
+    pub fn add(&mut self, path: &Path, batch: &Batch) {
+        self.count += batch.long_words;
+        if self.first.is_none()
+            && let Some((offset, id)) = &batch.first_long_word
+        {
+            self.first = Some(Place { file: path.to_string_lossy().into_owned(), offset: *offset, id: id.clone() });
+        }
+    }
+}
+
 /// An input file, as recorded.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct InputRecord {
@@ -254,6 +288,9 @@ pub struct BuildReport {
     pub duplicate_ids: u64,
     /// Tokens.
     pub tokens: u64,
+    /// Words that were dropped for their length.
+    #[serde(default)]
+    pub long_words: LongWords,
     /// Distinct terms.
     pub terms: u64,
     /// Postings.
@@ -351,6 +388,16 @@ impl BuildReport {
                 s,
                 "note      {} documents have an external id that occurred before; all are kept",
                 count(self.duplicate_ids)
+            );
+        }
+        if let Some(first) = &self.long_words.first {
+            let _ = writeln!(
+                s,
+                "dropped   {:>10} words over {MAX_TERM_BYTES} bytes; first: {} at byte {} of {}",
+                count(self.long_words.count),
+                first.id,
+                first.offset,
+                first.file
             );
         }
         for (kind, n) in &self.skipped.by_kind {

@@ -78,9 +78,11 @@ pub(super) fn panicked<T>(error: tokio::task::JoinError) -> Result<T> {
     }
 }
 
-/// Puts a batch by, its memory to be used again.
+/// Puts a batch by, its memory to be used again, unless an enormous document made it too large for that.
 pub(super) fn give_back(shared: &Shared, batch: Batch) {
-    if let Ok(mut pool) = shared.pool.lock() {
+    if batch.memory() <= 2 * shared.plan.piece_bytes
+        && let Ok(mut pool) = shared.pool.lock()
+    {
         pool.push(batch);
     }
 }

@@ -25,6 +25,7 @@ mod open;
 mod piece;
 mod pieces;
 mod sniff;
+mod solo;
 mod transcode;
 mod walk;
 mod window;

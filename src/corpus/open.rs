@@ -12,6 +12,7 @@ use super::members::{Compression, Dictionary, Inflater, Whole};
 use super::piece::{PieceReader, map};
 use super::pieces::Pieces;
 use super::sniff::{Look, look};
+use super::solo::Solo;
 use super::transcode;
 use super::walk::{PROOF, Source, Walker};
 use super::window::RecordSink;
@@ -33,11 +34,21 @@ pub struct CorpusOptions {
     pub max_record: usize,
     /// Size of a piece in inflated bytes. The documents do not depend on it. Default: 8 MiB.
     pub piece_bytes: usize,
+    /// Records that need a buffer larger than this are read one at a time, to save memory. The documents
+    /// do not depend on it. Default: no limit.
+    pub solo_bytes: usize,
 }
 
 impl Default for CorpusOptions {
     fn default() -> Self {
-        Self { id_field: None, text_field: None, title_field: None, max_record: 64 << 20, piece_bytes: 8 << 20 }
+        Self {
+            id_field: None,
+            text_field: None,
+            title_field: None,
+            max_record: 64 << 20,
+            piece_bytes: 8 << 20,
+            solo_bytes: usize::MAX,
+        }
     }
 }
 
@@ -89,6 +100,7 @@ impl PlannedFile {
             compression: self.compression,
             format: self.format,
             max: options.max_record,
+            solo: options.solo_bytes,
             proof: self.proof,
             dictionary: self.dictionary.as_ref(),
         }
@@ -110,6 +122,7 @@ impl PlannedFile {
 pub(super) struct Plan {
     pub files: Vec<PlannedFile>,
     pub options: CorpusOptions,
+    pub solo: Arc<Solo>,
 }
 
 /// Input files and what they are.
@@ -175,7 +188,7 @@ impl Corpus {
             }
         }
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
-        corpus.plan = Arc::new(Plan { files, options: options.clone() });
+        corpus.plan = Arc::new(Plan { files, options: options.clone(), solo: Arc::default() });
         Ok(corpus)
     }
 
@@ -218,7 +231,7 @@ impl Corpus {
 }
 
 fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
-    Arc::new(Plan { files: Vec::new(), options: options.clone() })
+    Arc::new(Plan { files: Vec::new(), options: options.clone(), solo: Arc::default() })
 }
 
 /// The files below a directory with their names relative to it, sorted.

@@ -64,7 +64,7 @@ const LIMIT: usize = 1 << 20;
 
 impl<'a> Oracle<'a> {
     pub(super) fn new(format: &'static dyn Format, data: &'a [u8], options: &CorpusOptions, proof: usize) -> Self {
-        let context = Context::new(options);
+        let context = Context::new(options, &Default::default());
         Self { format, max: options.max_record, proof, context, data, sink: Collect::default() }
     }
 
