@@ -239,3 +239,34 @@ impl DocSink for Parser {
         self.batch.skips.push(skip);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::plan::RING;
+    use crate::corpus::Content;
+    use crate::text::{AnalyzerSpec, Keep};
+
+    #[test]
+    fn a_document_that_the_budget_cannot_hold_is_told_and_not_left_out_silently() {
+        let doc = |body| Doc { id: "1", url: "", title: "", body, content: Content::Text, charset: None, offset: 0 };
+        let spec = AnalyzerSpec { name: "simple".into(), stop_words: None };
+        let mut plan = MemoryPlan::new(512 << 20, 1, RING, 0).unwrap();
+        plan.solo_bytes = 10;
+        for (budget, body, docs, told) in
+            [(1, "ten bytes.", 1, false), (1, "eleven byte", 0, true), (u64::MAX, "eleven byte", 1, false)]
+        {
+            plan.budget = budget;
+            let mut parser = Parser {
+                extractor: Extractor::new(Keep::default()),
+                analyzer: Analyzer::new(&spec).unwrap(),
+                terms: LocalTerms::new(1 << 12),
+                store: (true, true),
+                batch: Batch::default(),
+                plan,
+            };
+            parser.doc(&doc(body.as_bytes()));
+            assert_eq!((parser.batch.docs.len(), parser.batch.beyond_budget.is_some()), (docs, told), "{body}");
+        }
+    }
+}
