@@ -20,6 +20,7 @@
 //! | [`batch`] | what a worker hands on, and how it makes it |
 //! | [`dictionary`] | the build's dictionary: term → termID |
 //! | [`sequence`] | global numbers, in input order; packs keys into blocks |
+//! | `tail` | smaller blocks at the end of the input |
 //! | [`run`] | sorted keys on disk, in frames with a directory |
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
@@ -41,6 +42,7 @@ pub mod run;
 pub mod sequence;
 mod shared;
 pub mod sorting;
+mod tail;
 pub mod terms;
 pub mod timeline;
 

@@ -18,9 +18,10 @@ use super::options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, LongWords, Skipped};
 use super::run::{Run, RunWriter};
-use super::sequence::{Block, Sequencer};
+use super::sequence::{Block, Exchange, Sequencer};
 use super::shared::{Cause, Shared, give_back, panicked, spawn};
 use super::sorting::BlockSorter;
+use super::tail::Tail;
 use crate::corpus::{Corpus, Handover, HandoverResult, Piece, PieceEnd};
 use crate::index::{DocTable, DocTableWriter, IndexWriter};
 use crate::sort::Sorter;
@@ -311,6 +312,7 @@ struct Sequencing<'a> {
     long_words: LongWords,
     skipped: Skipped,
     handover: Handover,
+    tail: Tail,
 }
 
 impl<'a> Sequencing<'a> {
@@ -323,7 +325,8 @@ impl<'a> Sequencing<'a> {
         documents: mpsc::Sender<Batch>,
     ) -> Self {
         let (counts, long_words, skipped) = Default::default();
-        Self { shared, corpus, spare, full, empty, documents, counts, long_words, skipped, handover: Handover::new() }
+        let (handover, tail) = (Handover::new(), Tail::new(corpus.total_bytes()));
+        Self { shared, corpus, spare, full, empty, documents, counts, long_words, skipped, handover, tail }
     }
 
     fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
@@ -379,11 +382,16 @@ impl<'a> Sequencing<'a> {
             }
         }
         let (shared, full, empty) = (self.shared, &self.full, &mut self.empty);
-        sequencer.accept(&batch, &mut |block| {
+        let exchange: &mut Exchange<'_> = &mut |block| {
             let _closed = shared.serial().then(|| shared.gate.write());
             full.blocking_send(block).map_err(|_| Error::Interrupted)?;
             empty.blocking_recv().ok_or(Error::Interrupted)
-        })?;
+        };
+        sequencer.accept(&batch, exchange)?;
+        let (block, keys) = sequencer.open_block();
+        if self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial() {
+            sequencer.hand_on(exchange)?;
+        }
         let (sum, one) = (&mut self.counts, batch.counts);
         sum.disk_bytes += one.disk_bytes;
         sum.inflated_bytes += one.inflated_bytes;
