@@ -134,6 +134,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         pipeline: shared.options.pipeline,
         sorter: sorting.sorter,
         device: sorting.device,
+        driver: sorting.driver,
         plan,
         disk_bytes: corpus.total_bytes(),
         inflated_bytes: counts.inflated_bytes,

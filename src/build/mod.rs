@@ -25,14 +25,17 @@
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
+//! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
 //! | [`report`] | what happened: the build report |
+//! | `summary` | the same for a person |
 //! | [`timeline`] | CPU and GPU lanes as SVG |
 
 mod assemble;
 pub mod batch;
 pub mod dictionary;
+mod leftovers;
 pub mod merge;
 pub mod options;
 pub mod pipeline;
@@ -42,6 +45,7 @@ pub mod run;
 pub mod sequence;
 mod shared;
 pub mod sorting;
+mod summary;
 mod tail;
 pub mod terms;
 pub mod timeline;

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::assemble::{self, Parsed};
 use super::batch::{Batch, BatchCounts, Worker};
+use super::leftovers;
 use super::options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, LongWords, Skipped};
@@ -102,7 +103,12 @@ fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<B
     corpus_options.solo_bytes = corpus_options.solo_bytes.min(plan.solo_bytes);
     plan::bound_allocator(&plan);
     let corpus = Corpus::open(&options.inputs, &corpus_options)?;
+    if let Some(path) = &options.timeline {
+        super::timeline::check(path)?;
+    }
+    leftovers::sweep(&options.output);
     let writer = IndexWriter::create(&options.output, options.force, &codecs)?;
+    let claim = leftovers::claim(writer.temp_dir());
     let shared = Arc::new(Shared {
         pieces: Mutex::new(corpus.pieces(threads)),
         options: options.clone(),
@@ -112,6 +118,7 @@ fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<B
         failed: AtomicBool::new(false),
         pool: Mutex::default(),
         gate: RwLock::default(),
+        _claim: claim,
     });
     Ok(Prepared { shared, corpus, writer, sorter })
 }

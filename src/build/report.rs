@@ -1,7 +1,6 @@
 //! The build report: what happened, for a person and for a machine.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -11,7 +10,6 @@ use super::options::Pipeline;
 use super::plan::MemoryPlan;
 use crate::corpus::{Skip, SkipKind};
 use crate::sort::SortTimes;
-use crate::text::MAX_TERM_BYTES;
 
 /// A stretch of work of one lane, in seconds since the build began.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -272,6 +270,9 @@ pub struct BuildReport {
     pub sorter: String,
     /// The device it ran on.
     pub device: String,
+    /// The device's driver and its version; empty for the CPU.
+    #[serde(default)]
+    pub driver: String,
     /// How memory was divided.
     pub plan: MemoryPlan,
     /// Input bytes on disk.
@@ -329,97 +330,6 @@ impl BuildReport {
     /// MB of document bodies a second, end to end.
     pub fn megabytes_per_second(&self) -> f64 {
         self.body_bytes as f64 / 1e6 / self.seconds
-    }
-
-    /// The readable summary, several lines.
-    pub fn summary(&self) -> String {
-        let mut s = String::new();
-        let mb = |n: u64| n as f64 / 1e6;
-        let _ = writeln!(
-            s,
-            "{} documents, {} terms, {} postings, {} tokens in {:.1} s",
-            count(self.documents),
-            count(self.terms),
-            count(self.postings),
-            count(self.tokens),
-            self.seconds
-        );
-        let _ = writeln!(
-            s,
-            "read      {:>10.1} MB on disk, {:.1} MB of documents, {:.1} MB of text: {:.0} MB/s of documents end to end",
-            mb(self.disk_bytes),
-            mb(self.body_bytes),
-            mb(self.text_bytes),
-            self.megabytes_per_second()
-        );
-        let _ = writeln!(
-            s,
-            "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s",
-            self.parse_seconds, self.merge_seconds, self.finish_seconds
-        );
-        let _ = writeln!(
-            s,
-            "sort      {} on {}: {} blocks, {:.2} s of work, {:.0} % of it behind parsing",
-            self.sorter,
-            self.device,
-            self.blocks,
-            self.stages.get("sort").map_or(0.0, |t| t.busy),
-            self.sort_hidden * 100.0
-        );
-        for (name, time) in &self.stages {
-            let _ = writeln!(
-                s,
-                "  {name:<10} {:>3} lane{} {:>8.2} s busy {:>8.2} s waiting",
-                time.lanes,
-                if time.lanes == 1 { " " } else { "s" },
-                time.busy,
-                time.waiting
-            );
-        }
-        let _ = writeln!(
-            s,
-            "memory    {:.0} MiB at the peak, {:.0} MiB allowed",
-            self.peak_memory as f64 / 1048576.0,
-            self.plan.budget as f64 / 1048576.0
-        );
-        let _ = writeln!(s, "index     {:.1} MB in {}", mb(self.index_bytes), self.index);
-        if self.duplicate_ids > 0 {
-            let _ = writeln!(
-                s,
-                "note      {} documents have an external id that occurred before; all are kept",
-                count(self.duplicate_ids)
-            );
-        }
-        if let Some(first) = &self.long_words.first {
-            let _ = writeln!(
-                s,
-                "dropped   {:>10} words over {MAX_TERM_BYTES} bytes; first: {} at byte {} of {}",
-                count(self.long_words.count),
-                first.id,
-                first.offset,
-                first.file
-            );
-        }
-        for (kind, n) in &self.skipped.by_kind {
-            let what = if kind.is_damage() {
-                " (damage)"
-            } else if *kind == SkipKind::BadCoding {
-                " (a warning: used as it is)"
-            } else {
-                ""
-            };
-            let _ = writeln!(s, "skipped   {:>10} {}{what}", count(*n), kind.name());
-        }
-        for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
-            let _ = writeln!(s, "damage    {} at byte {}: {}", loss.file, loss.offset, loss.detail);
-        }
-        if self.skipped.damage() > 5 {
-            let _ = writeln!(s, "          more in {}", Path::new(&self.index).join(FILE).display());
-        }
-        for warning in &self.warnings {
-            let _ = writeln!(s, "warning   {warning}");
-        }
-        s
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the threads of a build share, how they are started, and which error is the cause.
 
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     pub pool: Mutex<Vec<Batch>>,
     /// Workers hold it for reading; a serial build sorts under the write lock.
     pub gate: RwLock<()>,
+    /// Tells other builds that this one lives.
+    pub _claim: Option<File>,
 }
 
 impl Shared {

@@ -131,7 +131,7 @@ impl Record<'_> {
                 true
             }
             Size::Long => {
-                let detail = format!("a record is longer than the limit of {max} bytes");
+                let detail = format!("the record is longer than the limit of {max} bytes");
                 sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
                 false
             }

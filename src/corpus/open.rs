@@ -271,6 +271,9 @@ fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Resul
     let (format, label) = match found {
         _ if is_empty => (*FORMATS.last().expect("there are formats"), "empty"),
         Some(format) => (*format, format.name()),
+        None if head.bytes.is_empty() => {
+            return Ok(Err(format!("{} data that breaks off before anything can be read", compression.name())));
+        }
         None => return Ok(Err("unknown content".into())),
     };
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);

@@ -108,7 +108,7 @@ impl<'f> Framing<'f> {
         if let (Some(next), Some(rest)) = (next, known) {
             if next > rest.len() as u64 {
                 self.searching = true;
-                let why = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                let why = format!("the record says it has {next} bytes, but the file has only {} more", rest.len());
                 return Step::Lost { kind: SkipKind::BadLength, why, skip: 0 };
             }
             let after = rest[next as usize..].trim_ascii_start();

@@ -204,7 +204,8 @@ impl<'a> Oracle<'a> {
                     continue;
                 }
                 Frame::Long { next: Some(next), .. } if next > rest.len() as u64 => {
-                    let detail = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                    let detail =
+                        format!("the record says it has {next} bytes, but the file has only {} more", rest.len());
                     self.sink.skip(Skip { kind: SkipKind::BadLength, offset, detail });
                     true
                 }
