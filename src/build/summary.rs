@@ -116,7 +116,7 @@ fn size(bytes: u64) -> String {
 
 /// Megabytes a second, without digits that mean nothing.
 fn rate(megabytes: f64) -> String {
-    if megabytes < 10.0 { format!("{megabytes:.2} MB") } else { format!("{megabytes:.0} MB") }
+    if megabytes < 10.0 { size((megabytes * 1e6) as u64) } else { format!("{megabytes:.0} MB") }
 }
 
 #[cfg(test)]
@@ -127,7 +127,7 @@ mod tests {
     fn small_sizes_keep_their_digits() {
         let sizes = [1, 999, 1_000, 999_949, 1_000_000, 2_016_200_000].map(size);
         assert_eq!(sizes, ["1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "2016.2 MB"]);
-        assert_eq!([0.1, 9.994, 522.6].map(rate), ["0.10 MB", "9.99 MB", "523 MB"]);
+        assert_eq!([0.01, 9.94, 522.6].map(rate), ["10.0 kB", "9.9 MB", "523 MB"]);
         assert_eq!([1, 1_000].map(|n| counted(n, "block")), ["1 block", "1,000 blocks"]);
     }
 }

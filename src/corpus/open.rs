@@ -172,7 +172,10 @@ impl Corpus {
                     Ok(file) => files.push(file),
                     Err(why) => {
                         let formats: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-                        let why = format!("{why}; it is none of: {}", formats.join(", "));
+                        let why = match why.as_str() {
+                            UNKNOWN => format!("{why}; it is none of: {}", formats.join(", ")),
+                            _ => why,
+                        };
                         return Err(Error::Invalid { what: path.display().to_string(), why });
                     }
                 }
@@ -262,6 +265,9 @@ fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(Pa
     Ok(found)
 }
 
+/// Why a file is nothing, as a rule.
+const UNKNOWN: &str = "unknown content";
+
 /// Finds out what a file is; the inner error says why it is nothing.
 fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
     let Look { bytes, compression, utf16, head, complete, dictionary } = look(path)?;
@@ -274,7 +280,7 @@ fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Resul
         None if head.bytes.is_empty() => {
             return Ok(Err(format!("{} data that breaks off before anything can be read", compression.name())));
         }
-        None => return Ok(Err("unknown content".into())),
+        None => return Ok(Err(UNKNOWN.into())),
     };
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);
     let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };
