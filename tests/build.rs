@@ -89,6 +89,30 @@ fn same_input_same_bytes() {
     assert!(!differences(&reference, &output).is_empty());
 }
 
+/// Several files are read ahead at once, and what each holds needs a turn: nobody may wait for ever.
+#[test]
+fn enormous_records_in_several_files_take_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    let crawl = dir.path().join("crawl");
+    std::fs::create_dir(&crawl).unwrap();
+    for i in 0..4 {
+        let records = records(20 + i, 60);
+        put(&crawl, &format!("whole{i}.warc.gz"), &gzip(&records.concat()));
+        put(&crawl, &format!("members{i}.warc.gz"), &records.iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>());
+    }
+    let reference = dir.path().join("reference");
+    build(&options(crawl.clone(), reference.clone())).unwrap();
+    for (threads, solo_bytes, pipeline) in
+        [(1, 100, Pipeline::Overlapped), (4, 100, Pipeline::Serial), (4, 3000, Pipeline::Overlapped)]
+    {
+        let mut changed = options(crawl.clone(), dir.path().join("changed"));
+        (changed.force, changed.threads, changed.pipeline) = (true, threads, pipeline);
+        (changed.corpus.solo_bytes, changed.corpus.piece_bytes, changed.block_keys) = (solo_bytes, 4000, 1 << 12);
+        build(&changed).unwrap();
+        assert_eq!(differences(&reference, &changed.output), Vec::<String>::new(), "{threads} {solo_bytes}");
+    }
+}
+
 #[test]
 fn gpu_sorters_give_the_same_bytes() {
     let Some(device) = test_device() else { return };

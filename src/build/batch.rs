@@ -168,6 +168,9 @@ impl TermSink for Counter<'_> {
     }
 }
 
+/// Buffers that a larger document left are given back at once.
+const GIVE_BACK: usize = 8 << 20;
+
 /// What the text of a document takes at most while it is extracted; see [`Extractor`].
 fn text_bytes(doc: &Doc<'_>) -> u64 {
     let bytes = doc.body.len() as u64 * 5 / 4;
@@ -193,7 +196,8 @@ impl Parser {
 
 impl DocSink for Parser {
     fn doc(&mut self, doc: &Doc<'_>) {
-        let enormous = doc.body.len() > self.plan.solo_bytes;
+        let body_bytes = doc.body.len();
+        let enormous = body_bytes > self.plan.solo_bytes;
         if enormous && !self.affords(text_bytes(doc)) {
             return;
         }
@@ -220,7 +224,7 @@ impl DocSink for Parser {
             }
             *end = batch.names.len() as u32;
         }
-        batch.counts.body_bytes += doc.body.len() as u64;
+        batch.counts.body_bytes += body_bytes as u64;
         batch.counts.text_bytes += found.text.len() as u64;
         batch.counts.tokens += u64::from(len);
         batch.long_words += long_words;
@@ -231,6 +235,8 @@ impl DocSink for Parser {
         if enormous {
             // Its many terms may have taken more than could be foreseen.
             self.affords(0);
+        }
+        if enormous || body_bytes > GIVE_BACK {
             self.extractor.shrink();
         }
     }
