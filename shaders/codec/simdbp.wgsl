@@ -6,10 +6,10 @@ fn steps_of_whole(at: u32, head: u32, lane: u32) -> vec4<u32> {
     let bit = lane * width;
     let shift = bit & 31u;
     let i = at + ((bit >> 5u) << 2u);
-    let low = vec4<u32>(word(i), word(i + 1u), word(i + 2u), word(i + 3u)) >> vec4<u32>(shift);
+    let low = words4(i) >> vec4<u32>(shift);
     var high = vec4<u32>(0u);
     if shift + width > 32u {
-        high = vec4<u32>(word(i + 4u), word(i + 5u), word(i + 6u), word(i + 7u)) << vec4<u32>(32u - shift);
+        high = words4(i + 4u) << vec4<u32>(32u - shift);
     }
     return extractBits(low | high, 0u, width) + 1u;
 }
