@@ -264,7 +264,7 @@ mod wide {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
-    use super::super::avx512::{self, Bytes, lanes, load, store};
+    use super::super::avx512::{self, Bytes, Fields, lanes, load, store};
     use super::{BLOCK, CodecError, DecodeWhole, HEADER_BITS, WRONG_COUNT};
 
     /// The decoder below, if the processor has what it is compiled for.
@@ -280,7 +280,7 @@ mod wide {
             // SAFETY: the processor has the features that the function is compiled for.
             unsafe {
                 match b {
-                    0..=25 => decode_whole::<false>(words, first, b, high_len, out),
+                    0..=Fields::NEAR => decode_whole::<false>(words, first, b, high_len, out),
                     _ => decode_whole::<true>(words, first, b, high_len, out),
                 }
             }
@@ -299,8 +299,6 @@ mod wide {
     static NUMBERS: [Bytes; 2] = [Bytes::steps(-1, 1), Bytes::steps(63, 1)];
     /// Every fourth byte moves one of sixteen bytes there.
     static WIDEN: [Bytes; 4] = [Bytes::steps(0, 4), Bytes::steps(16, 4), Bytes::steps(32, 4), Bytes::steps(48, 4)];
-    /// The bytes of a lane's number, less its first one.
-    const FOUR: i32 = 0x0302_0100;
 
     /// `words` has [`super::MAX_SLACK`] words more than the block uses, `high_len` is below `3 * 127`. With `FAR` the low part
     /// has fields that may lie in five bytes.
@@ -349,27 +347,15 @@ mod wide {
 
         // the field before docID 0, which is none
         let low = end - b as usize;
-        let lane = lanes();
+        let fields = Fields::new(low % 8, b);
         let width = _mm512_set1_epi32(b as i32);
-        let bits = _mm512_add_epi32(_mm512_mullo_epi32(lane, width), _mm512_set1_epi32((low % 8) as i32));
-        let repeat = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
-        let places = _mm512_shuffle_epi8(_mm512_srli_epi32(bits, 3), repeat);
-        let places = _mm512_add_epi8(places, _mm512_set1_epi32(FOUR));
-        let shifts = _mm512_and_si512(bits, _mm512_set1_epi32(7));
-        let mask = _mm512_set1_epi32(((1u32 << b) - 1) as i32);
-        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first as i32), lane);
+        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first as i32), lanes());
         for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let at = low / 8 + 2 * b as usize * i;
-            let near = _mm512_permutexvar_epi8(places, load(bytes, at));
-            let lows = if FAR {
-                let far = _mm512_permutexvar_epi8(places, load(bytes, at + 4));
-                _mm512_shrdv_epi32(near, far, shifts)
-            } else {
-                _mm512_srlv_epi32(near, shifts)
-            };
+            let lows = fields.get::<FAR>(bytes, at);
             let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, WIDEN[i % 4].load(), numbers[i / 4]);
             // high << b | low & mask
-            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, mask, 0xf8);
+            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, fields.mask, 0xf8);
             store(out, _mm512_add_epi32(base, number));
             base = _mm512_add_epi32(base, _mm512_set1_epi32(16));
         }

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use bitpacking::{BitPacker as _, BitPacker4x};
 
 use super::bits::{BitWriter, UNPACKED, bits_of, unpack};
+use super::gaps::docs_of;
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 
 const BLOCK: usize = 128;
@@ -193,10 +194,7 @@ fn decode_short(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, Cod
     let used = (head as usize + rest.len() * bits as usize).div_ceil(32);
     let mut gaps = [0; UNPACKED];
     unpack(words, head as usize, bits, rest.len(), &mut gaps).ok_or(CodecError::Truncated)?;
-    rest.iter_mut().zip(gaps).fold(first, |before, (slot, gap)| {
-        *slot = before.wrapping_add(gap).wrapping_add(1);
-        *slot
-    });
+    docs_of(first, &gaps, rest);
     Ok(used)
 }
 
