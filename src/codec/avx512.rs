@@ -16,6 +16,7 @@ fn detect() -> bool {
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("avx512vnni")
+        && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt")
 }
 
@@ -88,10 +89,8 @@ impl Fields {
     pub fn new(bit: usize, width: u32) -> Self {
         let starts = _mm512_mullo_epi32(lanes(), _mm512_set1_epi32(width as i32));
         let starts = _mm512_add_epi32(starts, _mm512_set1_epi32(bit as i32));
-        let lowest_byte = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
-        let places = _mm512_shuffle_epi8(_mm512_srli_epi32(starts, 3), lowest_byte);
         Self {
-            places: _mm512_add_epi8(places, _mm512_set1_epi32(0x0302_0100)),
+            places: four_from(_mm512_srli_epi32(starts, 3)),
             shifts: _mm512_and_si512(starts, _mm512_set1_epi32(7)),
             mask: _mm512_set1_epi32(((1u64 << width) - 1) as i32),
         }
@@ -115,11 +114,42 @@ impl Fields {
 /// The 64 bytes from byte `at` on, zeros where there are none.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn load_some(bytes: &[u8], at: usize) -> __m512i {
+pub fn load_some(bytes: &[u8], at: usize) -> __m512i {
     let bytes = &bytes[at.min(bytes.len())..];
-    let there = if bytes.len() < 64 { (1 << bytes.len()) - 1 } else { u64::MAX };
     // SAFETY: only bytes that are there are read, and the load has no alignment to keep.
-    unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) }
+    unsafe { _mm512_maskz_loadu_epi8(ones(bytes.len()), bytes.as_ptr().cast()) }
+}
+
+/// As many ones as there are of 64, from bit 0 on.
+#[inline]
+pub fn ones(n: usize) -> u64 {
+    if n < 64 { (1 << n) - 1 } else { u64::MAX }
+}
+
+/// The sums of the lanes up to each, itself included.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn running(x: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
+    let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
+    let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
+    _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8))
+}
+
+/// The last lane in every lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn last(x: __m512i) -> __m512i {
+    _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x)
+}
+
+/// For each lane, where the byte of its number and the three after it stand; numbers up to 252.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn four_from(x: __m512i) -> __m512i {
+    let lowest_byte = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
+    _mm512_add_epi8(_mm512_shuffle_epi8(x, lowest_byte), _mm512_set1_epi32(0x0302_0100))
 }
 
 /// [`super::bits::unpack`] for fields that are there, of 1 to 32 bits.

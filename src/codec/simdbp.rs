@@ -204,7 +204,7 @@ fn decode_short(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, Cod
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::super::avx512::{self, Bytes, lanes, load, store};
+    use super::super::avx512::{self, Bytes, lanes, last, load, running, store};
     use super::{BLOCK, Decode, decode_by_crate};
 
     /// Words that are read behind a block.
@@ -251,23 +251,6 @@ mod wide {
         }
         table
     };
-
-    /// The sums of the lanes up to each, itself included.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn running(x: __m512i) -> __m512i {
-        let zero = _mm512_setzero_si512();
-        let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
-        let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
-        let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
-        _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn last(x: __m512i) -> __m512i {
-        _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x)
-    }
 
     /// Widths 1 to 8: a gap is a byte, and a product of bytes with ones and zeros adds four of them up.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
