@@ -255,7 +255,7 @@ mod wide {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
-    use super::super::avx512::{self, Bytes, Fields, lanes, load_some, ones};
+    use super::super::avx512::{self, Bytes, Fields, lanes, load_some, ones, store};
     use super::{CodecError, HEADER_BITS, Unpack, WRONG_COUNT};
 
     /// The decoder below, if the processor has what it is compiled for.
@@ -309,37 +309,45 @@ mod wide {
         // One byte a docID. Each word's ones are written with 64 bytes, of which the next ones overwrite those that are too many.
         let mut places = MaybeUninit::<[u8; 7 * 64]>::uninit();
         let start = places.as_mut_ptr().cast::<u8>();
-        // A long block mostly has six words or seven; not to ask how many is faster.
-        let count = if out.len() > 64 { 7 } else { end.div_ceil(64) };
+        // SAFETY: 128 bytes are there; the first 64 are always written.
+        unsafe { _mm512_storeu_epi8(start.add(64).cast(), _mm512_setzero_si512()) };
         let mut found = 0;
-        // SAFETY: at most 64 ones a word come before, so all 64 bytes are there for each of seven words. The first 128 bytes
-        // are written before they are read.
-        let numbers = unsafe {
-            _mm512_storeu_epi8(start.add(64).cast(), _mm512_setzero_si512());
-            for (&mask, i) in masks[..count].iter().zip(0..) {
-                let positions = POSITIONS[i % 4].load();
-                _mm512_storeu_epi8(start.add(found).cast(), _mm512_maskz_compress_epi8(mask, positions));
-                found += mask.count_ones() as usize;
-            }
-            [0, 1].map(|i| _mm512_sub_epi8(_mm512_loadu_epi8(start.add(64 * i).cast()), NUMBERS[i].load()))
+        let mut write = |mask: u64, positions: &Bytes| {
+            let positions = _mm512_maskz_compress_epi8(mask, positions.load());
+            // SAFETY: at most 64 ones a word come before, so all 64 bytes are there for each of seven words.
+            unsafe { _mm512_storeu_epi8(start.add(found).cast(), positions) };
+            found += mask.count_ones() as usize;
         };
+        if out.len() > 64 {
+            // Mostly six words or seven; not to ask how many is faster.
+            masks[..7].iter().zip(POSITIONS.iter().cycle()).for_each(|(&mask, positions)| write(mask, positions));
+        } else {
+            let count = end.div_ceil(64);
+            masks[..count].iter().zip(&POSITIONS).for_each(|(&mask, positions)| write(mask, positions));
+        }
+        // SAFETY: all 128 bytes were written, here or above.
+        let numbers =
+            unsafe { [0, 1].map(|i| _mm512_sub_epi8(_mm512_loadu_epi8(start.add(64 * i).cast()), NUMBERS[i].load())) };
         if found != out.len() {
             return Err(WRONG_COUNT);
         }
 
         let fields = Fields::new(end % 8, b);
         let width = _mm512_set1_epi32(b as i32);
-        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first.wrapping_add(1) as i32), lanes());
-        for (i, out) in out.chunks_mut(16).enumerate() {
+        let base = _mm512_add_epi32(_mm512_set1_epi32(first.wrapping_add(1) as i32), lanes());
+        let docs = |i: usize| {
             let lows = fields.get::<FAR>(bytes, end / 8 + 2 * b as usize * i);
             let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, WIDEN[i % 4].load(), numbers[i / 4]);
             // high << b | low & mask
             let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, fields.mask, 0xf8);
-            let docs = _mm512_add_epi32(base, number);
-            // SAFETY: only slots that are there are written, and the store has no alignment to keep.
-            unsafe { _mm512_mask_storeu_epi32(out.as_mut_ptr().cast(), ones(out.len()) as __mmask16, docs) };
-            base = _mm512_add_epi32(base, _mm512_set1_epi32(16));
-        }
+            _mm512_add_epi32(_mm512_add_epi32(base, _mm512_set1_epi32(16 * i as i32)), number)
+        };
+        let (groups, rest) = out.as_chunks_mut::<16>();
+        groups.iter_mut().enumerate().for_each(|(i, out)| store(out, docs(i)));
+        // SAFETY: only slots that are there are written, and the store has no alignment to keep.
+        unsafe {
+            _mm512_mask_storeu_epi32(rest.as_mut_ptr().cast(), ones(rest.len()) as __mmask16, docs(groups.len()))
+        };
         Ok(())
     }
 }
