@@ -6,7 +6,8 @@
 //! next word. A block of one docID has no words.
 //!
 //! Parameters: `segment`, docIDs per block; `exceptions`, the share of the numbers that may be exceptions. As in
-//! the paper a slot has the fewest bits that keep to that share. Unlike the paper's, the header has no `ib`, `hb` and `en` if
+//! the paper a slot has the fewest bits that keep to that share; lists of web pages get smaller up to a share of a
+//! tenth, and larger beyond. Unlike the paper's, the header has no `ib`, `hb` and `en` if
 //! there are no exceptions, since most lists of an index are short.
 //!
 //! Range: every docID up to 2^32 - 1. Size: a word for the header and a word per docID at most. Words read past
@@ -39,7 +40,7 @@ pub static PARAPFOR: Family = Family {
             name: "exceptions",
             about: "greatest share of gaps that are wider than their slots",
             domain: Domain::Share { to: 60 },
-            default: "0.2",
+            default: "0.1",
         },
     ],
     make: |settings| {
