@@ -190,7 +190,10 @@ fn unpack_any(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u3
         let count = word.count_ones() as usize;
         for group in &mut zeros[found..found + 64].as_chunks_mut::<8>().0[..count.div_ceil(8)] {
             for slot in group {
-                *slot = (base as u32).wrapping_add(word.trailing_zeros());
+                // Volatile, or else the compiler gathers eight scalars into a vector before it stores them, which is
+                // slower.
+                // SAFETY: `slot` is a reference, so it may be written.
+                unsafe { std::ptr::write_volatile(slot, (base as u32).wrapping_add(word.trailing_zeros())) };
                 word &= word.wrapping_sub(1);
             }
         }

@@ -18,7 +18,7 @@ pub mod segment;
 use std::sync::Arc;
 
 use self::segment::{Form, MAX_LEN, SLOTS};
-use super::bits::Packer;
+use super::bits::{Packer, UNPACKED};
 use super::gaps::{self, docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 use crate::gpu::kernel::{constants, unroll};
@@ -108,10 +108,11 @@ impl Codec for ParaPfor {
         if rest.len() >= MAX_LEN {
             return Err(CodecError::Malformed("a parapfor block has at most 512 docIDs"));
         }
-        let mut gaps = [0; SLOTS];
-        let end = Form::unpack(block_words(list, skip)?, 0, rest.len(), &mut gaps)?;
-        docs_of(skip.first, &gaps, rest);
-        Ok(end.div_ceil(32))
+        let words = block_words(list, skip)?;
+        match rest.len() {
+            ..=128 => decode_with::<UNPACKED>(words, skip.first, rest),
+            _ => decode_with::<SLOTS>(words, skip.first, rest),
+        }
     }
 
     fn size(&self, list: &[u32]) -> usize {
@@ -123,6 +124,13 @@ impl Codec for ParaPfor {
         let source = segment + &gaps::shader(self.segment) + include_str!("../../../shaders/codec/parapfor.wgsl");
         Some(Shader { source, scratch_words, random_access: false })
     }
+}
+
+fn decode_with<const N: usize>(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
+    let mut gaps = [0; N];
+    let end = Form::unpack(words, 0, out.len(), &mut gaps)?;
+    docs_of(first, &gaps, out);
+    Ok(end.div_ceil(32))
 }
 
 /// The shader text that reads segments in blocks of `block_len`, `shaders/codec/parapfor_segment.wgsl`, and how many words of
