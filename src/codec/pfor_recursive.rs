@@ -280,6 +280,7 @@ impl Codec for PforRecursive {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        let words = block_words(list, skip)?;
         let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
         *slot = skip.first;
         if rest.is_empty() {
@@ -288,7 +289,6 @@ impl Codec for PforRecursive {
         if rest.len() >= BLOCK {
             return Err(CodecError::Malformed("a pfor-recursive block has at most 512 docIDs"));
         }
-        let words = block_words(list, skip)?;
         let end = if rest.len() <= 128 {
             decode::<UNPACKED>(words, skip.first, self.array(), rest)
         } else {

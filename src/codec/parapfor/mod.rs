@@ -10,8 +10,8 @@
 //! tenth, and larger beyond. Unlike the paper's, the header has no `ib`, `hb` and `en` if
 //! there are no exceptions, since most lists of an index are short.
 //!
-//! Range: every docID up to 2^32 - 1. Size: a word for the header and a word per docID at most. Words read past
-//! the block: up to three where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: `25 + 32 (n - 1)` bits at most with the default share of exceptions, see
+//! [segment] for others. Words read past the block: up to three where the slice has them.
 
 pub mod segment;
 
@@ -100,6 +100,7 @@ impl Codec for ParaPfor {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        let words = block_words(list, skip)?;
         let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
         *slot = skip.first;
         if rest.is_empty() {
@@ -108,7 +109,6 @@ impl Codec for ParaPfor {
         if rest.len() >= MAX_LEN {
             return Err(CodecError::Malformed("a parapfor block has at most 512 docIDs"));
         }
-        let words = block_words(list, skip)?;
         match rest.len() {
             ..=128 => decode_with::<UNPACKED>(words, skip.first, rest),
             _ => decode_with::<SLOTS>(words, skip.first, rest),

@@ -16,7 +16,8 @@
 //! | .. | indexes: `en` fields of `ib` bits, ascending |
 //! | .. | highs: `en` fields of `hb` bits |
 //!
-//! The first bit may be any bit of a word. Size: at most `7 + 32 n` bits.
+//! The first bit may be any bit of a word. Size: at most `7 + 32 n` bits without exceptions, and `25 + (31 + 10 s) n` if a
+//! share `s` of the numbers is one, all of them a bit too wide.
 
 use crate::codec::CodecError;
 use crate::codec::bits::{self, Packer, UNPACKED, bits_of, get_bits};
