@@ -19,8 +19,8 @@
 //! at `14 + h`), a prefix sum numbers them, and the one numbered `i` at bit `p` gives
 //! `d[i+1] = d[0] + 1 + i + ((p - 14 - i) << b | low[i])`.
 //!
-//! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block: up
-//! to three where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block where the
+//! slice has them: up to sixteen, of a short block up to three.
 
 use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
 use std::sync::Arc;
@@ -40,8 +40,8 @@ pub static PARA_EF: Family = Family {
     make: |_| Arc::new(ParaEf::new()),
 };
 
-/// Decodes what follows the header of a whole block: words, of which it reads 14 behind the longest block, the first docID,
-/// bits of a low part, bits of the high part.
+/// Decodes what follows the header of a whole block: words with [`MAX_SLACK`] behind the block, the first docID, bits of a
+/// low part, bits of the high part.
 type DecodeWhole = fn(&[u32], u32, u32, usize, &mut [u32; BLOCK]) -> Result<(), CodecError>;
 
 /// Elias-Fano per block of 128, `para-ef`.
@@ -164,25 +164,26 @@ fn decode(words: &[u32], first: u32, out: &mut [u32], whole: Option<DecodeWhole>
     if used > words.len() {
         return Err(CodecError::Truncated);
     }
-    // Decoders load more than they need, up to as many words past the block.
-    let mut padded: [u32; MAX_WORDS + SLACK];
-    let words = match words.get(..used + SLACK) {
+    let whole = whole.zip(<&mut [u32; BLOCK]>::try_from(&mut *out).ok());
+    let slack = if whole.is_some() { MAX_SLACK } else { 3 };
+    let mut padded: [u32; MAX_WORDS + MAX_SLACK];
+    let words = match words.get(..used + slack) {
         Some(words) => words,
         None => {
-            padded = [0; MAX_WORDS + SLACK];
+            padded = [0; MAX_WORDS + MAX_SLACK];
             padded[..used].copy_from_slice(&words[..used]);
-            &padded[..used + SLACK]
+            &padded[..used + slack]
         }
     };
-    match (whole, <&mut [u32; BLOCK]>::try_from(&mut *out)) {
-        (Some(decode), Ok(out)) => decode(words, first, b, high_len, out)?,
-        _ => unpack(words, first, b, high_len, &mut out[1..])?,
+    match whole {
+        Some((decode, out)) => decode(words, first, b, high_len, out)?,
+        None => unpack(words, first, b, high_len, &mut out[1..])?,
     }
     Ok(used)
 }
 
-/// Words that decoders may read behind a block.
-const SLACK: usize = 16;
+/// Words that [`DecodeWhole`] may read behind a block; [`unpack`] reads up to three.
+const MAX_SLACK: usize = 16;
 
 const WRONG_COUNT: CodecError =
     CodecError::Malformed("the high part has another number of ones than the block has docIDs");
@@ -263,6 +264,7 @@ mod wide {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
+    use super::super::avx512::{self, Bytes, Fields, lanes, load, store};
     use super::{BLOCK, CodecError, DecodeWhole, HEADER_BITS, WRONG_COUNT};
 
     /// The decoder below, if the processor has what it is compiled for.
@@ -278,58 +280,27 @@ mod wide {
             // SAFETY: the processor has the features that the function is compiled for.
             unsafe {
                 match b {
-                    0..=25 => decode_whole::<false>(words, first, b, high_len, out),
+                    0..=Fields::NEAR => decode_whole::<false>(words, first, b, high_len, out),
                     _ => decode_whole::<true>(words, first, b, high_len, out),
                 }
             }
         }
-        (is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("popcnt"))
-        .then_some(decode)
-    }
-
-    /// 64 bytes that a register is loaded from.
-    #[repr(align(64))]
-    struct Bytes([u8; 64]);
-
-    /// Byte i is `first + i / every`.
-    const fn bytes(first: i32, every: i32) -> Bytes {
-        let mut bytes = Bytes([0; 64]);
-        let mut i = 0;
-        while i < 64 {
-            bytes.0[i as usize] = (first + i / every) as u8;
-            i += 1;
-        }
-        bytes
+        avx512::available().then_some(decode)
     }
 
     /// Where the bits of words 0, 1, 2, 3 of 64 bits are in the high part, modulo 256; so are those of words 4 to 6.
     static POSITIONS: [Bytes; 4] = [
-        bytes(-(HEADER_BITS as i32), 1),
-        bytes(64 - HEADER_BITS as i32, 1),
-        bytes(128 - HEADER_BITS as i32, 1),
-        bytes(192 - HEADER_BITS as i32, 1),
+        Bytes::steps(-(HEADER_BITS as i32), 1),
+        Bytes::steps(64 - HEADER_BITS as i32, 1),
+        Bytes::steps(128 - HEADER_BITS as i32, 1),
+        Bytes::steps(192 - HEADER_BITS as i32, 1),
     ];
     /// The numbers of the ones before docIDs 0 to 63 and 64 to 127.
-    static NUMBERS: [Bytes; 2] = [bytes(-1, 1), bytes(63, 1)];
+    static NUMBERS: [Bytes; 2] = [Bytes::steps(-1, 1), Bytes::steps(63, 1)];
     /// Every fourth byte moves one of sixteen bytes there.
-    static WIDEN: [Bytes; 4] = [bytes(0, 4), bytes(16, 4), bytes(32, 4), bytes(48, 4)];
-    /// The bytes of a lane's number, less its first one.
-    const FOUR: i32 = 0x0302_0100;
+    static WIDEN: [Bytes; 4] = [Bytes::steps(0, 4), Bytes::steps(16, 4), Bytes::steps(32, 4), Bytes::steps(48, 4)];
 
-    /// 64 bytes from byte `at` on.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn load(bytes: &[u8], at: usize) -> __m512i {
-        let bytes: &[u8; 64] = bytes[at..].first_chunk().expect("words behind the block");
-        // SAFETY: 64 bytes are there, and the load has no alignment to keep.
-        unsafe { _mm512_loadu_epi8(bytes.as_ptr().cast()) }
-    }
-
-    /// `words` has [`super::SLACK`] words more than the block uses, `high_len` is below `3 * 127`. With `FAR` the low part
+    /// `words` has [`super::MAX_SLACK`] words more than the block uses, `high_len` is below `3 * 127`. With `FAR` the low part
     /// has fields that may lie in five bytes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn decode_whole<const FAR: bool>(
@@ -358,7 +329,7 @@ mod wide {
         unsafe {
             start.write(0);
             for (&mask, i) in masks[..7].iter().zip(0..) {
-                let positions = _mm512_load_si512(POSITIONS[i % 4].0.as_ptr().cast());
+                let positions = POSITIONS[i % 4].load();
                 _mm512_storeu_epi8(start.add(found).cast(), _mm512_maskz_compress_epi8(mask, positions));
                 found += mask.count_ones() as usize;
             }
@@ -370,37 +341,22 @@ mod wide {
         let numbers = unsafe {
             [0, 1].map(|i| {
                 let ones = _mm512_loadu_epi8(start.add(64 * i).cast());
-                _mm512_sub_epi8(ones, _mm512_load_si512(NUMBERS[i].0.as_ptr().cast()))
+                _mm512_sub_epi8(ones, NUMBERS[i].load())
             })
         };
 
         // the field before docID 0, which is none
         let low = end - b as usize;
-        let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let fields = Fields::new(low % 8, b);
         let width = _mm512_set1_epi32(b as i32);
-        let bits = _mm512_add_epi32(_mm512_mullo_epi32(lane, width), _mm512_set1_epi32((low % 8) as i32));
-        let repeat = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
-        let places = _mm512_shuffle_epi8(_mm512_srli_epi32(bits, 3), repeat);
-        let places = _mm512_add_epi8(places, _mm512_set1_epi32(FOUR));
-        let shifts = _mm512_and_si512(bits, _mm512_set1_epi32(7));
-        let mask = _mm512_set1_epi32(((1u32 << b) - 1) as i32);
-        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first as i32), lane);
+        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first as i32), lanes());
         for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let at = low / 8 + 2 * b as usize * i;
-            let near = _mm512_permutexvar_epi8(places, load(bytes, at));
-            let lows = if FAR {
-                let far = _mm512_permutexvar_epi8(places, load(bytes, at + 4));
-                _mm512_shrdv_epi32(near, far, shifts)
-            } else {
-                _mm512_srlv_epi32(near, shifts)
-            };
-            // SAFETY: 64 bytes, aligned.
-            let widen = unsafe { _mm512_load_si512(WIDEN[i % 4].0.as_ptr().cast()) };
-            let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, widen, numbers[i / 4]);
+            let lows = fields.get::<FAR>(bytes, at);
+            let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, WIDEN[i % 4].load(), numbers[i / 4]);
             // high << b | low & mask
-            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, mask, 0xf8);
-            // SAFETY: sixteen words are there, and the store has no alignment to keep.
-            unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), _mm512_add_epi32(base, number)) };
+            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, fields.mask, 0xf8);
+            store(out, _mm512_add_epi32(base, number));
             base = _mm512_add_epi32(base, _mm512_set1_epi32(16));
         }
         out[0] = first;
@@ -410,7 +366,7 @@ mod wide {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::words_of;
+    use super::super::testing::{encoded, hard_lists, words_of};
     use super::*;
 
     /// The layout is part of the format: these words never change.
@@ -419,5 +375,42 @@ mod tests {
         // numbers 0, 1, 287; b = 6, high parts 0, 0, 4, so ones at 14, 15, 20 and h = 7; low parts 0, 1, 31
         let words = [6 | 7 << 5 | 1 << 14 | 1 << 15 | 1 << 20 | 1 << 27, 31 << 1];
         assert_eq!(words_of(&ParaEf::new(), &[10, 11, 13, 300]), words);
+    }
+
+    /// Every way to decode says the same of any words.
+    #[test]
+    fn test_decoders_agree() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        };
+        let (mut good, mut bad) = (0, 0);
+        for list in hard_lists().iter().filter(|list| list.len() >= BLOCK) {
+            for round in 0..6 {
+                let (mut words, _, _) = encoded(&ParaEf::new(), &list[..BLOCK], random());
+                // as it is, with other low bits, with another header, with two other bits anywhere
+                let bits = 32 * words.len() as u32 - 5;
+                match round {
+                    0 => {}
+                    1 => words.iter_mut().skip(13).for_each(|word| *word = random()),
+                    2 => words[0] ^= 1 << (random() % 14),
+                    _ => [random() % bits, random() % bits]
+                        .iter()
+                        .for_each(|bit| words[*bit as usize / 32] ^= 1 << (bit % 32)),
+                }
+                for end in 0..words.len() {
+                    let (mut one, mut other) = ([0; BLOCK], [0; BLOCK]);
+                    let expected = decode(&words[..end], 5, &mut one, None);
+                    assert_eq!(decode(&words[..end], 5, &mut other, ParaEf::new().whole), expected);
+                    if expected.is_ok() {
+                        assert_eq!(one, other);
+                    }
+                    (good, bad) =
+                        (good + usize::from(expected.is_ok()), bad + usize::from(expected == Err(WRONG_COUNT)));
+                }
+            }
+        }
+        assert!(good > 1000 && bad > 1000, "{good} and {bad}");
     }
 }
