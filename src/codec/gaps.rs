@@ -1,5 +1,7 @@
 //! Gaps of a block and the docIDs that they add up to.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use crate::gpu::kernel::unroll;
 
 /// The numbers that a codec of gaps stores for `block`: how many docIDs are missing between each and the next. Of
@@ -19,13 +21,36 @@ pub(super) fn gaps_of<'a>(block: &[u32], gaps: &'a mut [u32]) -> &'a [u32] {
 pub(super) fn docs_of(first: u32, gaps: &[u32], out: &mut [u32]) {
     let gaps = &gaps[..out.len()];
     #[cfg(target_arch = "x86_64")]
-    let (done, mut doc) = fours(first, gaps, out);
+    let (done, mut doc) = {
+        // SAFETY: the processor has the features that the function is compiled for.
+        let (done, doc) = if avx512::available() { unsafe { sixteens(first, gaps, out) } } else { (0, first) };
+        let (more, doc) = fours(doc, &gaps[done..], &mut out[done..]);
+        (done + more, doc)
+    };
     #[cfg(not(target_arch = "x86_64"))]
     let (done, mut doc) = (0, first);
     for (slot, gap) in out[done..].iter_mut().zip(&gaps[done..]) {
         doc = doc.wrapping_add(1).wrapping_add(*gap);
         *slot = doc;
     }
+}
+
+/// As [`fours`] for vectors of sixteen.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn sixteens(first: u32, gaps: &[u32], out: &mut [u32]) -> (usize, u32) {
+    use std::arch::x86_64::{_mm512_add_epi32, _mm512_loadu_epi32, _mm512_set1_epi32};
+    let (slots, gaps) = (out.as_chunks_mut::<16>().0, gaps.as_chunks::<16>().0);
+    let mut doc = _mm512_set1_epi32(first.cast_signed());
+    for (slots, gaps) in slots.iter_mut().zip(gaps) {
+        // SAFETY: sixteen numbers are there, and the load has no alignment to keep.
+        let gaps = unsafe { _mm512_loadu_epi32(gaps.as_ptr().cast()) };
+        let sums = avx512::running(_mm512_add_epi32(gaps, _mm512_set1_epi32(1)));
+        avx512::store(slots, _mm512_add_epi32(doc, sums));
+        doc = _mm512_add_epi32(doc, avx512::last(sums));
+    }
+    let done = 16 * gaps.len();
+    (done, if done > 0 { out[done - 1] } else { first })
 }
 
 /// As [`docs_of`] for whole vectors of four; says how many docIDs are done and which is the last. One addition per four
