@@ -334,7 +334,7 @@ mod wide {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::words_of;
+    use super::super::testing::{check_gpu, from_gaps, words_of};
     use super::*;
     use proptest::prelude::*;
 
@@ -376,5 +376,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The most bytes that 127 gaps have: some of five, all others of four, since docIDs end.
+    #[test]
+    fn test_the_shader_decodes_the_longest_block() {
+        let list = from_gaps(0, (0..127).map(|i| if i % 9 == 4 { (1 << 28) + 1 } else { (1 << 21) + 1 }));
+        assert_eq!(list.len(), 128);
+        assert_eq!(words_of(&VByte::new(), &list).len(), (14 * 5 + 113 * 4usize).div_ceil(4));
+        check_gpu(&VByte::new(), &[list]);
     }
 }
