@@ -25,6 +25,7 @@
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
+//! | [`links`] | the links of a crawl, and the rank of each document |
 //! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
@@ -36,6 +37,7 @@ mod assemble;
 pub mod batch;
 pub mod dictionary;
 mod leftovers;
+pub mod links;
 pub mod merge;
 pub mod options;
 pub mod pipeline;

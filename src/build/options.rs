@@ -52,6 +52,8 @@ pub struct BuildOptions {
     pub store_urls: bool,
     /// Keep titles.
     pub store_titles: bool,
+    /// Follow the links of pages and store each document's PageRank.
+    pub links: bool,
     /// Set from outside to stop the build; it then ends with [`crate::Error::Interrupted`].
     pub cancel: Arc<AtomicBool>,
 }
@@ -75,6 +77,7 @@ impl BuildOptions {
             timeline: None,
             store_urls: true,
             store_titles: true,
+            links: false,
             cancel: Arc::default(),
         }
     }
@@ -85,6 +88,8 @@ impl BuildOptions {
 pub enum Stage {
     /// Reading, parsing, sorting, spilling. Unit: bytes of input on disk.
     Parse,
+    /// Ranking documents by their links. No unit.
+    Rank,
     /// Merging and encoding. Unit: keys.
     Merge,
     /// Checksums, manifest, publication. No unit.

@@ -49,6 +49,9 @@ pub struct Args {
     /// Do not store titles
     #[arg(long)]
     no_titles: bool,
+    /// Follow the links between pages and store each page's PageRank, for `reorder --order pagerank`
+    #[arg(long)]
+    links: bool,
     /// Worker threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
@@ -128,6 +131,7 @@ impl Args {
             timeline: self.timeline.clone(),
             store_urls: !self.no_urls,
             store_titles: !self.no_titles,
+            links: self.links,
             cancel: ui::cancel_on_signal(),
             ..BuildOptions::new(self.inputs.clone(), self.output.clone())
         })

@@ -20,8 +20,8 @@ use crate::order::Order;
 /// then does the reordered index take the old one's place, in one step. The permutation is written beside the index, as
 /// lines "old new", so that other data can follow.
 ///
-/// Orders: url (by host, reversed, and path; what has no URL stays at the end), random:SEED (the same on every
-/// machine), file:PATH (lines "old new", in any order of lines).
+/// Orders: url (by host, reversed, and path; what has no URL stays at the end), pagerank (highest first; the index must be
+/// built with --links), random:SEED (the same on every machine), file:PATH (lines "old new", in any order of lines).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,7 +33,7 @@ Exit code: 0 if done, 2 if not; the index is then as it was.")]
 pub struct Args {
     /// Directory of the index
     index: PathBuf,
-    /// The new order: url, random:SEED, file:PATH
+    /// The new order: url, pagerank, random:SEED, file:PATH
     #[arg(long, value_name = "ORDER")]
     order: Order,
     /// Put the reordered index there and leave the old one as it is

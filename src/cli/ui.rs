@@ -34,6 +34,7 @@ impl Terminal {
 fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::Parse => "parsing",
+        Stage::Rank => "ranking",
         Stage::Merge => "merging",
         Stage::Finish => "finishing",
         Stage::Encode => "encoding",
@@ -53,7 +54,7 @@ impl Progress for Terminal {
                 Stage::Merge | Stage::Encode | Stage::Compare => {
                     "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left"
                 }
-                Stage::Finish => "{msg:9} {spinner}",
+                Stage::Rank | Stage::Finish => "{msg:9} {spinner}",
             };
             let drawn = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(8));
             drawn.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));

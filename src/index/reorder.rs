@@ -1,7 +1,7 @@
 //! A finished index under other docIDs.
 //!
 //! Every list is mapped, sorted again and encoded in every codec of the index, with its frequencies and score bounds;
-//! lengths, ids, URLs and titles move with their documents; the dictionary and the termIDs stay. What was written is
+//! lengths, ids, URLs, titles and ranks move with their documents; the dictionary and the termIDs stay. What was written is
 //! decoded and compared, posting by posting, before the new index takes the old one's place in one step: whatever
 //! ends the process before leaves the old one as it was.
 
@@ -12,7 +12,7 @@ use super::reencode::{BATCH, Heard, Phase, REPORT};
 use super::tables::Place;
 use super::writer::{IndexWriter, ManifestFields};
 use super::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder, publish};
-use crate::order::{Order, Permutation, url};
+use crate::order::{Order, Permutation, pagerank, url};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,10 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>, heard: Heard<'_>) -> Result<Reo
     }
     writer.adopt_terms(&index)?;
     let docs = Arc::new(documents(&index, change, &mut writer)?);
+    if let Some(ranks) = index.pagerank() {
+        let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();
+        writer.pagerank(&moved)?;
+    }
 
     let source = Source::new(&index, index.codec(None)?, None)?;
     let work = batches(&index, BATCH[0])?;
@@ -113,7 +117,7 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>, heard: Heard<'_>) -> Result<Reo
 /// The permutation that an order means for the index at `dir`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for the order of the input, which an index does not know; those of [`Permutation::read`] and
+/// [`Error::Invalid`] for the order of the input, which an index does not know, and for PageRank if it has no ranks; those of [`Permutation::read`] and
 /// [`Index::open`].
 pub fn permutation(dir: &Path, order: &Order) -> Result<Permutation> {
     let index = Index::open(dir)?;
@@ -128,6 +132,13 @@ pub fn permutation(dir: &Path, order: &Order) -> Result<Permutation> {
             }
             Ok(keys.sorted())
         }
+        Order::PageRank => match index.pagerank() {
+            Some(ranks) => Ok(pagerank::highest_first(ranks)),
+            None => Err(Error::Invalid {
+                what: "order \"pagerank\"".to_owned(),
+                why: "the index has no ranks; build it with `gamut index --links`".to_owned(),
+            }),
+        },
         Order::Input if index.manifest().order == "input" => Ok(Permutation::identity(documents)),
         Order::Input => Err(Error::Invalid {
             what: "order \"input\"".to_owned(),

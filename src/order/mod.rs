@@ -7,7 +7,11 @@
 //! |---|---|
 //! | [`mod@self`] | the choice, the permutation, and its text |
 //! | [`url`] | documents by reversed host and path |
+//! | [`graph`] | which document links to which |
+//! | [`pagerank`] | documents by their links |
 
+pub mod graph;
+pub mod pagerank;
 pub mod url;
 
 use crate::{Error, Result};
@@ -23,6 +27,8 @@ pub enum Order {
     Input,
     /// By URL, the host reversed; documents without one stay at the end.
     Url,
+    /// By PageRank, highest first.
+    PageRank,
     /// Shuffled from a seed, alike on every machine.
     Random(u64),
     /// As a file of lines `old new` says.
@@ -30,7 +36,7 @@ pub enum Order {
 }
 
 /// The orders as the command line names them.
-pub const NAMES: &str = "input, url, random:SEED, file:PATH";
+pub const NAMES: &str = "input, url, random:SEED, pagerank, file:PATH";
 
 impl FromStr for Order {
     type Err = Error;
@@ -40,6 +46,7 @@ impl FromStr for Order {
         match text.split_once(':') {
             None if text == "input" => Ok(Self::Input),
             None if text == "url" => Ok(Self::Url),
+            None if text == "pagerank" => Ok(Self::PageRank),
             None if text == "random" => Err(invalid("needs a seed, so that it can be had again: random:1")),
             None if text == "file" => Err(invalid("needs a path: file:order.txt")),
             Some(("random", seed)) => {
@@ -57,6 +64,7 @@ impl std::fmt::Display for Order {
         match self {
             Self::Input => f.write_str("input"),
             Self::Url => f.write_str("url"),
+            Self::PageRank => f.write_str("pagerank"),
             Self::Random(seed) => write!(f, "random:{seed}"),
             Self::File(_) => f.write_str("file"),
         }
@@ -244,7 +252,7 @@ mod tests {
 
     #[test]
     fn test_orders_are_parsed() {
-        for text in ["input", "url", "random:7"] {
+        for text in ["input", "url", "pagerank", "random:7"] {
             assert_eq!(text.parse::<Order>().unwrap().to_string(), text);
         }
         assert_eq!("file:a:b".parse::<Order>().unwrap(), Order::File("a:b".into()));

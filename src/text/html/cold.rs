@@ -2,7 +2,7 @@
 
 use super::raw::{self, ends_name};
 use super::tags::{TAGS, Tag};
-use super::{Link, Scanner, entity};
+use super::{Link, MAX_LINKS, Scanner, entity};
 use memchr::memchr;
 
 impl Scanner {
@@ -54,7 +54,9 @@ impl Scanner {
         let Some((pos, closes_itself)) = rest else {
             return input.len();
         };
-        if let Some(href) = href {
+        if let Some(href) = href
+            && self.links.len() < MAX_LINKS
+        {
             self.links.push(Link { href: attribute_text(href), base: tag == Tag::Base });
         }
         if !matches!(tag, Tag::Inline | Tag::Anchor) {
