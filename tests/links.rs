@@ -109,7 +109,8 @@ fn crawl(pages: u64) -> Vec<Vec<u8>> {
     for i in 0..pages {
         let links: String = (0..random.below(30))
             .map(|_| {
-                let to = random.below(1 + random.below(pages));
+                let most = 1 + random.below(pages);
+                let to = random.below(most);
                 match random.below(4) {
                     0 => format!("<a href='/moved{to}'>m</a>"),
                     1 => format!("<a href='http://h{}.test/{to}#f'>h</a>", to % 3),
