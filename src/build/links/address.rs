@@ -4,6 +4,9 @@
 //! user and password, in http for https, in a dot at the end of the host, in a port that is the scheme's own, or in how
 //! a character is percent-encoded that need not be (RFC 3986, section 6.2.2). A 64-bit hash stands for the rest: among a
 //! thousand million addresses, two have the same one with a chance of 3 %.
+//!
+//! Most links are of letters, digits and the like, which resolution leaves as they are but for `.` and `..`: these are put
+//! together without the crate, at a tenth of the time.
 
 use std::io::Write as _;
 
@@ -20,7 +23,7 @@ pub(super) fn parse(text: &str, base: Option<&Url>) -> Option<Url> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    Url::options().base_url(base).parse(text).ok().filter(|url| url.as_str().len() <= 3 * MAX_BYTES)
+    Url::options().base_url(base).parse(text).ok()
 }
 
 /// True for what begins with a scheme other than http and https: `mailto:`, `javascript:` …
@@ -32,6 +35,122 @@ pub(super) fn other_scheme(href: &str) -> bool {
         && scheme.first().is_some_and(u8::is_ascii_alphabetic)
         && !scheme.eq_ignore_ascii_case(b"http")
         && !scheme.eq_ignore_ascii_case(b"https")
+}
+
+/// Where a page's links start from.
+#[derive(Default)]
+pub(super) struct Base {
+    url: Option<Url>,
+    /// The URL in its one form, up to the last slash of its path; nothing if there is no URL.
+    directory: Vec<u8>,
+    /// Length of its host and port.
+    root: usize,
+}
+
+impl Base {
+    pub(super) fn new(url: Option<Url>) -> Self {
+        let mut base = Self { url, ..Self::default() };
+        if let Some(url) = &base.url
+            && hash(url, &mut base.directory) != NONE
+        {
+            base.root = memchr::memchr(b'/', &base.directory).unwrap_or(0);
+            let path = memchr::memchr(b'?', &base.directory).unwrap_or(base.directory.len());
+            let end = memchr::memrchr(b'/', &base.directory[..path]).map_or(0, |slash| slash + 1);
+            base.directory.truncate(end);
+        }
+        base
+    }
+
+    /// The hash of where `href`, which has no fragment, leads; [`NONE`] if it leads nowhere.
+    pub(super) fn resolve(&self, href: &str, text: &mut Vec<u8>) -> u64 {
+        parse(href, self.url.as_ref()).map_or(NONE, |url| hash(&url, text))
+    }
+
+    /// The same for a plain `href`; `None` if it is not.
+    pub(super) fn resolve_plain(&self, href: &str, text: &mut Vec<u8>) -> Option<u64> {
+        let href = href.as_bytes();
+        let split = memchr::memchr(b'?', href).unwrap_or(href.len());
+        let (mut path, query) = href.split_at(split);
+        text.clear();
+        let root = match path.strip_prefix(b"http://").or_else(|| path.strip_prefix(b"https://")) {
+            Some(rest) => {
+                let host = &rest[..memchr::memchr(b'/', rest).unwrap_or(rest.len())];
+                plain_host(host).then_some(())?;
+                text.extend(host.iter().map(u8::to_ascii_lowercase));
+                path = &rest[host.len()..];
+                if path.is_empty() {
+                    path = b"/";
+                }
+                text.len()
+            }
+            None if self.directory.is_empty() || path.is_empty() || path.starts_with(b"//") => return None,
+            None => {
+                let known = if path[0] == b'/' { self.root } else { self.directory.len() };
+                text.extend_from_slice(&self.directory[..known]);
+                self.root
+            }
+        };
+        let is_plain = |byte: u8| PLAIN[usize::from(byte)];
+        if href.len() > MAX_BYTES || !path.iter().all(|&b| is_plain(b) == 1) || !query.iter().all(|&b| is_plain(b) > 0)
+        {
+            return None;
+        }
+        if path[0] == b'/' {
+            text.push(b'/');
+            path = &path[1..];
+        }
+        // `text` ends in a slash before each segment.
+        loop {
+            let end = memchr::memchr(b'/', path).unwrap_or(path.len());
+            match &path[..end] {
+                b"." => {}
+                b".." => {
+                    let last = memchr::memrchr(b'/', &text[..text.len() - 1]).filter(|&slash| slash >= root);
+                    text.truncate(last.unwrap_or(root) + 1);
+                }
+                segment => {
+                    text.extend_from_slice(segment);
+                    text.extend_from_slice(&path[end..(end + 1).min(path.len())]);
+                }
+            }
+            if end == path.len() {
+                break;
+            }
+            path = &path[end + 1..];
+        }
+        text.extend_from_slice(query);
+        Some(of_text(text))
+    }
+}
+
+/// 1 for bytes that mean nothing in a path but themselves, and need no encoding; 2 for those of which that holds in a query.
+const PLAIN: [u8; 256] = {
+    let mut plain = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        plain[byte] = (byte as u8).is_ascii_alphanumeric() as u8;
+        byte += 1;
+    }
+    let (paths, queries) = (b"-._~/", b"?=&+,;:@!*()$");
+    let mut i = 0;
+    while i < paths.len() {
+        plain[paths[i] as usize] = 1;
+        i += 1;
+    }
+    i = 0;
+    while i < queries.len() {
+        plain[queries[i] as usize] = 2;
+        i += 1;
+    }
+    plain
+};
+
+/// True for a host name without anything to convert or check: no port, no number, no `xn--`, no dot at its end.
+fn plain_host(host: &[u8]) -> bool {
+    let last = &host[memchr::memrchr(b'.', host).map_or(0, |dot| dot + 1)..];
+    last.first().is_some_and(u8::is_ascii_alphabetic)
+        && host.iter().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(b))
+        && memchr::memmem::find(host, b"--").is_none()
 }
 
 /// The hash of a URL; [`NONE`] if it is not of the web. `text` is written over.
@@ -48,6 +167,10 @@ pub(super) fn hash(url: &Url, text: &mut Vec<u8>) -> u64 {
         text.push(b'?');
         unescaped(query, text);
     }
+    of_text(text)
+}
+
+fn of_text(text: &[u8]) -> u64 {
     xxh3_64(text).max(NONE + 1)
 }
 
@@ -81,6 +204,86 @@ fn digit(byte: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// Parts that make or break the rules of plain addresses.
+    fn parts() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "http://",
+            "https://",
+            "HTTP://",
+            "http:",
+            "//",
+            "/",
+            "/",
+            "/",
+            "..",
+            "..",
+            ".",
+            "?",
+            "a",
+            "b.html",
+            "a.test",
+            "B.Test",
+            "xn--mller-kva",
+            "a--b",
+            "1.2",
+            "0x7f",
+            "~",
+            "%7e",
+            "%2e",
+            "%",
+            "&x=1",
+            "\\",
+            " ",
+            "\t",
+            "'",
+            ":",
+            "@",
+            ":80",
+            "ä",
+            "-",
+        ]);
+        prop::collection::vec(part, 0..7).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn prop_plain_links_lead_where_they_must(page in parts(), href in parts(), sane in any::<bool>()) {
+            let page = if sane { format!("http://h.test:81/d%7E/{page}") } else { page };
+            let base = Base::new(parse(&page, None));
+            let (mut plain, mut exact) = (Vec::new(), Vec::new());
+            if let Some(found) = base.resolve_plain(&href, &mut plain) {
+                prop_assert_eq!(found, base.resolve(&href, &mut exact), "{} {}", page, href);
+                prop_assert_eq!(String::from_utf8(plain), String::from_utf8(exact));
+            }
+        }
+    }
+
+    #[test]
+    fn test_common_links_are_plain() {
+        let base = Base::new(parse("https://h.test/a/b/c.html?x", None));
+        for (href, expected) in [
+            ("d.html", "h.test/a/b/d.html"),
+            ("../d/./e", "h.test/a/d/e"),
+            ("../../../..", "h.test/"),
+            ("d/..", "h.test/a/b/"),
+            (".", "h.test/a/b/"),
+            ("/d//../e?q=1&r=a/../b", "h.test/d/e?q=1&r=a/../b"),
+            ("http://B.test", "b.test/"),
+            ("https://b.test/../x/", "b.test/x/"),
+        ] {
+            let mut text = Vec::new();
+            let found = base.resolve_plain(href, &mut text);
+            assert_eq!((String::from_utf8(text).unwrap().as_str(), found.is_some()), (expected, true), "{href}");
+            assert_eq!(found, Some(base.resolve(href, &mut Vec::new())), "{href}");
+        }
+        for odd in ["", "?x", "//b.test/", "a b", "http://1.2/", "http://b.test:80/", "x:y", "%41"] {
+            assert_eq!(base.resolve_plain(odd, &mut Vec::new()), None, "{odd}");
+        }
+        assert_eq!(Base::default().resolve_plain("x", &mut Vec::new()), None);
+    }
 
     fn of(text: &str) -> Option<String> {
         let mut normal = Vec::new();

@@ -108,7 +108,7 @@ const KEEP_SEEN: usize = 1 << 12;
 /// Turns the links of pages into hashes; one per worker.
 #[derive(Default)]
 pub(super) struct Collector {
-    /// Hashes of the hrefs of the page.
+    /// Hashes of the hrefs of the page that are not plain.
     seen: HashSet<u64, Hashed>,
     targets: Vec<u64>,
     text: Vec<u8>,
@@ -121,15 +121,16 @@ impl Collector {
         let own = page.as_ref().map_or(NONE, |page| address::hash(page, &mut self.text));
         // By the HTML standard the first one counts, unless relative links make no sense from there.
         let base = links.iter().find(|link| link.base).and_then(|link| address::parse(&link.href, page.as_ref()));
-        let base = base.filter(|base| !base.cannot_be_a_base()).or(page);
+        let base = address::Base::new(base.filter(|base| !base.cannot_be_a_base()).or(page));
         self.targets.clear();
         for link in links.iter().filter(|link| !link.base) {
             out.found += 1;
             let href = link.href.split('#').next().unwrap_or_default();
-            if address::other_scheme(href) || !self.seen.insert(xxh3_64(href.as_bytes())) {
-                continue;
-            }
-            let target = address::parse(href, base.as_ref()).map_or(NONE, |url| address::hash(&url, &mut self.text));
+            let target = match base.resolve_plain(href, &mut self.text) {
+                Some(target) => target,
+                None if address::other_scheme(href) || !self.seen.insert(xxh3_64(href.as_bytes())) => continue,
+                None => base.resolve(href, &mut self.text),
+            };
             if target != NONE && target != own {
                 self.targets.push(target);
             }
@@ -141,7 +142,6 @@ impl Collector {
         out.ends.push(out.targets.len() as u32);
         if self.seen.capacity() > KEEP_SEEN {
             self.seen = HashSet::default();
-            self.targets = Vec::new();
         }
         self.seen.clear();
     }
