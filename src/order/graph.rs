@@ -101,10 +101,10 @@ impl GraphBuilder {
         self.out.memory()
     }
 
-    /// Bytes that [`Self::finish`] needs beside those held, with a window of so many bytes: the lists the other way round,
-    /// which are about as long, and counts and places for each document.
-    pub fn finish_memory(&self, window: u64) -> u64 {
-        self.out.bytes.len() as u64 * 3 / 2 + 24 * self.out.documents as u64 + window
+    /// Bytes that [`Self::finish`] needs beside those held and its window: the lists the other way round, which are about
+    /// as long, and two counts for each document.
+    pub fn finish_memory(&self) -> u64 {
+        self.out.bytes.len() as u64 * 3 / 2 + 8 * self.out.documents as u64
     }
 
     /// Turns the links round, for as many documents at a time as fit `window` bytes. The graph does not depend on it.

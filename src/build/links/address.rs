@@ -90,9 +90,7 @@ impl Base {
                 self.root
             }
         };
-        let is_plain = |byte: u8| PLAIN[usize::from(byte)];
-        if href.len() > MAX_BYTES || !path.iter().all(|&b| is_plain(b) == 1) || !query.iter().all(|&b| is_plain(b) > 0)
-        {
+        if href.len() > MAX_BYTES || !path.iter().all(plain_in_path) || !query.iter().all(plain_in_query) {
             return None;
         }
         if path[0] == b'/' {
@@ -123,27 +121,16 @@ impl Base {
     }
 }
 
-/// 1 for bytes that mean nothing in a path but themselves, and need no encoding; 2 for those of which that holds in a query.
-const PLAIN: [u8; 256] = {
-    let mut plain = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        plain[byte] = (byte as u8).is_ascii_alphanumeric() as u8;
-        byte += 1;
-    }
-    let (paths, queries) = (b"-._~/", b"?=&+,;:@!*()$");
-    let mut i = 0;
-    while i < paths.len() {
-        plain[paths[i] as usize] = 1;
-        i += 1;
-    }
-    i = 0;
-    while i < queries.len() {
-        plain[queries[i] as usize] = 2;
-        i += 1;
-    }
-    plain
-};
+/// True for bytes that mean nothing in a path but themselves, and need no encoding.
+fn plain_in_path(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/')
+}
+
+/// The same in a query with its question mark.
+fn plain_in_query(byte: &u8) -> bool {
+    plain_in_path(byte)
+        || matches!(byte, b'?' | b'=' | b'&' | b'+' | b',' | b';' | b':' | b'@' | b'!' | b'*' | b'(' | b')' | b'$')
+}
 
 /// True for a host name without anything to convert or check: no port, no number, no `xn--`, no dot at its end.
 fn plain_host(host: &[u8]) -> bool {

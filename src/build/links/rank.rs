@@ -20,7 +20,7 @@ const MAX_HOPS: usize = 10;
 /// Targets that are looked up between two looks at the memory: 8 MiB of hashes.
 const GROUP: usize = 1 << 20;
 
-/// Least bytes for turning links round.
+/// Bytes for turning links round, where the graph is not smaller than that.
 const MIN_WINDOW: u64 = 4 << 20;
 
 /// The rank of each document, and what it was made from.
@@ -131,6 +131,8 @@ pub(super) fn graph(spool: &mut Spool, budget: &Budget, stopped: &dyn Fn() -> bo
     let addresses = Addresses::read(spool)?;
     let mut builder = GraphBuilder::default();
     let (mut group, mut targets) = (Vec::new(), 0);
+    // A hash and a docID, twice.
+    let group_bytes = 24 * spool.counts.addresses.min(GROUP as u64);
     let mut flush = |group: &mut Vec<Frame>| {
         if stopped() {
             return Err(Error::Interrupted);
@@ -147,7 +149,7 @@ pub(super) fn graph(spool: &mut Spool, budget: &Budget, stopped: &dyn Fn() -> bo
                 start = end;
             }
         }
-        budget.allow(table + builder.memory() + 16 * GROUP as u64)
+        budget.allow(table + builder.memory() + group_bytes)
     };
     spool.each(|frame| {
         targets += frame.target_count();
@@ -160,10 +162,11 @@ pub(super) fn graph(spool: &mut Spool, budget: &Budget, stopped: &dyn Fn() -> bo
     })?;
     flush(&mut group)?;
     drop(addresses);
-    budget.allow(builder.memory() + builder.finish_memory(MIN_WINDOW) + pagerank::memory(documents))?;
-    let least = builder.memory() + builder.finish_memory(0);
-    let window = (budget.left().saturating_sub(least) / 2).max(MIN_WINDOW);
-    Ok(builder.finish(window))
+    // All at once, at most.
+    let whole = 8 * documents + 4 * spool.counts.addresses;
+    let held = builder.memory() + builder.finish_memory() + pagerank::memory(documents);
+    budget.allow(held + whole.min(MIN_WINDOW))?;
+    Ok(builder.finish((budget.left() - held).min(whole)))
 }
 
 /// The documents that those of a frame link to, and where those of each end.
