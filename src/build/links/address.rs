@@ -6,7 +6,7 @@
 //! thousand million addresses, two have the same one with a chance of 3 %.
 //!
 //! Most links are of letters, digits and the like, which resolution leaves as they are but for `.` and `..`: these are put
-//! together without the crate, at a tenth of the time.
+//! together without the crate, which saves a third of the time that links take.
 
 use std::io::Write as _;
 
