@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long)]
     force: bool,
     /// Codecs for the docIDs, comma-separated, or "all"
-    #[arg(long, default_value = "para-ef", value_name = "LIST", help = codec_help())]
+    #[arg(long, default_value = "para-ef", value_name = "LIST", help = codec_help(), long_help = codec_long_help())]
     codec: String,
     /// How text becomes terms
     #[arg(long, default_value = "simple", value_name = "NAME", help = analyzer_help())]
@@ -80,6 +80,10 @@ pub struct Args {
 
 fn codec_help() -> String {
     format!("Codecs for the docIDs, comma-separated, or \"all\": {}", crate::codec::names().join(", "))
+}
+
+fn codec_long_help() -> String {
+    format!("Codecs for the docIDs, comma-separated, or \"all\"; parameters follow a colon:\n{}", crate::codec::help())
 }
 
 fn analyzer_help() -> String {

@@ -1,5 +1,6 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
+use crate::index::lengths::class_name;
 use crate::index::{Index, Statistics};
 use anyhow::Context as _;
 use std::cmp::Reverse;
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 /// Show what an index holds and how large its parts are.
 ///
 /// A codec's bits per posting count its two files, that is the docIDs, the skip entries and the table of lists. The
-/// term frequencies are stored once for all codecs and are counted apart.
+/// term frequencies are stored once for all codecs and are counted apart. By length of list they count the words of these
+/// lists and their skip entries (2K is 2048 postings); a term with one document has no list.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,6 +37,15 @@ struct CodecSize {
     bytes: u64,
     bits_per_posting: f64,
     bits_per_posting_with_tf: f64,
+    /// In the order of the report's list lengths.
+    bits_per_posting_by_length: Vec<f64>,
+}
+
+#[derive(serde::Serialize)]
+struct ListLength {
+    lengths: String,
+    lists: u64,
+    postings: u64,
 }
 
 #[derive(serde::Serialize)]
@@ -55,6 +66,7 @@ struct Report {
     mean_document_length: f64,
     bytes: u64,
     tf_bits_per_posting: f64,
+    list_lengths: Vec<ListLength>,
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
     top_terms: Vec<TopTerm>,
@@ -83,10 +95,25 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
     let bytes_of = |name: &str| manifest.file(name).map_or(0, |file| file.bytes);
     let bits = |bytes: u64| if s.postings == 0 { 0.0 } else { 8.0 * bytes as f64 / s.postings as f64 };
     let tf = bytes_of("tf.bin");
-    let codecs = index.codecs().map(|codec| {
+    let classes: Vec<_> = index.sizes_by_length()?.into_iter().enumerate().filter(|(_, c)| c.lists > 0).collect();
+    let codecs = index.codecs().enumerate().map(|(i, codec)| {
         let name = codec.codec().name();
         let bytes = bytes_of(&format!("{name}/postings.bin")) + bytes_of(&format!("{name}/lists.bin"));
-        CodecSize { name, bytes, bits_per_posting: bits(bytes), bits_per_posting_with_tf: bits(bytes + tf) }
+        CodecSize {
+            name,
+            bytes,
+            bits_per_posting: bits(bytes),
+            bits_per_posting_with_tf: bits(bytes + tf),
+            bits_per_posting_by_length: classes
+                .iter()
+                .map(|(_, c)| 32.0 * c.words[i] as f64 / c.postings as f64)
+                .collect(),
+        }
+    });
+    let list_lengths = classes.iter().map(|(class, found)| ListLength {
+        lengths: class_name(*class),
+        lists: found.lists,
+        postings: found.postings,
     });
     Ok(Report {
         index: index.dir().to_owned(),
@@ -98,6 +125,7 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         mean_document_length: if s.documents == 0 { 0.0 } else { s.tokens as f64 / s.documents as f64 },
         bytes: manifest.files.iter().map(|file| file.bytes).sum(),
         tf_bits_per_posting: bits(tf),
+        list_lengths: list_lengths.collect(),
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
         top_terms: top_terms(index, top)?,
@@ -179,11 +207,32 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for codec in &report.codecs {
         writeln!(out, "  {:<18} {:>8.2} {:>9.2}", codec.name, codec.bits_per_posting, codec.bits_per_posting_with_tf)?;
     }
+    write_lengths(out, report)?;
     if !report.top_terms.is_empty() {
         writeln!(out, "\nmost frequent terms  documents     occurrences")?;
         for term in &report.top_terms {
             writeln!(out, "  {:<16} {:>11} {:>15}", term.term, grouped(term.df.into()), grouped(term.cf))?;
         }
+    }
+    Ok(())
+}
+
+/// Bits per posting of each codec by length of list.
+fn write_lengths(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    if report.list_lengths.is_empty() {
+        return Ok(());
+    }
+    write!(out, "\n{:<16}", "by list length")?;
+    report.list_lengths.iter().try_for_each(|class| write!(out, " {:>8}", class.lengths))?;
+    write!(out, "\n  {:<14}", "postings, %")?;
+    for class in &report.list_lengths {
+        write!(out, " {:>8.1}", 100.0 * class.postings as f64 / report.statistics.postings as f64)?;
+    }
+    writeln!(out)?;
+    for codec in &report.codecs {
+        write!(out, "  {:<14}", codec.name)?;
+        codec.bits_per_posting_by_length.iter().try_for_each(|bits| write!(out, " {bits:>8.2}"))?;
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -210,7 +259,11 @@ mod tests {
         assert_eq!(report.statistics.duplicate_ids, 1);
         let size = |name: &str| report.files.iter().find(|file| file.0 == name).unwrap().1;
         let vbyte = size("vbyte/postings.bin") + size("vbyte/lists.bin");
-        assert_eq!(report.codecs[0].bits_per_posting, 8.0 * vbyte as f64 / 6.0);
+        assert_eq!((report.list_lengths[0].lengths.as_str(), report.list_lengths[0].postings), ("2-7", 5));
+        let codec = |name: &str| report.codecs.iter().find(|codec| codec.name == name).unwrap();
+        assert_eq!(codec("vbyte").bits_per_posting, 8.0 * vbyte as f64 / 6.0);
+        // a word per posting; lists of one block have no skip entries
+        assert_eq!(codec("raw").bits_per_posting_by_length, [32.0]);
         let mut text = Vec::new();
         write_report(&mut text, &report).unwrap();
         let text = String::from_utf8(text).unwrap();

@@ -20,6 +20,7 @@
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 pub mod bits;
+mod describe;
 mod family;
 mod gpu;
 mod para_ef;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 
 use crate::{Error, Result};
 
+pub use describe::{help, markdown};
 pub use family::{Domain, Family, Param, Settings};
 pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 

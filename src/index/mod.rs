@@ -23,6 +23,7 @@ mod dictionary;
 pub mod docs;
 mod encode;
 pub mod format;
+pub mod lengths;
 pub mod manifest;
 mod output;
 mod parts;
