@@ -46,13 +46,13 @@ use synthetic::{Spread, Synthetic};
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  gamut bench codecs out/gov2                                    every codec on the lists of an index
-  gamut bench codecs out/gov2 --csv codecs.csv --svg codecs.svg  the same as CSV and as charts
-  gamut bench codecs --lists clustered --codec para-ef,vbyte     synthetic lists
-  gamut bench codecs --documents 200M --postings 256M --min-length 1M --device 0
-                                                                 the GPU on lists of a million and more
-  gamut bench codecs out/gov2 --codec all --sweep exceptions     Ao et al., figures 7 and 8
-  gamut bench codecs out/gov2 --sweep levels                     Ding et al., figure 3")]
+  gamut bench codecs out/gov2                          the lists of an index
+  gamut bench codecs out/gov2 --csv c.csv --svg c.svg  the same, for a spreadsheet and as charts
+  gamut bench codecs --lists clustered --codec vbyte,para-ef
+  gamut bench codecs --documents 200M --postings 256M --min-length 1M
+                                                       what the GPU does with long lists
+  gamut bench codecs out/gov2 --sweep exceptions       Ao et al., figures 7 and 8
+  gamut bench codecs out/gov2 --sweep levels           Ding et al., figure 3")]
 pub struct Args {
     /// Directory of an index [default: synthetic lists]
     index: Option<PathBuf>,
