@@ -6,7 +6,7 @@ use plotters::prelude::*;
 /// One chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Panel {
-    /// A horizontal bar a row; rows without a value are left out.
+    /// A horizontal bar a row. Rows without a value are left out.
     Bars {
         /// What is shown, with its unit.
         title: String,
@@ -43,6 +43,14 @@ type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::Error
 /// What plotters says.
 pub(super) fn draw(title: &str, panels: &[Panel]) -> Result<String, String> {
     let panels: Vec<_> = panels.iter().filter(|panel| !panel.is_empty()).collect();
+    // a name has the same colour in every panel
+    let mut names: Vec<&str> = Vec::new();
+    for name in panels.iter().flat_map(|panel| panel.names()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let color = |name: &str| color(names.iter().position(|known| *known == name).unwrap_or(0));
     let rows: Vec<_> = panels.chunks(2).collect();
     let heights: Vec<i32> =
         rows.iter().map(|row| row.iter().map(|panel| panel.height()).max().unwrap_or(0) + 16).collect();
@@ -57,7 +65,7 @@ pub(super) fn draw(title: &str, panels: &[Panel]) -> Result<String, String> {
         for (row, height) in rows.iter().zip(heights) {
             for (panel, left) in row.iter().zip([0, WIDTH]) {
                 let part = area.clone().shrink((left, top), (WIDTH as u32, height as u32));
-                panel.draw(&part).map_err(failed)?;
+                panel.draw(&part, &color).map_err(failed)?;
             }
             top += height;
         }
@@ -84,37 +92,53 @@ impl Panel {
         }
     }
 
+    /// What is drawn.
+    fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Bars { rows, .. } => shown(rows).map(|(name, _)| name).collect(),
+            Self::Lines { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
+
     fn height(&self) -> i32 {
         match self {
-            Self::Bars { rows, .. } => HEAD + ROW * rows.len() as i32,
+            Self::Bars { rows, .. } => HEAD + ROW * shown(rows).count() as i32,
             Self::Lines { series, .. } => HEAD + (FIELD + 24).max(ROW * series.len() as i32),
         }
     }
 
-    fn draw<'a>(&self, area: &Area<'a>) -> Result<(), Failed<'a>> {
+    fn draw<'a>(&self, area: &Area<'a>, color: &dyn Fn(&str) -> RGBColor) -> Result<(), Failed<'a>> {
         match self {
             Self::Bars { title, rows } => {
                 write(area, title, (10, 10), 14, BLACK)?;
-                draw_bars(area, rows)
+                draw_bars(area, rows, color)
             }
             Self::Lines { title, labels, series, log } => {
                 write(area, title, (10, 10), 14, BLACK)?;
-                draw_lines(area, labels, series, *log)
+                draw_lines(area, labels, series, *log, color)
             }
         }
     }
 }
 
-fn draw_bars<'a>(area: &Area<'a>, rows: &[(String, Option<f64>)]) -> Result<(), Failed<'a>> {
-    let most = rows.iter().filter_map(|row| row.1).fold(f64::MIN_POSITIVE, f64::max);
+/// The rows that have a value.
+fn shown(rows: &[(String, Option<f64>)]) -> impl Iterator<Item = (&str, f64)> {
+    rows.iter().filter_map(|(name, value)| Some((name.as_str(), (*value)?)))
+}
+
+fn draw_bars<'a>(
+    area: &Area<'a>,
+    rows: &[(String, Option<f64>)],
+    color: &dyn Fn(&str) -> RGBColor,
+) -> Result<(), Failed<'a>> {
+    let most = shown(rows).map(|row| row.1).fold(f64::MIN_POSITIVE, f64::max);
     let room = f64::from(WIDTH - NAMES - 80);
-    for (i, (name, value)) in rows.iter().enumerate() {
-        let Some(value) = value else { continue };
-        let top = HEAD + ROW * i as i32;
+    for ((name, value), i) in shown(rows).zip(0..) {
+        let top = HEAD + ROW * i;
         write(area, name, (10, top + 3), 12, BLACK)?;
         let end = NAMES + (value / most * room) as i32;
-        area.draw(&Rectangle::new([(NAMES, top + 2), (end.max(NAMES + 1), top + ROW - 3)], color(i).filled()))?;
-        write(area, &short(*value), (end + 6, top + 3), 12, BLACK)?;
+        area.draw(&Rectangle::new([(NAMES, top + 2), (end.max(NAMES + 1), top + ROW - 3)], color(name).filled()))?;
+        write(area, &short(value), (end + 6, top + 3), 12, BLACK)?;
     }
     Ok(())
 }
@@ -124,6 +148,7 @@ fn draw_lines<'a>(
     labels: &[String],
     series: &[(String, Vec<Option<f64>>)],
     log: bool,
+    color: &dyn Fn(&str) -> RGBColor,
 ) -> Result<(), Failed<'a>> {
     let values = || series.iter().flat_map(|series| &series.1).flatten().copied().filter(|v| !log || *v > 0.0);
     let most = values().fold(f64::MIN_POSITIVE, f64::max);
@@ -149,12 +174,12 @@ fn draw_lines<'a>(
         for run in points.split(Option::is_none).filter(|run| !run.is_empty()) {
             let run: Vec<_> = run.iter().flatten().copied().collect();
             for point in &run {
-                area.draw(&Circle::new(*point, 3, color(s).filled()))?;
+                area.draw(&Circle::new(*point, 3, color(name).filled()))?;
             }
-            area.draw(&PathElement::new(run, color(s).stroke_width(2)))?;
+            area.draw(&PathElement::new(run, color(name).stroke_width(2)))?;
         }
         let top = HEAD + ROW * s as i32;
-        area.draw(&Rectangle::new([(right + 14, top + 4), (right + 26, top + 12)], color(s).filled()))?;
+        area.draw(&Rectangle::new([(right + 14, top + 4), (right + 26, top + 12)], color(name).filled()))?;
         write(area, name, (right + 32, top + 2), 12, BLACK)?;
     }
     Ok(())

@@ -6,13 +6,13 @@ use std::ops::Range;
 use anyhow::{Context as _, ensure};
 
 use crate::bench::copier::Copier;
-use crate::bench::median;
 use crate::codec::{BlockRow, Codec, GpuDecoder, spec};
 use crate::gpu::{AdapterReport, Gpu};
 use crate::index::lengths::class_name;
 
-use super::cpu::{Encoded, compare};
+use super::cpu::{Clock, Encoded, compare};
 use super::lists::Class;
+use super::say;
 
 /// A device with its clocks up.
 pub(super) struct Device {
@@ -21,7 +21,7 @@ pub(super) struct Device {
     pub(super) bandwidth: f64,
     /// Seconds of work that does not count.
     warm_up: f64,
-    repetitions: u32,
+    clock: Clock,
 }
 
 /// What one class took.
@@ -43,10 +43,10 @@ impl Device {
     ///
     /// # Errors
     /// Anything that [`crate::gpu::GpuError`] names.
-    pub(super) fn new(gpu: &Gpu, warm_up: f64, repetitions: u32) -> anyhow::Result<Self> {
+    pub(super) fn new(gpu: &Gpu, warm_up: f64, clock: Clock) -> anyhow::Result<Self> {
         let copier = Copier::new(gpu)?;
-        let bandwidth = copier.bytes_per_second(warm_up.max(0.1))?;
-        Ok(Self { copier, bandwidth, warm_up, repetitions })
+        let bandwidth = copier.bytes_per_second(warm_up + 0.2)?;
+        Ok(Self { copier, bandwidth, warm_up, clock })
     }
 
     /// What the device says about itself.
@@ -60,8 +60,17 @@ impl Device {
     /// Anything that [`crate::gpu::GpuError`] names.
     pub(super) fn decoder(&self, codec: &dyn Codec) -> anyhow::Result<Option<GpuDecoder>> {
         let decoder = GpuDecoder::new(&self.copier.gpu, codec).with_context(|| spec(codec))?;
-        self.copier.warm_up(self.warm_up, self.bandwidth)?;
+        self.wake(self.warm_up)?;
         Ok(decoder)
+    }
+
+    /// Gets the clocks up, with copies of so many seconds; says so if they stay down.
+    fn wake(&self, seconds: f64) -> anyhow::Result<()> {
+        let reached = self.copier.warm_up(seconds, self.bandwidth)?;
+        if seconds > 0.0 && reached < 0.9 * self.bandwidth {
+            say(&format!("the GPU does not get back to its speed; it copies {:.0} GB/s now", reached / 1e9));
+        }
+        Ok(())
     }
 
     /// Decodes the lists of a class and reads their docIDs one by one, compares both with the lists, and measures.
@@ -118,7 +127,7 @@ impl Device {
             decoder.docs(resident, &mut found)?;
             rows.iter().try_for_each(|row| {
                 let (at, len) = (row.out as usize, row.len as usize);
-                compare(&what(how), &found[at..at + len], &class.docs[batch.docs.start + at..][..len])
+                compare(|| what(how), &found[at..at + len], &class.docs[batch.docs.start + at..][..len])
             })
         };
         // Each way gets a buffer of its own, or the second one would find the docIDs of the first.
@@ -126,18 +135,18 @@ impl Device {
         let resident = decoder.resident(words, &rows, room)?;
         if decoder.docid_at(&resident)?.is_some() {
             check(decoder, &resident, "docid_at")?;
-            self.copier.warm_up(self.warm_up / 10.0, self.bandwidth)?;
-            let times = (0..self.repetitions).map(|_| decoder.docid_at(&resident));
-            docid_at = Some(median(&times.collect::<Result<Option<Vec<_>>, _>>()?.unwrap_or_default()));
+            self.wake(self.warm_up / 10.0)?;
+            let times = (0..self.clock.repetitions).map(|_| decoder.docid_at(&resident));
+            docid_at = times.collect::<Result<Option<Vec<_>>, _>>()?.map(|times| self.clock.of(&times));
         }
         drop(resident);
         let resident = decoder.resident(words, &rows, room)?;
         decoder.decode(&resident)?;
         check(decoder, &resident, "decode_block")?;
-        self.copier.warm_up(self.warm_up / 10.0, self.bandwidth)?;
-        let times = (0..self.repetitions).map(|_| decoder.decode(&resident)).collect::<Result<Vec<_>, _>>()?;
+        self.wake(self.warm_up / 10.0)?;
+        let times = (0..self.clock.repetitions).map(|_| decoder.decode(&resident)).collect::<Result<Vec<_>, _>>()?;
         let docs: u64 = rows.iter().map(|row| u64::from(row.len)).sum();
-        let decode = median(&times);
+        let decode = self.clock.of(&times);
         ensure!(decode > 0.0, "{}: the device's clock stands still", what("decode_block"));
         Ok(Timing { decode, docid_at, bytes: 4.0 * (words.len() as f64 + docs as f64) })
     }
@@ -218,7 +227,7 @@ mod tests {
     #[test]
     fn test_a_device_decodes_and_a_wrong_docid_is_an_error() {
         let Some(gpu) = gpu() else { return };
-        let device = Device::new(&gpu, 0.0, 1).unwrap();
+        let device = Device::new(&gpu, 0.0, Clock { repetitions: 1, fastest: false }).unwrap();
         let codec = crate::codec::codec("raw").unwrap();
         let mut decoder = device.decoder(codec.as_ref()).unwrap().unwrap();
         for mut class in classes() {

@@ -7,7 +7,7 @@
 //! words could be read and the docIDs written at the speed of a copy kernel in the same run; its share is that time over the
 //! time taken. **Data**: lists of an index, all or a sample that keeps the shares of the classes, or synthetic ones from a
 //! fixed seed. **How**: everything is decoded once and compared with the lists; then measurements after one that does not
-//! count, each of 2 ms or more; on a GPU after half a second of work. Medians. Totals are sums over the classes.
+//! count, each of 2 ms or more; on a GPU after half a second of work. Medians, or with `--fastest` minima. Totals are sums over the classes.
 
 mod cpu;
 mod device;
@@ -80,6 +80,9 @@ pub struct Args {
     /// Measurements that count
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
+    /// Report the fastest measurement, not the middle one: for a machine that has other work to do
+    #[arg(long)]
+    fastest: bool,
     /// Seconds of work of the GPU that does not count
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     warm_up: f64,
@@ -139,7 +142,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |path: &PathBuf| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let csv = args.csv.as_ref().map(create).transpose()?;
     let svg = args.svg.as_ref().map(create).transpose()?;
-    let device = open(args)?;
+    let clock = Clock { repetitions: args.repetitions, fastest: args.fastest };
+    let device = open(args, clock)?;
     let index = args.index.as_ref().map(|path| Index::open(path)).transpose()?;
     let source = match &index {
         Some(index) => Source::Index(index, index.codec(None)?),
@@ -148,11 +152,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let classes = source.classes(&Wanted { postings: args.postings, min_length, seed: args.seed })?;
     let title = title(args, &classes);
     say(&title);
-    let bench = Bench { classes: &classes, device: device.as_ref(), clock: Clock { repetitions: args.repetitions } };
+    let bench = Bench { classes: &classes, device: device.as_ref(), clock };
     let lines = match &sweep {
-        Some(points) => bench.codecs(points.iter().map(|point| &point.codec))?,
+        Some(points) => bench.codecs(points.iter().map(|point| (point.label(), &point.codec)))?,
         None => {
-            let mut lines = bench.codecs(codecs.iter())?;
+            let mut lines = bench.codecs(codecs.iter().map(|codec| (label(codec.as_ref()), codec)))?;
             if !args.no_peers {
                 lines.extend(bench.peers()?);
             }
@@ -198,12 +202,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The device that was asked for; `None` if any would do and there is none.
-fn open(args: &Args) -> anyhow::Result<Option<Device>> {
+fn open(args: &Args, clock: Clock) -> anyhow::Result<Option<Device>> {
     if args.device == "none" {
         return Ok(None);
     }
     match Gpu::open(&Choice::parse(&args.device)) {
-        Ok(gpu) => Ok(Some(Device::new(&gpu, args.warm_up, args.repetitions)?)),
+        Ok(gpu) => Ok(Some(Device::new(&gpu, args.warm_up, clock)?)),
         Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if args.device == "auto" => {
             say("no hardware GPU, so the CPU only; --device names a software one");
             Ok(None)
@@ -228,6 +232,12 @@ fn title(args: &Args, classes: &[Class]) -> String {
     format!("{source}: {lists} lists, {:.1} M postings, {} cores", postings as f64 / 1e6, rayon::current_num_threads())
 }
 
+/// What tables call a codec: its name, and its parameters if they are not the usual ones.
+fn label(codec: &dyn Codec) -> String {
+    let usual = codec.family().codec("").is_ok_and(|usual| usual.settings() == codec.settings());
+    if usual { codec.name().to_owned() } else { spec(codec) }
+}
+
 /// What all measurements share.
 struct Bench<'a> {
     classes: &'a [Class],
@@ -236,9 +246,13 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn codecs<'c>(&self, codecs: impl ExactSizeIterator<Item = &'c Arc<dyn Codec>>) -> anyhow::Result<Vec<Line>> {
+    /// Measures codecs, each under a name.
+    fn codecs<'c>(
+        &self,
+        codecs: impl ExactSizeIterator<Item = (String, &'c Arc<dyn Codec>)>,
+    ) -> anyhow::Result<Vec<Line>> {
         let (mut lines, all) = (Vec::new(), codecs.len());
-        for (i, codec) in codecs.enumerate() {
+        for (i, (name, codec)) in codecs.enumerate() {
             let start = Instant::now();
             let codec = codec.as_ref();
             let encoded = self.classes.iter().map(|class| cpu::encode(codec, class)).collect::<Result<Vec<_>, _>>()?;
@@ -246,7 +260,8 @@ impl Bench<'_> {
             for (class, encoded) in self.classes.iter().zip(&encoded) {
                 cpu::verify(codec, class, encoded)?;
                 let times = cpu::measure(codec, class, encoded, self.clock)?;
-                of_codec.push(line(&spec(codec), class, encoded.bits(), Some(times)));
+                let line = line(&name, class, encoded.bits(), Some(times));
+                of_codec.push(Line { parameters: codec.settings().to_string(), ..line });
             }
             if let Some(device) = self.device
                 && let Some(mut decoder) = device.decoder(codec)?
@@ -302,6 +317,7 @@ impl Bench<'_> {
 fn line(name: &str, class: &Class, bits: f64, times: Option<Times>) -> Line {
     Line {
         name: name.to_owned(),
+        parameters: String::new(),
         class: Some(class.number),
         lists: class.lists.len() as u64,
         postings: class.postings(),
@@ -316,6 +332,14 @@ fn line(name: &str, class: &Class, bits: f64, times: Option<Times>) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_labels_are_short_where_they_can_be() {
+        for name in codec::names() {
+            assert_eq!(label(codec::codec(name).unwrap().as_ref()), name);
+        }
+        assert_eq!(label(codec::codec("hs-lrc:bucket=256").unwrap().as_ref()), "hs-lrc:bucket=256");
+    }
 
     #[test]
     fn test_counts_are_read() {

@@ -10,8 +10,10 @@ use super::device::Timing;
 /// One codec, peer or layout on the lists of one class, or on all of them.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// With parameters.
+    /// What tables call it.
     pub(super) name: String,
+    /// All of a codec's parameters.
+    pub(super) parameters: String,
     /// `None`: all.
     pub(super) class: Option<usize>,
     pub(super) lists: u64,
@@ -29,6 +31,7 @@ pub(super) struct Line {
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Figures {
     codec: String,
+    parameters: String,
     list_length: String,
     lists: u64,
     postings: u64,
@@ -83,6 +86,7 @@ impl Line {
         let rate = |seconds: Option<f64>, unit: f64| seconds.map(|s| self.postings as f64 / s / unit);
         Figures {
             codec: self.name.clone(),
+            parameters: self.parameters.clone(),
             list_length: self.class.map_or_else(|| "all".to_owned(), class_name),
             lists: self.lists,
             postings: self.postings,
@@ -109,10 +113,18 @@ const COLUMNS: [Column; 6] = [
     ("docid_at, GPU, G reads/s", |f| f.gpu_docid_at_giga_per_second),
 ];
 
-/// A number that is as wide as its digits matter.
+/// A number with as many decimals as its digits matter.
 fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |v| if v >= 99.95 { format!("{v:.0}") } else { format!("{v:.2}") })
+    match value {
+        None => "-".to_owned(),
+        Some(v) if v >= 99.95 => format!("{v:.0}"),
+        Some(v) if v >= 0.0995 => format!("{v:.2}"),
+        Some(v) => format!("{v:.4}"),
+    }
 }
+
+/// How the names of peers end.
+pub(super) const PEER_MARK: &str = "(crate)";
 
 fn is_total(figures: &&Figures) -> bool {
     figures.list_length == "all"
@@ -159,6 +171,9 @@ pub(super) fn write_tables(out: &mut impl Write, figures: &[Figures], totals_onl
             number(f.gpu_docid_at_giga_per_second)
         )?;
     }
+    if figures.iter().any(|f| f.codec.ends_with(PEER_MARK)) {
+        writeln!(out, "Other crates get lists of 128 docIDs and more only; compare their sizes by length.")?;
+    }
     if totals_only {
         return Ok(());
     }
@@ -185,8 +200,9 @@ pub(super) fn write_tables(out: &mut impl Write, figures: &[Figures], totals_onl
 }
 
 /// The columns of a CSV file: the fields of [`Figures`].
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "codec",
+    "parameters",
     "list_length",
     "lists",
     "postings",
@@ -271,6 +287,7 @@ mod tests {
         let gpu = Timing { decode: 0.5, docid_at: None, bytes: 1e9 };
         let line = |class| Line {
             name: "a:b=1,c=2".into(),
+            parameters: "b=1,c=2".into(),
             class: Some(class),
             lists: 3,
             postings: 1_000_000_000,
@@ -310,7 +327,10 @@ mod tests {
         write_csv(&mut csv, &figures).unwrap();
         let csv = String::from_utf8(csv).unwrap();
         assert_eq!(csv.lines().count(), 4);
-        assert!(csv.lines().nth(3).unwrap().starts_with("\"a:b=1,c=2\",all,6,2000000000,4.0,100.0,0.4,,"), "{csv}");
+        assert!(
+            csv.lines().nth(3).unwrap().starts_with("\"a:b=1,c=2\",\"b=1,c=2\",all,6,2000000000,4.0,100.0,0.4,,"),
+            "{csv}"
+        );
         let fields = serde_json::to_value(&figures[0]).unwrap();
         assert_eq!(fields.as_object().unwrap().len(), FIELDS.len());
         assert!(FIELDS.iter().all(|name| fields.get(name).is_some()));

@@ -9,8 +9,16 @@ use crate::{Error, Result};
 /// A codec with one of the values.
 pub(super) struct Point {
     pub(super) codec: Arc<dyn Codec>,
+    parameter: &'static str,
     /// As it is written.
     pub(super) value: String,
+}
+
+impl Point {
+    /// What tables call it.
+    pub(super) fn label(&self) -> String {
+        format!("{}:{}={}", self.codec.name(), self.parameter, self.value)
+    }
 }
 
 /// Most values of a whole number; of more, so many are taken, as far apart as can be.
@@ -48,7 +56,7 @@ pub(super) fn points(codecs: &[Arc<dyn Codec>], name: &str) -> Result<Vec<Point>
         for value in values(&param.domain) {
             // the later one of two settings holds
             let codec = family.codec(&format!("{},{name}={value}", codec.settings()))?;
-            points.push(Point { codec, value });
+            points.push(Point { codec, parameter: param.name, value });
         }
     }
     if points.is_empty() {
@@ -135,6 +143,7 @@ mod tests {
         let specs: Vec<_> = points(&codecs, "exceptions").unwrap().iter().map(|p| spec(p.codec.as_ref())).collect();
         let expected = ["0", "0.1", "0.2", "0.25"].map(|value| format!("settable:segment=40,exceptions={value}"));
         assert_eq!(specs, expected);
+        assert_eq!(points(&codecs, "exceptions").unwrap()[1].label(), "settable:exceptions=0.1");
         assert!(points(&codecs, "nonsense").is_err());
         assert_eq!(choices(&[&FAMILY, &FAMILY]), "segment (settable, settable), exceptions (settable, settable)");
     }
