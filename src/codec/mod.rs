@@ -19,6 +19,8 @@
 //! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/team.wgsl` says what
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub mod bits;
 mod describe;
 mod family;
@@ -135,7 +137,7 @@ pub trait Codec: Send + Sync {
     /// returns how many words it takes up. `index` is the number of the block in its list.
     ///
     /// `list` starts with the list's first word and may run on past its end, with any content: fast
-    /// decoders read up to three words more than they use where the slice has them, and never rely on it.
+    /// decoders read up to sixteen words more than they use where the slice has them, and never rely on it.
     ///
     /// # Errors
     /// The words are not what [`Self::encode`] writes. `out` then holds anything.
