@@ -80,7 +80,7 @@ fn write<'a>(area: &Area<'a>, text: &str, at: (i32, i32), size: i32, color: RGBC
 
 /// Colours that are far apart for neighbours.
 fn color(i: usize) -> RGBColor {
-    let (r, g, b) = HSLColor((i as f64 * 0.618_034).fract(), 0.65, if i % 2 == 0 { 0.42 } else { 0.58 }).rgb();
+    let (r, g, b) = HSLColor((i as f64 * 0.618_034).fract(), 0.65, if i.is_multiple_of(2) { 0.42 } else { 0.58 }).rgb();
     RGBColor(r, g, b)
 }
 

@@ -38,7 +38,7 @@ impl Encoded {
 /// More words than offsets can say.
 pub(super) fn encode(codec: &dyn Codec, class: &Class) -> anyhow::Result<Encoded> {
     let block_len = codec.block_len();
-    ensure!(block_len % 4 == 0, "{} has blocks of {block_len} docIDs, which is no multiple of 4", spec(codec));
+    ensure!(block_len.is_multiple_of(4), "{} has blocks of {block_len} docIDs, which is no multiple of 4", spec(codec));
     // Tasks of a million docIDs and more.
     let mut tasks = Vec::new();
     let mut first = 0;

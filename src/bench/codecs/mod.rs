@@ -68,7 +68,8 @@ pub struct Args {
     /// Documents of synthetic lists
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "16M", conflicts_with = "index")]
     documents: u64,
-    /// Postings to measure on, about; of a larger index a sample
+    /// Postings to measure on, about: of a larger index a sample, with one list of every length or more.
+    /// 80M take about 0.8 GB of memory
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "80M")]
     postings: u64,
     /// Leave out shorter lists
