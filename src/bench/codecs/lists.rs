@@ -249,7 +249,8 @@ mod tests {
             assert!(out[start..start + len].iter().all(|&value| value == i as u32 + 1));
             assert!(out[start + len..].iter().take(len.next_multiple_of(4) - len).all(|&value| value == 0));
         }
-        assert!(fill(&class.lists, &mut out, |i, _| anyhow::Ok(ensure!(i != 5))).is_err());
+        let fails_once = |i: usize, _: &mut [u32]| if i == 5 { Err(anyhow::anyhow!("five")) } else { Ok(()) };
+        assert!(fill(&class.lists, &mut out, fails_once).is_err());
     }
 
     #[test]
