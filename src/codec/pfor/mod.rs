@@ -37,7 +37,7 @@ mod widths;
 use std::sync::Arc;
 
 use self::widths::{MAX_SLOT, SIZE_SHARE_OR_BITS, Wider};
-use super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
+use super::bits::{Packer, UNPACKED, bits_of, unpack};
 use super::gaps::{self, docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 
