@@ -41,7 +41,8 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] = &[&raw::RAW, &vbyte::VBYTE, &partitioned::pef::PEF, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] =
+    &[&raw::RAW, &vbyte::VBYTE, &partitioned::pef::PEF, &para_ef::PARA_EF, &partitioned::best::BEST];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;

@@ -29,7 +29,9 @@
 //! 373,705 pages in crawl order that is a twelfth of the whole; shorter blocks would have adapted to the density of
 //! the list, and that the partitions do, for two to three bits a cell at most.
 
+pub(super) mod best;
 mod decode;
+mod encode;
 pub(super) mod pef;
 
 use super::bits::{Packer, get_bits};
@@ -222,10 +224,15 @@ fn least_of(costs: &[u32; WIDTHS]) -> u32 {
 }
 
 /// The decoder in WGSL of which `source` is the part of one codec, with `columns` words of workgroup memory a cell.
-fn shader(source: &str, columns: usize, random_access: bool) -> Shader {
+fn shader<const FORMS: bool>(source: &str, columns: usize, random_access: bool) -> Shader {
     let items = BLOCK.div_ceil(128) as u32;
-    let numbers =
-        constants(&[("CELL", CELL as u32), ("CELLS", CELLS as u32), ("RUN", RUN), ("WIDTH_BITS", WIDTH_BITS)]);
+    let numbers = constants(&[
+        ("CELL", CELL as u32),
+        ("CELLS", CELLS as u32),
+        ("RUN", RUN),
+        ("WIDTH_BITS", WIDTH_BITS),
+        ("TAGS", tags(FORMS)),
+    ]);
     let source = numbers + include_str!("../../../shaders/codec/partitioned.wgsl") + &unroll(source, items);
     Shader { source, scratch_words: (BLOCK + columns * CELLS) as u32, random_access }
 }
