@@ -33,6 +33,8 @@ pub(super) mod best;
 mod decode;
 mod encode;
 pub(super) mod pef;
+#[cfg(target_arch = "x86_64")]
+mod simd;
 
 use super::bits::{Packer, get_bits};
 use super::{CodecError, Shader};

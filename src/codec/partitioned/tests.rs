@@ -1,4 +1,4 @@
-use super::decode::find_ones;
+use super::decode::{Any, decode, decode_as, find_ones};
 use super::*;
 use proptest::prelude::*;
 
@@ -61,18 +61,36 @@ proptest! {
     #[test]
     fn test_ones_are_found(words in proptest::collection::vec(any::<u32>(), 1..40), at in 0usize..200) {
         let bit = |i: &usize| words[i / 32] >> (i % 32) & 1 == 1;
-        let expected: Vec<u32> = (at..32 * words.len()).filter(bit).map(|i| (i - at) as u32).collect();
+        let expected: Vec<u16> = (at..32 * words.len()).filter(bit).map(|i| (i - at + 1) as u16).collect();
         let mut ones = [0; BLOCK + 64];
         for count in [1, expected.len() / 2, expected.len()] {
             if count == 0 || count > expected.len() || count >= BLOCK {
                 continue;
             }
-            let end = find_ones(&words, at, count, &mut ones);
-            prop_assert_eq!(end, Ok(at + expected[count - 1] as usize + 1));
+            prop_assert_eq!(find_ones::<Any>(&words, at, count, &mut ones), Ok(expected[count - 1].into()));
             prop_assert_eq!(&ones[..count], &expected[..count]);
         }
         if expected.len() + 1 < BLOCK {
-            prop_assert_eq!(find_ones(&words, at, expected.len() + 1, &mut ones), Err(CodecError::Truncated));
+            prop_assert_eq!(find_ones::<Any>(&words, at, expected.len() + 1, &mut ones), Err(CodecError::Truncated));
+        }
+    }
+
+    /// What the processor has and what any has decode alike, also what no encoder wrote.
+    #[test]
+    fn test_levels_agree(
+        words in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..0x4000, Just(u32::MAX)], 1..600),
+        n in 2usize..=BLOCK, first: u32,
+    ) {
+        for (fast, slow) in [
+            (decode::<false> as fn(&[u32], u32, &mut [u32]) -> _, decode_as::<false, Any> as fn(&[u32], u32, &mut [u32]) -> _),
+            (decode::<true>, decode_as::<true, Any>),
+        ] {
+            let (mut by_fast, mut by_slow) = (vec![0; n], vec![0; n]);
+            let used = fast(&words, first, &mut by_fast);
+            prop_assert_eq!(used, slow(&words, first, &mut by_slow));
+            if used.is_ok() {
+                prop_assert_eq!(by_fast, by_slow);
+            }
         }
     }
 }
