@@ -83,8 +83,15 @@ impl Codec for Best {
     }
 }
 
+/// What a further partition is taken to cost in bits where speed counts: about what decoding it takes longer.
+const FAST_PRICE: u32 = 37;
+
 /// Form and partitions of a block of two docIDs or more, and its bits.
 fn plan(block: &[u32], speed: bool) -> (Plan, usize) {
+    if block.len() <= CELL {
+        let (width, bits) = single(block);
+        return (Plan::single(width), WIDTH_BITS as usize + bits);
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the feature that the function is compiled for.
@@ -99,54 +106,83 @@ fn plan_avx2(block: &[u32], speed: bool) -> (Plan, usize) {
     plan_any(block, speed)
 }
 
-/// Zeros of one gap beyond which a width is out of the question: a partition of its own for the cell costs less.
+/// The best width of a single cell, and what its gaps take: the same without a search over all widths, for most lists
+/// are short.
+fn single(block: &[u32]) -> (u32, usize) {
+    let count = block.len() as u32 - 1;
+    let gaps = || block.windows(2).map(|pair| pair[1] - pair[0] - 1);
+    let (sum, any) = (block[block.len() - 1] - block[0] - count, gaps().fold(0, |any, gap| any | gap));
+    if any == 0 {
+        return (RUN, 0);
+    }
+    // The best width has at most two zeros a gap, else the next one is better, so the sum is less than 3 count 2^b.
+    let least = bits_of(sum / (3 * count)).saturating_sub(1);
+    let bits = |b: u32| (count * (b + 1) + gaps().map(|gap| gap >> b).sum::<u32>()) as usize;
+    let widths = least.min(RUN - 1)..=bits_of(any).min(RUN - 1);
+    let (bits, width) = widths.map(|b| (bits(b), b)).min().expect("a width at least");
+    (width, bits)
+}
+
+/// Zeros of a cell beyond which a width is out of the question: a partition of its own for the cell costs less.
 const MAX_ZEROS: u32 = 1 << 12;
 
 #[inline(always)]
 fn plan_any(block: &[u32], speed: bool) -> (Plan, usize) {
+    // No width that is used is greater than the bits of the greatest gap, and half of the widths are half of the work.
+    let any = block.windows(2).fold(0, |any, pair| any | (pair[1] - pair[0] - 1));
+    match bits_of(any) {
+        0..15 => plan_with::<16>(block, speed),
+        _ => plan_with::<WIDTHS>(block, speed),
+    }
+}
+
+#[inline(always)]
+fn plan_with<const W: usize>(block: &[u32], speed: bool) -> (Plan, usize) {
     let cells = block.len().div_ceil(CELL);
+    let price = if speed { FAST_PRICE } else { WIDTH_BITS };
     // Bits of the greatest gap less one of each cell; and how many gaps it has.
     let mut widest = [0u8; CELLS];
     let count = |cell: usize| (block.len() - cell * CELL).min(CELL) as u32 - u32::from(cell == 0);
     let mut packed_least = 0;
-    let (rice, rice_cost) = cheapest(cells, |cell, costs| {
+    let (rice, rice_bits) = cheapest::<W>(cells, price, |cell, costs| {
         let (start, end) = ((cell * CELL).max(1), (cell * CELL + CELL).min(block.len()));
         let mut any = 0;
         for pair in block[start - 1..end].windows(2) {
             let gap = pair[1] - pair[0] - 1;
             any |= gap;
             for (b, cost) in costs.iter_mut().enumerate() {
-                *cost += (gap >> b).min(MAX_ZEROS);
+                // With few widths gaps are small.
+                *cost += if W == WIDTHS { (gap >> b).min(MAX_ZEROS) } else { gap >> b };
             }
         }
         for (cost, b) in costs.iter_mut().zip(1..) {
-            *cost = (*cost + b * count(cell)) * BIT;
+            *cost = ((*cost).min(MAX_ZEROS) + b * count(cell)) * BIT;
         }
-        costs[RUN as usize] = if any == 0 { 0 } else { MAX_COST };
+        costs[W - 1] = if any == 0 { 0 } else { MAX_COST };
         widest[cell] = bits_of(any) as u8;
-        packed_least += bits_of(any) * count(cell) * BIT;
+        packed_least += (bits_of(any) * count(cell)) as usize;
     });
-    let head = WIDTH_BITS as usize + if cells > 1 { tags(true) as usize } else { 0 };
-    let bits = |cost: u32| head + (cost / BIT) as usize;
-    let allowed = if speed { rice_cost + rice_cost / 8 } else { rice_cost };
+    let head = (WIDTH_BITS + tags(true)) as usize;
+    let allowed = if speed { rice_bits + rice_bits / 8 } else { rice_bits };
     // Not even with widths for nothing, or no width holds the greatest gap.
-    if cells == 1 || packed_least >= allowed || widest[..cells].iter().any(|&width| u32::from(width) >= RUN) {
-        return (rice, bits(rice_cost));
+    if packed_least >= allowed || widest[..cells].iter().any(|&width| u32::from(width) >= RUN) {
+        return (rice, head + rice_bits);
     }
-    let (mut packed, packed_cost) = cheapest(cells, |cell, costs| {
+    let (mut packed, packed_bits) = cheapest::<W>(cells, price, |cell, costs| {
         for (b, cost) in (0u32..).zip(costs.iter_mut()) {
             *cost = if b < u32::from(widest[cell]) { MAX_COST } else { b * count(cell) * BIT };
         }
-        costs[RUN as usize] = if widest[cell] == 0 { 0 } else { MAX_COST };
+        costs[W - 1] = if widest[cell] == 0 { 0 } else { MAX_COST };
     });
     packed.packed = true;
-    if packed_cost < allowed { (packed, bits(packed_cost)) } else { (rice, bits(rice_cost)) }
+    if packed_bits < allowed { (packed, head + packed_bits) } else { (rice, head + rice_bits) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::super::testing::{check, check_gpu, hard_lists, words_of};
     use super::*;
+    use proptest::prelude::*;
 
     /// The layout is part of the format: these words never change.
     #[test]
@@ -157,6 +193,19 @@ mod tests {
         // Constant gaps are packed: width 4, no split, packed, then 15 after 15.
         let list: Vec<u32> = (0..20).map(|i| 16 * i).collect();
         assert_eq!(words_of(best.as_ref(), &list), [4 | 1 << 6 | !0 << 7, !0, !0 >> 13]);
+    }
+
+    proptest! {
+        #[test]
+        fn test_no_width_of_a_cell_is_better(list in proptest::collection::btree_set(
+            prop_oneof![any::<u32>(), 0u32..20, 0u32..5000], 2..=CELL,
+        )) {
+            let list: Vec<u32> = list.into_iter().collect();
+            let bits = |b: usize| list.windows(2).map(|pair| b as u64 + 1 + (u64::from(pair[1] - pair[0] - 1) >> b)).sum::<u64>();
+            let run = if list.windows(2).all(|pair| pair[1] == pair[0] + 1) { 0 } else { u64::MAX };
+            let least: u64 = (0..31).map(bits).min().unwrap().min(run);
+            prop_assert_eq!(single(&list).1 as u64, least);
+        }
     }
 
     #[test]

@@ -172,24 +172,25 @@ const fn tags(forms: bool) -> u32 {
     if forms { 2 } else { 1 }
 }
 
-/// The cheapest plan and its cost without the five bits of its first width, where `cost_of` says in [`BIT`]s, at most
-/// [`MAX_COST`], what a cell costs in each width.
+/// The cheapest plan and its bits without the five of its first width, where `cost_of` says in [`BIT`]s, at most
+/// [`MAX_COST`], what a cell costs in each width, the last of the `W` being [`RUN`], and `price` what a further partition is
+/// taken to cost in bits, at least the five of its width.
 #[inline(always)]
-fn cheapest(cells: usize, mut cost_of: impl FnMut(usize, &mut [u32; WIDTHS])) -> (Plan, u32) {
+fn cheapest<const W: usize>(cells: usize, price: u32, mut cost_of: impl FnMut(usize, &mut [u32; W])) -> (Plan, usize) {
+    const { assert!(W <= WIDTHS && W.is_power_of_two(), "a mask has a bit a width") };
     // What the cells so far cost: in one width, and at best if the last of them has this width.
-    let (mut alone, mut best) = ([0u32; WIDTHS], [0u32; WIDTHS]);
+    let (mut alone, mut best) = ([0u32; W], [0u32; W]);
     // Bit `b`: at best, this cell starts a partition if it has width `b`; and the width before it.
     let (mut switches, mut before) = ([0u32; CELLS], [0u8; CELLS]);
-    // Costs times 32, plus the width, so that the least of them names it.
     let mut least = 0;
     for cell in 0..cells {
-        let mut cost = [0; WIDTHS];
+        let mut cost = [0; W];
         cost_of(cell, &mut cost);
-        before[cell] = (least % WIDTHS as u32) as u8;
-        // Not less than what was, at the first cell, so that this one starts none.
-        let switch = least / WIDTHS as u32 + WIDTH_BITS * BIT;
+        before[cell] = (least % W as u32) as u8;
+        // More than what was, at the first cell, so that this one starts none.
+        let switch = least / W as u32 + price * BIT;
         let mut switched = 0;
-        for b in 0..WIDTHS {
+        for b in 0..W {
             alone[b] += cost[b];
             switched |= u32::from(switch < best[b]) << b;
             best[b] = best[b].min(switch) + cost[b];
@@ -198,31 +199,33 @@ fn cheapest(cells: usize, mut cost_of: impl FnMut(usize, &mut [u32; WIDTHS])) ->
         least = least_of(&best);
     }
     let mut plan = Plan { starts: 0, widths: [0; CELLS], packed: false };
+    let name = |width: u32| if width == W as u32 - 1 { RUN as u8 } else { width as u8 };
     let least_alone = least_of(&alone);
-    let split = least / WIDTHS as u32 + (cells as u32 - 1) * BIT;
-    if least_alone / WIDTHS as u32 <= split {
-        plan.widths[0] = (least_alone % WIDTHS as u32) as u8;
-        return (plan, least_alone / WIDTHS as u32);
+    let split = least / W as u32 + (cells as u32 - 1) * BIT;
+    if least_alone / W as u32 <= split {
+        plan.widths[0] = name(least_alone % W as u32);
+        return (plan, (least_alone / W as u32).div_ceil(BIT) as usize);
     }
-    let mut width = (least % WIDTHS as u32) as u8;
+    let mut width = least % W as u32;
     let mut last = CELLS;
     for cell in (1..cells).rev() {
         if switches[cell] >> width & 1 != 0 {
             plan.starts |= 1 << cell;
             last -= 1;
-            plan.widths[last] = width;
-            width = before[cell];
+            plan.widths[last] = name(width);
+            width = before[cell].into();
         }
     }
     plan.widths.copy_within(last.., 1);
-    plan.widths[0] = width;
-    (plan, split)
+    plan.widths[0] = name(width);
+    let bits = split - plan.starts.count_ones() * (price - WIDTH_BITS) * BIT;
+    (plan, bits.div_ceil(BIT) as usize)
 }
 
-/// The least cost, times 32, plus its place.
+/// The least cost times `W`, plus its place, so that the least of several also says where it is.
 #[inline(always)]
-fn least_of(costs: &[u32; WIDTHS]) -> u32 {
-    (0..WIDTHS as u32).fold(u32::MAX, |least, b| least.min(costs[b as usize] * WIDTHS as u32 + b))
+fn least_of<const W: usize>(costs: &[u32; W]) -> u32 {
+    (0..W as u32).fold(u32::MAX, |least, b| least.min(costs[b as usize] * W as u32 + b))
 }
 
 /// The decoder in WGSL of which `source` is the part of one codec, with `columns` words of workgroup memory a cell.

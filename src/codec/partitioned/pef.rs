@@ -106,7 +106,7 @@ fn plan_any(block: &[u32]) -> Plan {
         }
         costs[RUN as usize] = if top == 0 { 0 } else { MAX_COST };
     };
-    cheapest(block.len().div_ceil(CELL), cost_of).0
+    cheapest(block.len().div_ceil(CELL), WIDTH_BITS, cost_of).0
 }
 
 /// Bits of a block.

@@ -94,7 +94,7 @@ fn numbers<const GAPS: bool>(words: &[u32], low: usize, ones: &[u16], packed: bo
         let lows = fields(window, _mm512_add_epi64(steps, _mm512_set1_epi64((low % 8) as i64)), mask);
         low += 8 * width as usize;
         let lows = if GAPS { prefix_sums(lows) } else { lows };
-        let mut found = _mm256_add_epi32(_mm256_add_epi32(before, counts), lows);
+        let mut found = _mm256_add_epi32(counts, lows);
         if !packed {
             let ones: &[u16; 8] = ones[i..i + 8].try_into().expect("as many slots");
             // SAFETY: eight numbers of 16 bits are read.
@@ -105,6 +105,7 @@ fn numbers<const GAPS: bool>(words: &[u32], low: usize, ones: &[u16], packed: bo
                 high = last_of(ones);
             }
         }
+        let found = _mm256_add_epi32(found, before);
         if GAPS {
             before = last_of(found);
         } else {

@@ -1,3 +1,4 @@
+use super::super::testing::{check, check_gpu, from_gaps};
 use super::decode::{Any, decode, decode_as, find_ones};
 use super::*;
 use proptest::prelude::*;
@@ -23,6 +24,29 @@ fn cost(plan: &Plan, costs: &[[u32; WIDTHS]]) -> u32 {
     numbers + BIT * splits
 }
 
+/// Blocks with a partition for almost every stretch: runs, dense, sparse, of few cells and not at their edges.
+#[test]
+fn test_many_partitions() {
+    let mut state = 1u32;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    let mut lists = Vec::new();
+    for longest in [5, 12, 20, 70, 300] {
+        let mut gaps = Vec::new();
+        while gaps.len() < 3000 {
+            let scale = 1 << (random(5) * random(5));
+            gaps.extend((0..=random(longest)).map(|_| 1 + random(scale)));
+        }
+        lists.push(from_gaps(random(1000), gaps));
+    }
+    for codec in [pef::PEF.codec("").unwrap(), best::BEST.codec("").unwrap(), best::BEST.codec("by=speed").unwrap()] {
+        lists.iter().for_each(|list| check(codec.as_ref(), list));
+        check_gpu(codec.as_ref(), &lists);
+    }
+}
+
 proptest! {
     #[test]
     fn test_no_plan_is_cheaper(
@@ -33,9 +57,9 @@ proptest! {
         // Each row a few times, or else partitions of several cells are rare.
         let costs: Vec<_> = costs.iter().flat_map(|&(n, cost)| std::iter::repeat_n(cost, 1 + n as usize / 5)).collect();
         let costs = &costs[..costs.len().min(CELLS)];
-        let (plan, least) = cheapest(costs.len(), |cell, cost| *cost = costs[cell]);
-        prop_assert_eq!(least, slow(costs));
-        prop_assert_eq!(cost(&plan, costs), least);
+        let (plan, least) = cheapest(costs.len(), WIDTH_BITS, |cell, cost| *cost = costs[cell]);
+        prop_assert_eq!(cost(&plan, costs), slow(costs));
+        prop_assert_eq!(least, cost(&plan, costs).div_ceil(BIT) as usize);
     }
 
     #[test]
