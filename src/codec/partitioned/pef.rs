@@ -16,7 +16,7 @@
 //! A docID is read by itself from the ends of the partitions before its own and one select, without decoding the block.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most `6 + n (b + 3)` bits for `n` docIDs, with `b` the rounded-down
-//! logarithm of the mean gap; one word for two docIDs less than 2^26 apart.
+//! binary logarithm of the mean gap; one word for two docIDs less than 2^26 apart.
 
 use std::sync::Arc;
 
