@@ -73,6 +73,7 @@ fn read_cell(block: Block, head: Head, c: u32) -> Cell {
 }
 
 // This lane's cells; and the position of the block's i-th one goes to scratch[me.base + i]. A team_barrier() must follow.
+// None is needed before: the sums keep a team together between what it read of an earlier block and what it writes.
 fn spread(block: Block, head: Head, me: Me) -> Pair {
     let a = read_cell(block, head, 2u * me.lane);
     let b = read_cell(block, head, 2u * me.lane + 1u);
@@ -101,7 +102,7 @@ fn spread(block: Block, head: Head, me: Me) -> Pair {
     return Pair(a, b, before & 0xffffu, head.bits + (before >> 16u));
 }
 
-// The first column of a team's scratch behind the ones.
+// The place of cell c in the k-th column.
 fn column(k: u32, c: u32, me: Me) -> u32 {
     return me.base + BLOCK + k * CELLS + (c & (CELLS - 1u));
 }
