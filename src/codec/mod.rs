@@ -68,6 +68,7 @@ pub const FAMILIES: &[&Family] = &[
     &lrc::HS_LRC,
     &partitioned::pef::PEF,
     &para_ef::PARA_EF,
+    &partitioned::best::BEST,
     &simdbp::SIMDBP,
 ];
 
