@@ -23,7 +23,8 @@
 //! Range: every docID up to 2^32 - 1. Size of `optpfd`: at most `5 + k + 32 m` bits and a word. Words read past the
 //! block: up to three where the slice has them.
 
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::sync::{Arc, LazyLock};
 
 use super::super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
 use super::super::gaps::{self, docs_of, gaps_of};
@@ -89,64 +90,155 @@ struct NewPfd {
 #[derive(Clone, Copy)]
 struct Form {
     slot: u32,
-    /// Exceptions.
-    count: usize,
+    /// The exceptions.
+    places: u128,
     /// Words of their array.
     words: usize,
 }
 
-/// The array of the `count` exceptions from slots of `slot` bits.
+/// Which numbers of a block are exceptions from slots of some width: bit `i` stands for number `i`.
+fn places(numbers: &[u32], slot: u32) -> u128 {
+    let (front, back) = numbers.split_at(numbers.len().min(64));
+    let half = |numbers: &[u32]| {
+        numbers.iter().enumerate().fold(0, |places, (i, &number)| places | u64::from(bits_of(number) > slot) << i)
+    };
+    u128::from(half(front)) | u128::from(half(back)) << 64
+}
+
+/// The array of the exceptions at `places` from slots of `slot` bits.
 #[inline]
-fn exceptions<'a>(numbers: &[u32], slot: u32, count: usize, array: &'a mut [u32; MAX_LEN]) -> &'a [u32] {
-    let (mut next, mut found) = (0, 0);
-    if count > 0 {
-        for (i, &number) in numbers.iter().enumerate() {
-            if bits_of(number) > slot {
-                array[found] = (i - next) as u32;
-                array[count + found] = (number >> slot) - 1;
-                next = i + 1;
-                found += 1;
-            }
-        }
+fn exceptions<'a>(numbers: &[u32], slot: u32, places: u128, array: &'a mut [u32; MAX_LEN]) -> &'a [u32] {
+    let count = places.count_ones() as usize;
+    let (steps, highs) = array.split_at_mut(count);
+    let (mut places, mut next) = (places, 0);
+    for (step, high) in steps.iter_mut().zip(highs) {
+        let place = places.trailing_zeros();
+        places &= places - 1;
+        *step = place - next;
+        *high = (numbers[place as usize] >> slot) - 1;
+        next = place + 1;
     }
     &array[..2 * count]
 }
+
+/// For each width what a number of it takes up at least in the array, in bits.
+static LEAST_BITS: LazyLock<[u8; 33]> =
+    LazyLock::new(|| std::array::from_fn(|width| SIMPLE16.least_bits(width as u32) as u8));
 
 impl Form {
     fn bits(self, m: usize) -> usize {
         5 + bits_of(m as u32) as usize + m * self.slot as usize + 32 * self.words
     }
 
-    fn with(numbers: &[u32], wider: &Wider, slot: u32, array: &mut [u32; MAX_LEN]) -> Self {
-        let count = wider.than(slot);
-        let words = match count {
-            0 => 0,
-            _ => SIMPLE16.words(exceptions(numbers, slot, count, array)),
-        };
-        Self { slot, count, words }
+    fn with(numbers: &[u32], slot: u32, places: u128, array: &mut [u32; MAX_LEN]) -> Self {
+        let words = if places == 0 { 0 } else { SIMPLE16.words(exceptions(numbers, slot, places, array)) };
+        Self { slot, places, words }
     }
 
     fn choose(numbers: &[u32], rule: Rule, array: &mut [u32; MAX_LEN]) -> Self {
-        let wider = Wider::of(numbers);
-        match rule {
-            Rule::Fixed(slot) => Self::with(numbers, &wider, slot, array),
-            Rule::Share(share) => Self::with(numbers, &wider, wider.by_share(numbers.len(), share), array),
-            Rule::Size => {
-                let words = |form: Self| form.bits(numbers.len()).div_ceil(32);
-                let mut best = Self::with(numbers, &wider, wider.widest().min(MAX_SLOT), array);
-                for slot in (0..best.slot).rev() {
-                    // No place and no high part takes less than a bit, so most widths need no closer look.
-                    let count = wider.than(slot);
-                    let least = Self { slot, count, words: (count + wider.overflow(slot)).div_ceil(28) };
-                    if words(least) < words(best) {
-                        let form = Self::with(numbers, &wider, slot, array);
-                        best = if words(form) < words(best) { form } else { best };
-                    }
-                }
-                best
+        let slot = match rule {
+            Rule::Fixed(slot) => slot,
+            Rule::Share(share) => Wider::of(numbers).by_share(numbers.len(), share),
+            Rule::Size => return Self::smallest(numbers, array),
+        };
+        Self::with(numbers, slot, places(numbers, slot), array)
+    }
+
+    /// Of the smallest size, and of several the one with the fewest exceptions.
+    fn smallest(numbers: &[u32], array: &mut [u32; MAX_LEN]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt")
+        {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { Self::smallest_x86(numbers, array) };
+        }
+        Self::smallest_any(numbers, array)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,lzcnt,popcnt")]
+    fn smallest_x86(numbers: &[u32], array: &mut [u32; MAX_LEN]) -> Self {
+        Self::smallest_any(numbers, array)
+    }
+
+    #[inline(always)]
+    fn smallest_any(numbers: &[u32], array: &mut [u32; MAX_LEN]) -> Self {
+        let (m, least_bits) = (numbers.len(), &*LEAST_BITS);
+        let words = |form: Self| form.bits(m).div_ceil(32);
+        let (wider, widest) = places_by_width(numbers);
+        let top = widest.min(MAX_SLOT);
+        let mut best = Self::with(numbers, top, wider[top as usize], array);
+        // What each width promises: bounds of its size in words from below, first one of which high parts take the narrowest
+        // slots of the array that hold them and places the narrowest there are, then one with the places as they are. The
+        // width that promises most is looked at first, and most are not looked at.
+        let mut promises = [(usize::MAX, Bound::High); MAX_SLOT as usize];
+        for (slot, promise) in promises[..top as usize].iter_mut().enumerate() {
+            let mut bits = wider[slot].count_ones() as usize;
+            for width in slot..widest as usize {
+                let count = (wider[width] ^ wider[width + 1]).count_ones() as usize;
+                bits += count * usize::from(least_bits[width - slot]);
             }
+            promise.0 = words(Self { slot: slot as u32, places: 0, words: bits.div_ceil(28) });
+        }
+        loop {
+            let slots = promises[..top as usize].iter().zip(0u32..);
+            let Some((&(promise, bound), slot)) = slots.min_by_key(|&(&(words, _), slot)| (words, Reverse(slot)))
+            else {
+                break;
+            };
+            if (promise, Reverse(slot)) >= (words(best), Reverse(best.slot)) {
+                break;
+            }
+            let places = wider[slot as usize];
+            let bound = match bound {
+                Bound::High => {
+                    let bits = exceptions(numbers, slot, places, array)
+                        .iter()
+                        .map(|&number| usize::from(least_bits[bits_of(number) as usize]));
+                    let form = Self { slot, places, words: bits.sum::<usize>().div_ceil(28) };
+                    (words(form), Bound::Both)
+                }
+                Bound::Both => {
+                    let form = Self::with(numbers, slot, places, array);
+                    if (words(form), Reverse(slot)) < (words(best), Reverse(best.slot)) {
+                        best = form;
+                    }
+                    (usize::MAX, Bound::Both)
+                }
+            };
+            promises[slot as usize] = bound;
+        }
+        best
+    }
+}
+
+/// What a lower bound of a width's size knows of.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// The widths of the high parts.
+    High,
+    /// Those of the places too.
+    Both,
+}
+
+/// For each width which numbers are wider, bit `i` for number `i`, and the greatest width of a number.
+#[inline(always)]
+fn places_by_width(numbers: &[u32]) -> ([u128; 33], u32) {
+    let (mut low, mut high) = ([0u64; 33], [0u64; 33]);
+    let (front, back) = numbers.split_at(numbers.len().min(64));
+    for (half, numbers) in [(&mut low, front), (&mut high, back)] {
+        for (i, &number) in numbers.iter().enumerate() {
+            half[bits_of(number) as usize] |= 1 << i;
         }
     }
+    let widest = bits_of(numbers.iter().fold(0, |all, number| all | number));
+    let mut wider = [0; 33];
+    for width in (0..widest as usize).rev() {
+        wider[width] = wider[width + 1] | u128::from(high[width + 1]) << 64 | u128::from(low[width + 1]);
+    }
+    (wider, widest)
 }
 
 impl NewPfd {
@@ -159,10 +251,10 @@ impl NewPfd {
         let words = form.bits(m).div_ceil(32);
         out.resize(start + words + 2, 0);
         let mut packer = Packer::new(&mut out[start..]);
-        packer.push(u64::from(form.slot) | (form.count as u64) << 5, 5 + bits_of(m as u32));
+        packer.push(u64::from(form.slot) | u64::from(form.places.count_ones()) << 5, 5 + bits_of(m as u32));
         packer.push_all(numbers, form.slot);
-        if form.count > 0 {
-            let array = exceptions(numbers, form.slot, form.count, &mut array);
+        if form.places != 0 {
+            let array = exceptions(numbers, form.slot, form.places, &mut array);
             SIMPLE16.pack(array, |word| packer.push(word.into(), 32));
         }
         packer.finish();

@@ -55,12 +55,6 @@ impl Wider {
         let width = self.counts.iter().position(|&count| usize::from(count) <= allowed);
         width.map_or(MAX_SLOT, |width| (width as u32).min(MAX_SLOT))
     }
-
-    /// Bits that the numbers wider than `width` have beyond it, at least, if one is taken off what is left of each and
-    /// none takes less than a bit.
-    pub(super) fn overflow(&self, width: u32) -> usize {
-        self.than(width) + (width + 2..32).map(|wider| self.than(wider)).sum::<usize>()
-    }
 }
 
 #[cfg(test)]
@@ -78,9 +72,6 @@ mod tests {
             let count = |width| numbers.iter().filter(|&&number| bits_of(number) > width).count();
             for width in 0..=32 {
                 prop_assert_eq!(wider.than(width), count(width));
-                let left = numbers.iter().filter(|&&number| bits_of(number) > width);
-                let least: u32 = left.map(|&number| (bits_of(number) - width - 1).max(1)).sum();
-                prop_assert_eq!(wider.overflow(width), least as usize);
             }
             prop_assert_eq!(wider.widest(), numbers.iter().map(|&number| bits_of(number)).max().unwrap());
             let width = wider.by_share(numbers.len(), share);

@@ -26,6 +26,9 @@ const BASE: u32 = (1 << 28) - TOPS;
 /// Values of 28 bits that are no numbers.
 const TOPS: u32 = 32;
 
+/// Stands for the width of a number that no slot holds.
+const TWO_WORDS: u8 = 29;
+
 /// The cases of a code.
 pub struct Code {
     cases: [Case; 16],
@@ -41,7 +44,8 @@ struct Case {
     /// Bit `i` is set if a slot starts there.
     starts: u32,
     count: usize,
-    /// Width of each slot; behind the last one, more than any number has.
+    /// Width of each slot; behind the last one, more than any number has, so that numbers of the next word do not matter.
+    /// For a selector that stands for nothing, zeros: nothing but a zero fits, and that fits an earlier case.
     widths: [u8; 32],
     shifts: [u32; 32],
     masks: [u32; 32],
@@ -74,8 +78,7 @@ pub static SIMPLE16: Code = Code::new(&[
 impl Code {
     /// Cases in the order of their selectors, each as runs of (slots, bits of a slot).
     const fn new(runs: &[&[(usize, u32)]]) -> Self {
-        let empty = Case { starts: 0, count: 0, widths: [u8::MAX; 32], shifts: [0; 32], masks: [0; 32] };
-        let mut cases = [empty; 16];
+        let mut cases = [Case { starts: 0, count: 0, widths: [0; 32], shifts: [0; 32], masks: [0; 32] }; 16];
         let mut i = 0;
         while i < runs.len() {
             let case = &mut cases[i];
@@ -92,6 +95,11 @@ impl Code {
                     slots -= 1;
                 }
                 run += 1;
+            }
+            let mut behind = case.count;
+            while behind < 32 {
+                case.widths[behind] = u8::MAX;
+                behind += 1;
             }
             assert!(bit <= 28, "a word has 28 bits for numbers");
             i += 1;
@@ -129,20 +137,67 @@ impl Code {
 
     /// Cuts an array into the numbers of a word each. There is no selector for a number of two words.
     #[inline]
-    fn cut<'n>(&self, numbers: &'n [u32], mut part: impl FnMut(Option<usize>, &'n [u32])) {
+    fn cut<'n>(&self, numbers: &'n [u32], part: impl FnMut(Option<usize>, &'n [u32])) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the feature that the function is compiled for.
+            return unsafe { self.cut_avx2(numbers, part) };
+        }
+        self.cut_by(numbers, |widths| self.cases.iter().position(|case| case.holds(widths)), part);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,lzcnt")]
+    fn cut_avx2<'n>(&self, numbers: &'n [u32], part: impl FnMut(Option<usize>, &'n [u32])) {
+        self.cut_by(numbers, |widths| self.first_that_holds(widths), part);
+    }
+
+    #[inline(always)]
+    fn cut_by<'n>(
+        &self,
+        numbers: &'n [u32],
+        first: impl Fn(&[u8; 32]) -> Option<usize>,
+        mut part: impl FnMut(Option<usize>, &'n [u32]),
+    ) {
+        if let &[number] = numbers {
+            // Most lists are short.
+            return part((number < BASE).then_some(self.len - 1), numbers);
+        }
         let mut widths = [0u8; MAX_LEN + 32];
         for (width, &number) in widths.iter_mut().zip(numbers) {
-            *width = if number < BASE { bits_of(number) as u8 } else { 29 };
+            *width = if number < BASE { bits_of(number) as u8 } else { TWO_WORDS };
         }
         let mut at = 0;
         while at < numbers.len() {
             let next = widths[at..].first_chunk::<32>().expect("32 widths behind the last");
-            let selector = self.cases[..self.len].iter().position(|case| case.holds(next));
+            let selector = first(next);
             let count = selector.map_or(1, |selector| self.cases[selector].count);
             let end = numbers.len().min(at + count);
             part(selector, &numbers[at..end]);
             at = end;
         }
+    }
+
+    /// The first case whose slots hold numbers of these widths. Looks at all of them, so that nothing has to be guessed.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn first_that_holds(&self, widths: &[u8; 32]) -> Option<usize> {
+        use std::arch::x86_64::{_mm256_loadu_si256, _mm256_subs_epu8, _mm256_testz_si256};
+        // SAFETY: an array of 32 bytes, with no alignment to keep.
+        let load = |bytes: &[u8; 32]| unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+        let widths = load(widths);
+        let holds = self.cases.iter().enumerate().fold(0, |holds, (i, case)| {
+            let over = _mm256_subs_epu8(widths, load(&case.widths));
+            holds | _mm256_testz_si256(over, over) << i
+        });
+        (holds != 0).then(|| holds.trailing_zeros() as usize)
+    }
+
+    /// Bits that a number of `width` takes up at least: those of the narrowest slot that holds it, or two words'.
+    pub fn least_bits(&self, width: u32) -> u32 {
+        let slots = self.cases[..self.len].iter().flat_map(|case| &case.widths[..case.count]);
+        slots.map(|&slot| u32::from(slot)).filter(|&slot| slot >= width).min().unwrap_or(56)
     }
 
     /// Unpacks the array of `n` numbers whose words `word` gives (`None` past the end) into the front of `numbers`, which has
