@@ -170,57 +170,44 @@ impl Form {
         let (wider, widest) = places_by_width(numbers);
         let top = widest.min(MAX_SLOT);
         let mut best = Self::with(numbers, top, wider[top as usize], array);
-        // What each width promises: bounds of its size in words from below, first one of which high parts take the narrowest
-        // slots of the array that hold them and places the narrowest there are, then one with the places as they are. The
-        // width that promises most is looked at first, and most are not looked at.
-        let mut promises = [(usize::MAX, Bound::High); MAX_SLOT as usize];
-        for (slot, promise) in promises[..top as usize].iter_mut().enumerate() {
-            let mut bits = wider[slot].count_ones() as usize;
-            for width in slot..widest as usize {
-                let count = (wider[width] ^ wider[width + 1]).count_ones() as usize;
-                bits += count * usize::from(least_bits[width - slot]);
-            }
-            promise.0 = words(Self { slot: slot as u32, places: 0, words: bits.div_ceil(28) });
+        if words(best) <= 1 {
+            return best;
         }
+        // How many numbers have each width, and then what each slot width would take if its high parts had the narrowest
+        // slots of the array that hold them, and its places the narrowest there are: in words, from below.
+        let mut counts = [0u32; 33];
+        for (width, count) in counts.iter_mut().enumerate().take(widest as usize + 1).skip(1) {
+            *count = (wider[width - 1] ^ wider[width]).count_ones();
+        }
+        let mut promises = [usize::MAX; MAX_SLOT as usize];
+        for (slot, promise) in promises[..top as usize].iter_mut().enumerate() {
+            let left = counts[slot + 1..=widest as usize].iter().zip(least_bits);
+            let bits: u32 = left.map(|(&count, &bits)| count * (1 + u32::from(bits))).sum();
+            *promise = words(Self { slot: slot as u32, places: 0, words: bits.div_ceil(28) as usize });
+        }
+        // The width that promises most is looked at first, and most are not looked at.
         loop {
             let slots = promises[..top as usize].iter().zip(0u32..);
-            let Some((&(promise, bound), slot)) = slots.min_by_key(|&(&(words, _), slot)| (words, Reverse(slot)))
-            else {
-                break;
-            };
-            if (promise, Reverse(slot)) >= (words(best), Reverse(best.slot)) {
+            let Some((&promise, slot)) = slots.min_by_key(|&(&words, slot)| (words, Reverse(slot))) else { break };
+            let is_best = |words_of: usize| (words_of, Reverse(slot)) < (words(best), Reverse(best.slot));
+            if !is_best(promise) {
                 break;
             }
+            promises[slot as usize] = usize::MAX;
+            // The places as they are may already be too much.
             let places = wider[slot as usize];
-            let bound = match bound {
-                Bound::High => {
-                    let bits = exceptions(numbers, slot, places, array)
-                        .iter()
-                        .map(|&number| usize::from(least_bits[bits_of(number) as usize]));
-                    let form = Self { slot, places, words: bits.sum::<usize>().div_ceil(28) };
-                    (words(form), Bound::Both)
+            let array = exceptions(numbers, slot, places, array);
+            let bits: u32 = array.iter().map(|&number| u32::from(least_bits[bits_of(number) as usize])).sum();
+            let least = Self { slot, places, words: bits.div_ceil(28) as usize };
+            if is_best(words(least)) {
+                let form = Self { words: SIMPLE16.words(array), ..least };
+                if is_best(words(form)) {
+                    best = form;
                 }
-                Bound::Both => {
-                    let form = Self::with(numbers, slot, places, array);
-                    if (words(form), Reverse(slot)) < (words(best), Reverse(best.slot)) {
-                        best = form;
-                    }
-                    (usize::MAX, Bound::Both)
-                }
-            };
-            promises[slot as usize] = bound;
+            }
         }
         best
     }
-}
-
-/// What a lower bound of a width's size knows of.
-#[derive(Clone, Copy)]
-enum Bound {
-    /// The widths of the high parts.
-    High,
-    /// Those of the places too.
-    Both,
 }
 
 /// For each width which numbers are wider, bit `i` for number `i`, and the greatest width of a number.
