@@ -33,13 +33,7 @@ fn segment_read(at: u32, bit: u32, n: u32) -> Segment {
 
 // The low bits of numbers i .. i + 3.
 fn segment_lows(at: u32, s: Segment, i: u32) -> vec4<u32> {
-    let bit = s.lows + i * s.b;
-    return vec4<u32>(
-        field(at, bit, s.b),
-        field(at, bit + s.b, s.b),
-        field(at, bit + 2u * s.b, s.b),
-        field(at, bit + 3u * s.b, s.b),
-    );
+    return fields(at, s.lows + i * s.b, s.b);
 }
 
 // Number i by itself; a thread calls it alone.

@@ -23,10 +23,15 @@ pub mod bits;
 mod family;
 mod gaps;
 mod gpu;
+mod lrc;
 mod para_ef;
 pub mod parapfor;
+mod partitioned;
 mod pfor;
+mod pfor_recursive;
 mod raw;
+mod rice;
+mod simdbp;
 mod simple;
 mod vbyte;
 
@@ -49,11 +54,19 @@ pub const FAMILIES: &[&Family] = &[
     &vbyte::VBYTE,
     &simple::SIMPLE9,
     &simple::SIMPLE16,
+    &rice::RICE,
     &pfor::PFOR,
     &pfor::NEWPFD,
     &pfor::OPTPFD,
+    &pfor_recursive::PFOR_RECURSIVE,
     &parapfor::PARAPFOR,
+    &lrc::LRC,
+    &lrc::LRC_SEG,
+    &lrc::SEG_LRC,
+    &lrc::HS_LRC,
+    &partitioned::pef::PEF,
     &para_ef::PARA_EF,
+    &simdbp::SIMDBP,
 ];
 
 /// The longest block of any codec; buffers for one decoded block have this size.

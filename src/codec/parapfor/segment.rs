@@ -120,11 +120,7 @@ impl Form {
     pub fn unpack(words: &[u32], at: usize, n: usize, out: &mut [u32; SLOTS]) -> Result<usize, CodecError> {
         debug_assert!(n <= MAX_LEN);
         let (form, lows) = Self::read(words, at)?;
-        for start in (0..n).step_by(128) {
-            let slots = out[start..].first_chunk_mut().expect("slack behind the longest segment");
-            let at = lows + start * form.b as usize;
-            bits::unpack(words, at, form.b, (n - start).min(128), slots).ok_or(CodecError::Truncated)?;
-        }
+        bits::unpack_long(words, lows, form.b, n, out).ok_or(CodecError::Truncated)?;
         let indexes = lows + n * form.b as usize;
         if form.en > 0 { form.patch(words, indexes, &mut out[..n]) } else { Ok(indexes) }
     }

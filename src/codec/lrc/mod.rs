@@ -1,0 +1,180 @@
+//! `lrc`, `lrc-seg`, `seg-lrc`, `hs-lrc`: a line drawn through docIDs over their positions, and how far each docID is
+//! above it. Any docID can be read without the others.
+//!
+//! From Ao, Zhang, Wu, Stones, Wang, Liu, Liu, Lin, *Efficient parallel lists intersection and index compression
+//! algorithms using graphics processing units*, PVLDB 4(8), 2011, sections 4.3, 4.4, 5.2 and 5.3. The line is that of least
+//! squares. The difference of a docID and the line is its vertical deviation; less the least of them it is a number of
+//! few bits, its slot, if docIDs lie near the line, as they do when documents are in random order.
+//!
+//! | codec | line | slots | words |
+//! |---|---|---|---|
+//! | `lrc` | of the list | one width and least deviation for the list | [`global`] |
+//! | `lrc-seg` | of the list | a width and a least deviation per block | [`global`] |
+//! | `seg-lrc` | per block | a width and a least deviation per block | [`segment`] |
+//! | `hs-lrc` | per hash bucket, of the docID's high bits | a width per block | [`hash`] |
+//!
+//! Blocks have 128 docIDs. Lists of less than one are one block of `seg-lrc` in all four codecs, with a line if
+//! that makes them shorter. The encoder fits lines in floating point; slopes are stored in fixed point, and docIDs come back in
+//! integers modulo 2^32, the same on every processor.
+//!
+//! # Where a docID can be
+//! Section 4.3 bounds the positions at which `x` may stand, so that a search need not look elsewhere. The bounds follow
+//! from what is stored: with a line `f`, which never falls, slots of `w` bits and the least deviation `low`,
+//! `f(i) + low ≤ d[i] < f(i) + low + 2^w`, so `x` is at a position `i` with `x - low - 2^w < f(i) ≤ x - low`, or nowhere.
+//! The paper's L and R are `(low + 2^w - 1)` and `-low` over the slope.
+//!
+//! | codec | holds for | `f`, `w` | `low` |
+//! |---|---|---|---|
+//! | `lrc`, `lrc-seg` | a list of 128 docIDs or more | in the head of the list; there only for this in `lrc-seg` | `d[0] - ((d[0] - base) mod 2^32)` |
+//! | all | a block with a line of its own | in its first word; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
+//! | `hs-lrc` | a bucket's part of a block | the bucket's; `f(i)` is `i` more than the line | as for the part's docIDs |
+//!
+//! `low` may be below 0. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without a search.
+//!
+//! Range: every docID up to 2^32 - 1. Size: a list of `n` docIDs has at most `32 n` bits and its head. Words read
+//! past a block: up to three where the slice has them.
+
+mod global;
+mod hash;
+mod line;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
+
+/// DocIDs of a block.
+const BLOCK: usize = 128;
+
+const PAPER: &str =
+    "Ao et al.: Efficient parallel lists intersection and index compression (PVLDB 4(8), 2011), section 5";
+
+/// `lrc`.
+pub static LRC: Family = Family {
+    name: "lrc",
+    id: 12,
+    about: "deviations from one line, all of one width",
+    paper: PAPER,
+    params: &[],
+    make: |settings| Lrc::make(&LRC, Kind::Global, settings),
+};
+
+/// `lrc-seg`.
+pub static LRC_SEG: Family = Family {
+    name: "lrc-seg",
+    id: 13,
+    about: "deviations from one line, a width per block",
+    paper: PAPER,
+    params: &[],
+    make: |settings| Lrc::make(&LRC_SEG, Kind::GlobalSegments, settings),
+};
+
+/// `seg-lrc`.
+pub static SEG_LRC: Family = Family {
+    name: "seg-lrc",
+    id: 14,
+    about: "deviations from a line per block",
+    paper: PAPER,
+    params: &[],
+    make: |settings| Lrc::make(&SEG_LRC, Kind::Segments, settings),
+};
+
+/// `hs-lrc`.
+pub static HS_LRC: Family = Family {
+    name: "hs-lrc",
+    id: 15,
+    about: "deviations from a line per hash bucket",
+    paper: PAPER,
+    params: &[Param {
+        name: "bucket",
+        about: "docIDs of a hash bucket, about",
+        domain: Domain::Whole { from: 128, to: 256, step: 128 },
+        default: "128",
+    }],
+    make: |settings| {
+        let bucket = settings.get("bucket") as usize;
+        Lrc::make(&HS_LRC, Kind::Buckets(bucket), settings)
+    },
+};
+
+/// Which lines there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Global,
+    GlobalSegments,
+    Segments,
+    Buckets(usize),
+}
+
+struct Lrc {
+    family: &'static Family,
+    kind: Kind,
+    settings: Settings,
+}
+
+impl Lrc {
+    fn make(family: &'static Family, kind: Kind, settings: Settings) -> Arc<dyn Codec> {
+        Arc::new(Self { family, kind, settings })
+    }
+}
+
+impl Codec for Lrc {
+    fn family(&self) -> &'static Family {
+        self.family
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn block_len(&self) -> usize {
+        BLOCK
+    }
+
+    fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
+        match self.kind {
+            _ if list.len() < BLOCK => encode_blocks(list, BLOCK, out, skips, segment::encode),
+            Kind::Segments => encode_blocks(list, BLOCK, out, skips, segment::encode),
+            Kind::Global => global::encode(list, false, out, skips),
+            Kind::GlobalSegments => global::encode(list, true, out, skips),
+            Kind::Buckets(bucket) => hash::encode(list, bucket, out, skips),
+        }
+    }
+
+    fn decode_block(&self, list: &[u32], skip: &Skip, index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        if out.len() > BLOCK {
+            return Err(CodecError::Malformed("a block of lines has at most 128 docIDs"));
+        }
+        match self.kind {
+            _ if out.is_empty() => Ok(0),
+            // Only the first block of a list of one block is the first and not a whole one.
+            _ if index == 0 && out.len() < BLOCK => segment::decode(block_words(list, skip)?, skip.first, out),
+            Kind::Segments => segment::decode(block_words(list, skip)?, skip.first, out),
+            Kind::Global => global::decode(list, skip, index, false, out),
+            Kind::GlobalSegments => global::decode(list, skip, index, true, out),
+            Kind::Buckets(_) => hash::decode(list, skip, index, out),
+        }
+    }
+
+    fn size(&self, list: &[u32]) -> usize {
+        match self.kind {
+            _ if list.len() < BLOCK => segment::size(list),
+            Kind::Segments => list.chunks(BLOCK).map(segment::size).sum(),
+            Kind::Global => global::size(list, false),
+            Kind::GlobalSegments => global::size(list, true),
+            Kind::Buckets(bucket) => hash::size(list, bucket),
+        }
+    }
+    fn shader(&self) -> Option<Shader> {
+        let source = match self.kind {
+            Kind::Global => include_str!("../../../shaders/codec/lrc.wgsl"),
+            Kind::GlobalSegments => include_str!("../../../shaders/codec/lrc_seg.wgsl"),
+            Kind::Segments => include_str!("../../../shaders/codec/seg_lrc.wgsl"),
+            Kind::Buckets(_) => include_str!("../../../shaders/codec/hs_lrc.wgsl"),
+        };
+        let source = include_str!("../../../shaders/codec/lrc_line.wgsl").to_owned() + source;
+        Some(Shader { source, scratch_words: 0, random_access: true })
+    }
+}
