@@ -1,7 +1,7 @@
 //! `newpfd` and `optpfd`: bit-packed gaps, what does not fit a slot apart in Simple-16.
 //!
 //! Yan, Ding, Suel, *Inverted index compression and query processing with optimized document ordering*, WWW 2009,
-//! doi:10.1145/1526709.1526764, sections 2 (NewPFD) and 4 (OptPFD).
+//! doi:10.1145/1526709.1526764.
 //!
 //! A block of `n` docIDs stores the low `b` bits of the `m = n - 1` numbers `d[i+1] - d[i] - 1` in slots. Of each
 //! exception, a number that needs more, it stores in a [Simple-16 array](super::super::simple::array) where it is and

@@ -21,6 +21,7 @@ pub(super) const MAX_SLOT: u32 = 31;
 pub(super) struct Wider {
     /// For widths 0 to 32; for the last one 0.
     counts: [u8; 33],
+    widest: u32,
 }
 
 impl Wider {
@@ -32,10 +33,11 @@ impl Wider {
             exact[bits_of(number) as usize] += 1;
         }
         let mut counts = [0u8; 33];
-        for width in (0..32).rev() {
+        let widest = bits_of(numbers.iter().fold(0, |all, number| all | number));
+        for width in (0..widest as usize).rev() {
             counts[width] = counts[width + 1] + exact[width + 1];
         }
-        Self { counts }
+        Self { counts, widest }
     }
 
     /// How many are wider than `width`.
@@ -46,7 +48,7 @@ impl Wider {
 
     /// The width of the widest number.
     pub(super) fn widest(&self) -> u32 {
-        self.counts.iter().position(|&count| count == 0).map_or(32, |width| width as u32)
+        self.widest
     }
 
     /// The least slot width that at most `share` hundredths of `n` numbers exceed.
