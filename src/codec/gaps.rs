@@ -17,22 +17,39 @@ pub(super) fn gaps_of<'a>(block: &[u32], gaps: &'a mut [u32]) -> &'a [u32] {
 /// would.
 #[inline(always)]
 pub(super) fn docs_of(first: u32, gaps: &[u32], out: &mut [u32]) {
-    let mut doc = first;
-    let (gaps_of_fours, gaps_of_rest) = gaps[..out.len()].as_chunks::<4>();
-    let (fours, rest) = out.as_chunks_mut::<4>();
-    // Four at a time, so that one addition per four waits for the one before.
-    for (slots, gaps) in fours.iter_mut().zip(gaps_of_fours) {
-        let near = gaps[0].wrapping_add(1);
-        let far = gaps[2].wrapping_add(1);
-        let half = near.wrapping_add(gaps[1]).wrapping_add(1);
-        let most = half.wrapping_add(far);
-        let all = most.wrapping_add(gaps[3]).wrapping_add(1);
-        *slots = [near, half, most, all].map(|sum| doc.wrapping_add(sum));
-        doc = doc.wrapping_add(all);
-    }
-    for (slot, gap) in rest.iter_mut().zip(gaps_of_rest) {
+    let gaps = &gaps[..out.len()];
+    #[cfg(target_arch = "x86_64")]
+    let (done, mut doc) = fours(first, gaps, out);
+    #[cfg(not(target_arch = "x86_64"))]
+    let (done, mut doc) = (0, first);
+    for (slot, gap) in out[done..].iter_mut().zip(&gaps[done..]) {
         doc = doc.wrapping_add(1).wrapping_add(*gap);
         *slot = doc;
+    }
+}
+
+/// As [`docs_of`] for whole vectors of four; says how many docIDs are done and which is the last. One addition per four
+/// waits for the one before.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fours(first: u32, gaps: &[u32], out: &mut [u32]) -> (usize, u32) {
+    use std::arch::x86_64::{
+        _mm_add_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_set1_epi32, _mm_shuffle_epi32, _mm_slli_si128,
+        _mm_storeu_si128,
+    };
+    let (slots, gaps) = (out.as_chunks_mut::<4>().0, gaps.as_chunks::<4>().0);
+    // SAFETY: every x86-64 processor has SSE2, and four numbers are one vector.
+    unsafe {
+        let ones = _mm_set1_epi32(1);
+        let mut doc = _mm_set1_epi32(first.cast_signed());
+        for (slots, gaps) in slots.iter_mut().zip(gaps) {
+            let mut sums = _mm_add_epi32(_mm_loadu_si128(gaps.as_ptr().cast()), ones);
+            sums = _mm_add_epi32(sums, _mm_slli_si128(sums, 4));
+            sums = _mm_add_epi32(sums, _mm_slli_si128(sums, 8));
+            _mm_storeu_si128(slots.as_mut_ptr().cast(), _mm_add_epi32(doc, sums));
+            doc = _mm_add_epi32(doc, _mm_shuffle_epi32(sums, 0xff));
+        }
+        (4 * gaps.len(), _mm_cvtsi128_si32(doc).cast_unsigned())
     }
 }
 
