@@ -30,7 +30,7 @@ use super::super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
 use super::super::gaps::{self, docs_of, gaps_of};
 use super::super::simple::array::{MAX_LEN, SIMPLE16, SLACK};
 use super::super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
-use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider};
+use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider, set_places};
 use super::{BLOCK, Rule, SHARE};
 
 const PAPER: &str = "Yan, Ding, Suel: Inverted index compression and query processing with optimized document ordering \
@@ -96,26 +96,15 @@ struct Form {
     words: usize,
 }
 
-/// Which numbers of a block are exceptions from slots of some width: bit `i` stands for number `i`.
-fn places(numbers: &[u32], slot: u32) -> u128 {
-    let (front, back) = numbers.split_at(numbers.len().min(64));
-    let half = |numbers: &[u32]| {
-        numbers.iter().enumerate().fold(0, |places, (i, &number)| places | u64::from(bits_of(number) > slot) << i)
-    };
-    u128::from(half(front)) | u128::from(half(back)) << 64
-}
-
 /// The array of the exceptions at `places` from slots of `slot` bits.
 #[inline]
 fn exceptions<'a>(numbers: &[u32], slot: u32, places: u128, array: &'a mut [u32; MAX_LEN]) -> &'a [u32] {
     let count = places.count_ones() as usize;
     let (steps, highs) = array.split_at_mut(count);
-    let (mut places, mut next) = (places, 0);
-    for (step, high) in steps.iter_mut().zip(highs) {
-        let place = places.trailing_zeros();
-        places &= places - 1;
-        *step = place - next;
-        *high = (numbers[place as usize] >> slot) - 1;
+    let mut next = 0;
+    for ((step, high), place) in steps.iter_mut().zip(highs).zip(set_places(places)) {
+        *step = (place - next) as u32;
+        *high = (numbers[place] >> slot) - 1;
         next = place + 1;
     }
     &array[..2 * count]
@@ -136,48 +125,49 @@ impl Form {
     }
 
     fn choose(numbers: &[u32], rule: Rule, array: &mut [u32; MAX_LEN]) -> Self {
+        let wider = Wider::of(numbers);
         let slot = match rule {
             Rule::Fixed(slot) => slot,
-            Rule::Share(share) => Wider::of(numbers).by_share(numbers.len(), share),
-            Rule::Size => return Self::smallest(numbers, array),
+            Rule::Share(share) => wider.by_share(numbers.len(), share),
+            Rule::Size => return Self::smallest(numbers, &wider, array),
         };
-        Self::with(numbers, slot, places(numbers, slot), array)
+        Self::with(numbers, slot, wider.than(slot), array)
     }
 
     /// Of the smallest size, and of several the one with the fewest exceptions.
-    fn smallest(numbers: &[u32], array: &mut [u32; MAX_LEN]) -> Self {
+    fn smallest(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("bmi1")
             && std::arch::is_x86_feature_detected!("lzcnt")
             && std::arch::is_x86_feature_detected!("popcnt")
         {
             // SAFETY: the processor has the features that the function is compiled for.
-            return unsafe { Self::smallest_x86(numbers, array) };
+            return unsafe { Self::smallest_x86(numbers, wider, array) };
         }
-        Self::smallest_any(numbers, array)
+        Self::smallest_any(numbers, wider, array)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "bmi1,lzcnt,popcnt")]
-    fn smallest_x86(numbers: &[u32], array: &mut [u32; MAX_LEN]) -> Self {
-        Self::smallest_any(numbers, array)
+    fn smallest_x86(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
+        Self::smallest_any(numbers, wider, array)
     }
 
     #[inline(always)]
-    fn smallest_any(numbers: &[u32], array: &mut [u32; MAX_LEN]) -> Self {
+    fn smallest_any(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
         let (m, least_bits) = (numbers.len(), &*LEAST_BITS);
         let words = |form: Self| form.bits(m).div_ceil(32);
-        let (wider, widest) = places_by_width(numbers);
+        let widest = wider.widest;
         let top = widest.min(MAX_SLOT);
-        let mut best = Self::with(numbers, top, wider[top as usize], array);
+        let mut best = Self::with(numbers, top, wider.than(top), array);
         if words(best) <= 1 {
             return best;
         }
         // How many numbers have each width, and then what each slot width would take if its high parts had the narrowest
         // slots of the array that hold them, and its places the narrowest there are: in words, from below.
         let mut counts = [0u32; 33];
-        for (width, count) in counts.iter_mut().enumerate().take(widest as usize + 1).skip(1) {
-            *count = (wider[width - 1] ^ wider[width]).count_ones();
+        for width in 1..=widest {
+            counts[width as usize] = (wider.than(width - 1) ^ wider.than(width)).count_ones();
         }
         let mut promises = [usize::MAX; MAX_SLOT as usize];
         for (slot, promise) in promises[..top as usize].iter_mut().enumerate() {
@@ -195,7 +185,7 @@ impl Form {
             }
             promises[slot as usize] = usize::MAX;
             // The places as they are may already be too much.
-            let places = wider[slot as usize];
+            let places = wider.than(slot);
             let array = exceptions(numbers, slot, places, array);
             let bits: u32 = array.iter().map(|&number| u32::from(least_bits[bits_of(number) as usize])).sum();
             let least = Self { slot, places, words: bits.div_ceil(28) as usize };
@@ -208,24 +198,6 @@ impl Form {
         }
         best
     }
-}
-
-/// For each width which numbers are wider, bit `i` for number `i`, and the greatest width of a number.
-#[inline(always)]
-fn places_by_width(numbers: &[u32]) -> ([u128; 33], u32) {
-    let (mut low, mut high) = ([0u64; 33], [0u64; 33]);
-    let (front, back) = numbers.split_at(numbers.len().min(64));
-    for (half, numbers) in [(&mut low, front), (&mut high, back)] {
-        for (i, &number) in numbers.iter().enumerate() {
-            half[bits_of(number) as usize] |= 1 << i;
-        }
-    }
-    let widest = bits_of(numbers.iter().fold(0, |all, number| all | number));
-    let mut wider = [0; 33];
-    for width in (0..widest as usize).rev() {
-        wider[width] = wider[width + 1] | u128::from(high[width + 1]) << 64 | u128::from(low[width + 1]);
-    }
-    (wider, widest)
 }
 
 impl NewPfd {

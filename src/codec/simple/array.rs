@@ -29,9 +29,17 @@ const TOPS: u32 = 32;
 /// Stands for the width of a number that no slot holds.
 const TWO_WORDS: u8 = 29;
 
+/// The most numbers of a word.
+const MOST: usize = 28;
+/// Numbers of a word that most words do not exceed.
+const NEAR: usize = 9;
+
 /// The cases of a code.
 pub struct Code {
     cases: [Case; 16],
+    /// For each place in a word and each width of the number there, which cases have a slot there that does not hold it:
+    /// bit `i` stands for case `i`. Behind the last slot of a case every number fits.
+    too_narrow: [[u16; 32]; MOST],
     /// How many of them there are.
     len: usize,
     /// The word that stands for no number and adds nothing: the last case is that of a single number.
@@ -44,9 +52,6 @@ struct Case {
     /// Bit `i` is set if a slot starts there.
     starts: u32,
     count: usize,
-    /// Width of each slot; behind the last one, more than any number has, so that numbers of the next word do not matter.
-    /// For a selector that stands for nothing, zeros: nothing but a zero fits, and that fits an earlier case.
-    widths: [u8; 32],
     shifts: [u32; 32],
     masks: [u32; 32],
 }
@@ -78,7 +83,10 @@ pub static SIMPLE16: Code = Code::new(&[
 impl Code {
     /// Cases in the order of their selectors, each as runs of (slots, bits of a slot).
     const fn new(runs: &[&[(usize, u32)]]) -> Self {
-        let mut cases = [Case { starts: 0, count: 0, widths: [0; 32], shifts: [0; 32], masks: [0; 32] }; 16];
+        let mut cases = [Case { starts: 0, count: 0, shifts: [0; 32], masks: [0; 32] }; 16];
+        // Selectors that stand for nothing hold nothing.
+        let mut too_narrow = [[0; 32]; MOST];
+        too_narrow[0] = [(0xffff_u32 << runs.len()) as u16; 32];
         let mut i = 0;
         while i < runs.len() {
             let case = &mut cases[i];
@@ -87,25 +95,24 @@ impl Code {
                 let (mut slots, width) = runs[i][run];
                 while slots > 0 {
                     case.starts |= 1 << bit;
-                    case.widths[case.count] = width as u8;
                     case.shifts[case.count] = bit;
                     case.masks[case.count] = (1 << width) - 1;
+                    let mut wider = width as usize + 1;
+                    while wider < 32 {
+                        too_narrow[case.count][wider] |= 1 << i;
+                        wider += 1;
+                    }
                     case.count += 1;
                     bit += width;
                     slots -= 1;
                 }
                 run += 1;
             }
-            let mut behind = case.count;
-            while behind < 32 {
-                case.widths[behind] = u8::MAX;
-                behind += 1;
-            }
             assert!(bit <= 28, "a word has 28 bits for numbers");
             i += 1;
         }
         assert!(cases[runs.len() - 1].starts == 1, "the last case is that of a single number");
-        Self { cases, len: runs.len(), no_top: (runs.len() as u32 - 1) << 28 | BASE }
+        Self { cases, too_narrow, len: runs.len(), no_top: (runs.len() as u32 - 1) << 28 | BASE }
     }
 
     /// Calls `write` with each word of the array of at most [`MAX_LEN`] `numbers`.
@@ -137,40 +144,19 @@ impl Code {
 
     /// Cuts an array into the numbers of a word each. There is no selector for a number of two words.
     #[inline]
-    fn cut<'n>(&self, numbers: &'n [u32], part: impl FnMut(Option<usize>, &'n [u32])) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the feature that the function is compiled for.
-            return unsafe { self.cut_avx2(numbers, part) };
-        }
-        self.cut_by(numbers, |widths| self.cases.iter().position(|case| case.holds(widths)), part);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,lzcnt")]
-    fn cut_avx2<'n>(&self, numbers: &'n [u32], part: impl FnMut(Option<usize>, &'n [u32])) {
-        self.cut_by(numbers, |widths| self.first_that_holds(widths), part);
-    }
-
-    #[inline(always)]
-    fn cut_by<'n>(
-        &self,
-        numbers: &'n [u32],
-        first: impl Fn(&[u8; 32]) -> Option<usize>,
-        mut part: impl FnMut(Option<usize>, &'n [u32]),
-    ) {
+    fn cut<'n>(&self, numbers: &'n [u32], mut part: impl FnMut(Option<usize>, &'n [u32])) {
         if let &[number] = numbers {
             // Most lists are short.
             return part((number < BASE).then_some(self.len - 1), numbers);
         }
-        let mut widths = [0u8; MAX_LEN + 32];
+        let mut widths = [0u8; MAX_LEN + MOST];
         for (width, &number) in widths.iter_mut().zip(numbers) {
             *width = if number < BASE { bits_of(number) as u8 } else { TWO_WORDS };
         }
         let mut at = 0;
         while at < numbers.len() {
-            let next = widths[at..].first_chunk::<32>().expect("32 widths behind the last");
-            let selector = first(next);
+            let next = widths[at..].first_chunk().expect("widths behind the last");
+            let selector = self.first_that_holds(next);
             let count = selector.map_or(1, |selector| self.cases[selector].count);
             let end = numbers.len().min(at + count);
             part(selector, &numbers[at..end]);
@@ -178,26 +164,29 @@ impl Code {
         }
     }
 
-    /// The first case whose slots hold numbers of these widths. Looks at all of them, so that nothing has to be guessed.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
+    /// The first case whose slots hold numbers of these widths.
     #[inline]
-    fn first_that_holds(&self, widths: &[u8; 32]) -> Option<usize> {
-        use std::arch::x86_64::{_mm256_loadu_si256, _mm256_subs_epu8, _mm256_testz_si256};
-        // SAFETY: an array of 32 bytes, with no alignment to keep.
-        let load = |bytes: &[u8; 32]| unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
-        let widths = load(widths);
-        let holds = self.cases.iter().enumerate().fold(0, |holds, (i, case)| {
-            let over = _mm256_subs_epu8(widths, load(&case.widths));
-            holds | _mm256_testz_si256(over, over) << i
-        });
-        (holds != 0).then(|| holds.trailing_zeros() as usize)
+    fn first_that_holds(&self, widths: &[u8; MOST]) -> Option<usize> {
+        // Few words hold more numbers than a first look covers, which takes no branch.
+        let (near, far) = widths.split_at(NEAR);
+        let (near_slots, far_slots) = self.too_narrow.split_at(NEAR);
+        let look = |widths: &[u8], slots: &[[u16; 32]]| {
+            let too_narrow = widths.iter().zip(slots).map(|(&width, slots)| slots[usize::from(width & 31)]);
+            too_narrow.fold(0, |all, cases| all | cases)
+        };
+        let out = look(near, near_slots);
+        let case = out.trailing_ones() as usize;
+        let case = match self.cases.get(case)?.count {
+            0..=NEAR => case,
+            _ => (out | look(far, far_slots)).trailing_ones() as usize,
+        };
+        (case < 16).then_some(case)
     }
 
     /// Bits that a number of `width` takes up at least: those of the narrowest slot that holds it, or two words'.
     pub fn least_bits(&self, width: u32) -> u32 {
-        let slots = self.cases[..self.len].iter().flat_map(|case| &case.widths[..case.count]);
-        slots.map(|&slot| u32::from(slot)).filter(|&slot| slot >= width).min().unwrap_or(56)
+        let slots = self.cases.iter().flat_map(|case| &case.masks[..case.count]).map(|mask| mask.count_ones());
+        slots.filter(|&slot| slot >= width).min().unwrap_or(56)
     }
 
     /// Unpacks the array of `n` numbers whose words `word` gives (`None` past the end) into the front of `numbers`, which has
@@ -294,18 +283,6 @@ impl Code {
     }
 }
 
-impl Case {
-    /// Whether the numbers of these widths fit the slots.
-    #[inline]
-    fn holds(&self, widths: &[u8; 32]) -> bool {
-        if widths[0] > self.widths[0] {
-            return false;
-        }
-        // No early exit: without one these are a few vector operations.
-        widths.iter().zip(&self.widths).fold(0, |over, (width, slot)| over | width.saturating_sub(*slot)) == 0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,7 +309,7 @@ mod tests {
     fn test_cases_cover_28_bits() {
         for code in [&SIMPLE9, &SIMPLE16] {
             for case in &code.cases[..code.len] {
-                let bits: u32 = case.widths[..case.count].iter().map(|&width| u32::from(width)).sum();
+                let bits: u32 = case.masks[..case.count].iter().map(|mask| mask.count_ones()).sum();
                 assert!((25..=28).contains(&bits) && case.starts.count_ones() as usize == case.count);
             }
         }
