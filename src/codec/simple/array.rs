@@ -40,7 +40,7 @@ pub struct Code {
     /// For each place in a word and each width of the number there, which cases have a slot there that does not hold it:
     /// bit `i` stands for case `i`. Behind the last slot of a case every number fits.
     too_narrow: [[u16; 32]; MOST],
-    /// How many of them there are.
+    /// How many cases there are.
     len: usize,
     /// The word that stands for no number and adds nothing: the last case is that of a single number.
     no_top: u32,
@@ -123,7 +123,7 @@ impl Code {
             match (selector, numbers) {
                 (None, &[number]) => {
                     write(self.no_top + number / BASE);
-                    write(single | number % BASE);
+                    write(single | (number % BASE));
                 }
                 (selector, numbers) => {
                     let selector = selector.unwrap_or(self.len - 1);
