@@ -141,6 +141,10 @@ impl Form {
             Rule::Size => {
                 let words = |form: Self| form.bits(m).div_ceil(32);
                 let mut best = Self::with(wider, wider.widest.min(MAX_SLOT), value);
+                if words(best) <= 1 {
+                    // As most lists have it.
+                    return best;
+                }
                 for slot in (0..best.slot).rev() {
                     // What it would take if no exception were forced decides mostly.
                     let least = Self { slot, count: wider.count(slot), value };
