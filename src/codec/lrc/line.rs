@@ -158,7 +158,7 @@ impl Slope {
     #[inline(always)]
     pub fn at(self, i: u32) -> u32 {
         let (mantissa, shift) = self.parts();
-        mantissa * i >> Self::MANTISSA.saturating_sub(shift) << shift.saturating_sub(Self::MANTISSA)
+        ((mantissa * i) >> Self::MANTISSA.saturating_sub(shift)) << shift.saturating_sub(Self::MANTISSA)
     }
 
     /// `out[i] = base + i + its height at i + slots[i]`, modulo 2^32.
@@ -167,7 +167,7 @@ impl Slope {
         let (mantissa, shift) = self.parts();
         let (right, left) = (Self::MANTISSA.saturating_sub(shift), shift.saturating_sub(Self::MANTISSA));
         for (i, (out, slot)) in (0u32..).zip(out.iter_mut().zip(slots)) {
-            let height = mantissa.wrapping_mul(i) >> right << left;
+            let height = (mantissa.wrapping_mul(i) >> right) << left;
             *out = base.wrapping_add(i).wrapping_add(height).wrapping_add(*slot);
         }
     }
