@@ -46,6 +46,12 @@ fn word(at: u32) -> u32 {
     return postings[min(at, arrayLength(&postings) - 1u)];
 }
 
+// Four neighbouring words.
+fn words4(at: u32) -> vec4<u32> {
+    let i = min(at, arrayLength(&postings) - 4u);
+    return vec4<u32>(postings[i], postings[i + 1u], postings[i + 2u], postings[i + 3u]);
+}
+
 // The `width` (0 to 32) bits from bit `bit` of the words that start at word `at`.
 fn field(at: u32, bit: u32, width: u32) -> u32 {
     let i = at + (bit >> 5u);
@@ -53,6 +59,16 @@ fn field(at: u32, bit: u32, width: u32) -> u32 {
     // in two steps, since a shift by 32 is none
     let both = (word(i) >> shift) | ((word(i + 1u) << (31u - shift)) << 1u);
     return extractBits(both, 0u, width);
+}
+
+// Four neighbouring fields of `width` (0 to 32) bits, the first of them from bit `bit` on.
+fn fields(at: u32, bit: u32, width: u32) -> vec4<u32> {
+    return vec4<u32>(
+        field(at, bit, width),
+        field(at, bit + width, width),
+        field(at, bit + 2u * width, width),
+        field(at, bit + 3u * width, width),
+    );
 }
 
 // The sums of v's elements up to each, itself included.

@@ -1,4 +1,4 @@
-// Blocks of lists to docIDs in memory, a team a block.
+// Blocks of lists to docIDs in memory, EACH blocks a team.
 
 @group(0) @binding(0) var<storage, read> postings: array<u32>;
 // two a block: (list, at, first, len), (index, where its docIDs go, 0, 0)
@@ -18,24 +18,37 @@ fn main(
     @builtin(num_workgroups) grid: vec3<u32>,
     //TEAM_BUILTINS
 ) {
-    let first = (group.y * grid.x + group.x) * TEAMS;
+    let first = (group.y * grid.x + group.x) * TEAMS * EACH;
     if first >= params.blocks {
         return;
     }
     //TEAM
-    let row = min(first + me.team, params.blocks - 1u);
-    let where_from = rows[2u * row];
-    let where_to = rows[2u * row + 1u];
-    let block = Block(where_from.x, where_from.y, where_from.z, where_from.w, where_to.x);
-    let found = decode_block(block, me);
-    if first + me.team >= params.blocks {
-        return;
-    }
-    let i = 4u * me.lane;
-    // for each of ITEMS
     //[
-    if i + 128u * @u < block.len {
-        docs[(where_to.y + i + 128u * @u) >> 2u] = found[@];
+    let row@ = min(first + @u * TEAMS + me.team, params.blocks - 1u);
+    let a@ = rows[2u * row@];
+    let b@ = rows[2u * row@ + 1u];
+    //]
+    //[
+    let found@ = decode_block(Block(a@.x, a@.y, a@.z, a@.w, b@.x), me);
+    // the next block may need the same workgroup memory
+    if SCRATCH > 0u {
+        team_barrier();
     }
     //]
+    //[
+    if first + @u * TEAMS + me.team < params.blocks {
+        store(found@, b@.y, a@.w, me);
+    }
+    //]
+}
+
+// A block's docIDs to where they go.
+fn store(found: Docs, to: u32, len: u32, me: Me) {
+    var all = found;
+    for (var j = 0u; j < ITEMS; j++) {
+        let i = 128u * j + 4u * me.lane;
+        if i < len {
+            docs[(to + i) >> 2u] = all[j];
+        }
+    }
 }

@@ -80,7 +80,7 @@ impl BuildOptions {
     }
 }
 
-/// A phase of the build, as progress shows it.
+/// A phase of a build, or of a change to a built index, as progress shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Reading, parsing, sorting, spilling. Unit: bytes of input on disk.
@@ -89,6 +89,10 @@ pub enum Stage {
     Merge,
     /// Checksums, manifest, publication. No unit.
     Finish,
+    /// Lists of a built index into other codecs. Unit: postings.
+    Encode,
+    /// What was written against what it was made from. Unit: postings.
+    Compare,
 }
 
 /// Hears how far a build is. Called from several threads.

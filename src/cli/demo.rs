@@ -7,11 +7,13 @@ use anyhow::Context as _;
 
 use crate::build::{self, BuildOptions, BuildReport};
 use crate::cli::ui;
+use crate::codec;
+use crate::index::reencode::{Change, reencode};
 use crate::index::{Index, verify};
 use crate::query::{Bm25, Mode, Searcher};
 use crate::{Error, Result};
 
-/// Index a small crawl that comes with gamut, check the index, and ask it some questions.
+/// Index a small crawl that comes with gamut, check the index, re-encode it, and ask it some questions.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The index directory to make; out/demo is replaced if it is already there
@@ -39,6 +41,9 @@ const QUESTIONS: [(&str, Mode, &str); 5] = [
     ("灯台", Mode::Or, "and this one as Shift_JIS"),
 ];
 
+/// The codec that the index is given besides.
+const OTHER: &str = "simdbp";
+
 /// Pages shown for each question.
 const SHOWN: usize = 3;
 
@@ -51,9 +56,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let crawl = crawl(carried.path())?;
     let mut out = io::stdout().lock();
 
+    let cancel = ui::cancel_on_signal();
     let options = BuildOptions {
         force: args.force || args.output == Path::new(DEFAULT_OUTPUT),
-        cancel: ui::cancel_on_signal(),
+        cancel: cancel.clone(),
         ..BuildOptions::new(vec![crawl.clone()], args.output.clone())
     };
     writeln!(out, "$ gamut index {} -o {}", shown_path(&crawl), args.output.display())?;
@@ -64,6 +70,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let verified = verify(&args.output)?;
     anyhow::ensure!(verified.problem_count == 0, "{}: {} problems", args.output.display(), verified.problem_count);
     writeln!(out, "sound: {} lists and {} postings decoded", verified.lists, verified.postings)?;
+
+    writeln!(out, "\n$ gamut reencode {} --codec {OTHER}", args.output.display())?;
+    let change = Change {
+        add: codec::parse_list(OTHER)?,
+        remove: Vec::new(),
+        from: None,
+        output: None,
+        threads: 1,
+        gpu: None,
+        cancel: &cancel,
+    };
+    let changed = reencode(&args.output, &change, &|_, _, _| ())?;
+    let sizes = changed.written.iter().map(|(codec, bytes)| format!("{codec} takes {bytes} bytes")).collect::<Vec<_>>();
+    writeln!(
+        out,
+        "{}, as written from {}; {} lists decoded again and compared",
+        sizes.join(", "),
+        changed.from,
+        changed.lists
+    )?;
 
     let index = Index::open(&args.output)?;
     let searcher = Searcher::new(&index, None, Bm25::default())?;
@@ -129,6 +155,7 @@ fn what_next(out: &mut impl Write, index: &Path) -> io::Result<()> {
         (format!("gamut query {index} WORDS"), "ask about lighthouses, tides, bread, bees, bridges, clocks"),
         (format!("gamut stats {index}"), "what is in the index, and what it costs"),
         (format!("gamut dump {index} lens"), "the list of one word"),
+        (format!("gamut reencode {index} --estimate"), "what it would take in every codec"),
         ("gamut index CRAWL -o out/crawl".into(), "a crawl of yours: WARC, ARC, TRECWEB, JSON lines, HTML files"),
         ("gamut synth crawl -n 100000".into(), "none at hand? 3 GB of made-up pages"),
     ];

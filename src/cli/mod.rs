@@ -15,6 +15,7 @@ pub mod devices;
 pub mod dump;
 pub mod index;
 pub mod query;
+pub mod reencode;
 pub mod stats;
 pub mod synth;
 pub mod ui;
@@ -41,6 +42,7 @@ pub struct Cli {
 enum Command {
     Index(Box<index::Args>),
     Query(query::Args),
+    Reencode(reencode::Args),
     Stats(stats::Args),
     Dump(dump::Args),
     Verify(verify::Args),
@@ -66,6 +68,7 @@ pub fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Index(args) => index::run(args),
         Command::Query(args) => query::run(args),
+        Command::Reencode(args) => reencode::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Verify(args) => verify::run(args),

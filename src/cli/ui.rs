@@ -35,6 +35,8 @@ fn name(stage: Stage) -> &'static str {
         Stage::Parse => "parsing",
         Stage::Merge => "merging",
         Stage::Finish => "finishing",
+        Stage::Encode => "encoding",
+        Stage::Compare => "comparing",
     }
 }
 
@@ -47,7 +49,9 @@ impl Progress for Terminal {
         if std::io::stderr().is_terminal() {
             let template = match stage {
                 Stage::Parse => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
-                Stage::Merge => "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left",
+                Stage::Merge | Stage::Encode | Stage::Compare => {
+                    "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left"
+                }
                 Stage::Finish => "{msg:9} {spinner}",
             };
             let drawn = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(8));

@@ -162,6 +162,16 @@ pub fn unpack(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UN
     Some(())
 }
 
+/// As [`unpack`], for any number of fields; `out` has room for them, rounded up to 128, and eight more.
+#[inline]
+pub fn unpack_long(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32]) -> Option<()> {
+    for start in (0..n).step_by(128) {
+        let slots = out[start..].first_chunk_mut().expect("room for what the last group writes");
+        unpack(words, at + start * width as usize, width, (n - start).min(128), slots)?;
+    }
+    Some(())
+}
+
 /// As [`unpack`]; three words follow the last field, and the width is not 0.
 fn unpack_fast(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) {
     #[cfg(target_arch = "x86_64")]

@@ -21,10 +21,18 @@
 
 pub mod bits;
 mod family;
+mod gaps;
 mod gpu;
 mod lrc;
 mod para_ef;
+pub mod parapfor;
+mod partitioned;
+mod pfor;
+mod pfor_recursive;
 mod raw;
+mod rice;
+mod simdbp;
+mod simple;
 mod vbyte;
 
 #[cfg(test)]
@@ -41,8 +49,25 @@ pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.
-pub const FAMILIES: &[&Family] =
-    &[&raw::RAW, &vbyte::VBYTE, &lrc::LRC, &lrc::LRC_SEG, &lrc::SEG_LRC, &lrc::HS_LRC, &para_ef::PARA_EF];
+pub const FAMILIES: &[&Family] = &[
+    &raw::RAW,
+    &vbyte::VBYTE,
+    &simple::SIMPLE9,
+    &simple::SIMPLE16,
+    &rice::RICE,
+    &pfor::PFOR,
+    &pfor::NEWPFD,
+    &pfor::OPTPFD,
+    &pfor_recursive::PFOR_RECURSIVE,
+    &parapfor::PARAPFOR,
+    &lrc::LRC,
+    &lrc::LRC_SEG,
+    &lrc::SEG_LRC,
+    &lrc::HS_LRC,
+    &partitioned::pef::PEF,
+    &para_ef::PARA_EF,
+    &simdbp::SIMDBP,
+];
 
 /// The longest block of any codec; buffers for one decoded block have this size.
 pub const MAX_BLOCK_LEN: usize = 512;

@@ -25,7 +25,7 @@
 use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
 use std::sync::Arc;
 
-use super::{Codec, CodecError, Family, Skip, block_words, encode_blocks};
+use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 
 const BLOCK: usize = 128;
 const HEADER_BITS: usize = 14;
@@ -37,11 +37,28 @@ pub static PARA_EF: Family = Family {
     about: "Elias-Fano per block of 128",
     paper: "Liu, Wang, Swanson: Griffin (PPoPP 2018), section 3.1.1",
     params: &[],
-    make: |_| Arc::new(ParaEf),
+    make: |_| Arc::new(ParaEf::new()),
 };
 
+/// Decodes what follows the header of a whole block: words, of which it reads 14 behind the longest block, the first docID,
+/// bits of a low part, bits of the high part.
+type DecodeWhole = fn(&[u32], u32, u32, usize, &mut [u32; BLOCK]) -> Result<(), CodecError>;
+
 /// Elias-Fano per block of 128, `para-ef`.
-struct ParaEf;
+struct ParaEf {
+    /// A faster way for whole blocks, if the processor has one.
+    whole: Option<DecodeWhole>,
+}
+
+impl ParaEf {
+    fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        let whole = wide::decoder();
+        #[cfg(not(target_arch = "x86_64"))]
+        let whole = None;
+        Self { whole }
+    }
+}
 
 /// Number of low bits for `m` numbers up to `top`.
 #[inline]
@@ -63,11 +80,19 @@ impl Codec for ParaEf {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-        decode(block_words(list, skip)?, skip.first, out)
+        decode(block_words(list, skip)?, skip.first, out, self.whole)
     }
 
     fn size(&self, list: &[u32]) -> usize {
         list.chunks(BLOCK).map(words_of).sum()
+    }
+
+    fn shader(&self) -> Option<Shader> {
+        Some(Shader {
+            source: include_str!("../../shaders/codec/para_ef.wgsl").to_owned(),
+            scratch_words: 132,
+            random_access: true,
+        })
     }
 }
 
@@ -115,13 +140,17 @@ fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
 }
 
 /// Decodes a block of `out.len()` docIDs at the start of `words`.
-fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
-    let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
-    *slot = first;
-    if rest.is_empty() {
+fn decode(words: &[u32], first: u32, out: &mut [u32], whole: Option<DecodeWhole>) -> Result<usize, CodecError> {
+    let m = match out {
+        [] => return Ok(0),
+        [slot, rest @ ..] => {
+            *slot = first;
+            rest.len()
+        }
+    };
+    if m == 0 {
         return Ok(0);
     }
-    let m = rest.len();
     if m >= BLOCK {
         return Err(CodecError::Malformed("a para-ef block has at most 128 docIDs"));
     }
@@ -135,16 +164,28 @@ fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecErro
     if used > words.len() {
         return Err(CodecError::Truncated);
     }
-    // Eight bytes are loaded at a time, up to two words past the block.
-    if words.len() >= used + 3 {
-        unpack(&words[..used + 3], first, b, high_len, rest)?;
-    } else {
-        let mut padded = [0u32; MAX_WORDS + 3];
-        padded[..used].copy_from_slice(&words[..used]);
-        unpack(&padded[..used + 3], first, b, high_len, rest)?;
+    // Decoders load more than they need, up to as many words past the block.
+    let mut padded: [u32; MAX_WORDS + SLACK];
+    let words = match words.get(..used + SLACK) {
+        Some(words) => words,
+        None => {
+            padded = [0; MAX_WORDS + SLACK];
+            padded[..used].copy_from_slice(&words[..used]);
+            &padded[..used + SLACK]
+        }
+    };
+    match (whole, <&mut [u32; BLOCK]>::try_from(&mut *out)) {
+        (Some(decode), Ok(out)) => decode(words, first, b, high_len, out)?,
+        _ => unpack(words, first, b, high_len, &mut out[1..])?,
     }
     Ok(used)
 }
+
+/// Words that decoders may read behind a block.
+const SLACK: usize = 16;
+
+const WRONG_COUNT: CodecError =
+    CodecError::Malformed("the high part has another number of ones than the block has docIDs");
 
 /// The most words of a block: 14 + 381 + 127 · 31 bits.
 const MAX_WORDS: usize = (HEADER_BITS + 3 * 127 + 127 * 31).div_ceil(32);
@@ -203,7 +244,7 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
         base += 64;
     }
     if found != m || base < end {
-        return Err(CodecError::Malformed("the high part has another number of ones than the block has docIDs"));
+        return Err(WRONG_COUNT);
     }
     let mut lows = [0u32; UNPACKED];
     unpack_groups(words, end, b, m, &mut lows);
@@ -213,6 +254,158 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
         *slot = offset.wrapping_add(i as u32).wrapping_add(high << b | low);
     }
     Ok(())
+}
+
+/// Whole blocks in registers of sixteen lanes: the positions of the ones are what remains of all positions when those of
+/// zeros are taken out, one instruction for 64 of them.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+    use std::mem::MaybeUninit;
+
+    use super::{BLOCK, CodecError, DecodeWhole, HEADER_BITS, WRONG_COUNT};
+
+    /// The decoder below, if the processor has what it is compiled for.
+    pub(super) fn decoder() -> Option<DecodeWhole> {
+        /// To be called after the check only, hence in here.
+        fn decode(
+            words: &[u32],
+            first: u32,
+            b: u32,
+            high_len: usize,
+            out: &mut [u32; BLOCK],
+        ) -> Result<(), CodecError> {
+            // SAFETY: the processor has the features that the function is compiled for.
+            unsafe {
+                match b {
+                    0..=25 => decode_whole::<false>(words, first, b, high_len, out),
+                    _ => decode_whole::<true>(words, first, b, high_len, out),
+                }
+            }
+        }
+        (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("popcnt"))
+        .then_some(decode)
+    }
+
+    /// 64 bytes that a register is loaded from.
+    #[repr(align(64))]
+    struct Bytes([u8; 64]);
+
+    /// Byte i is `first + i / every`.
+    const fn bytes(first: i32, every: i32) -> Bytes {
+        let mut bytes = Bytes([0; 64]);
+        let mut i = 0;
+        while i < 64 {
+            bytes.0[i as usize] = (first + i / every) as u8;
+            i += 1;
+        }
+        bytes
+    }
+
+    /// Where the bits of words 0, 1, 2, 3 of 64 bits are in the high part, modulo 256; so are those of words 4 to 6.
+    static POSITIONS: [Bytes; 4] = [
+        bytes(-(HEADER_BITS as i32), 1),
+        bytes(64 - HEADER_BITS as i32, 1),
+        bytes(128 - HEADER_BITS as i32, 1),
+        bytes(192 - HEADER_BITS as i32, 1),
+    ];
+    /// The numbers of the ones before docIDs 0 to 63 and 64 to 127.
+    static NUMBERS: [Bytes; 2] = [bytes(-1, 1), bytes(63, 1)];
+    /// Every fourth byte moves one of sixteen bytes there.
+    static WIDEN: [Bytes; 4] = [bytes(0, 4), bytes(16, 4), bytes(32, 4), bytes(48, 4)];
+    /// The bytes of a lane's number, less its first one.
+    const FOUR: i32 = 0x0302_0100;
+
+    /// 64 bytes from byte `at` on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn load(bytes: &[u8], at: usize) -> __m512i {
+        let bytes: &[u8; 64] = bytes[at..].first_chunk().expect("words behind the block");
+        // SAFETY: 64 bytes are there, and the load has no alignment to keep.
+        unsafe { _mm512_loadu_epi8(bytes.as_ptr().cast()) }
+    }
+
+    /// `words` has [`super::SLACK`] words more than the block uses, `high_len` is below `3 * 127`. With `FAR` the low part
+    /// has fields that may lie in five bytes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    fn decode_whole<const FAR: bool>(
+        words: &[u32],
+        first: u32,
+        b: u32,
+        high_len: usize,
+        out: &mut [u32; BLOCK],
+    ) -> Result<(), CodecError> {
+        let bytes: &[u8] = bytemuck::cast_slice(words);
+        let end = HEADER_BITS + high_len;
+        let ends = _mm512_setr_epi64(64, 128, 192, 256, 320, 384, 448, 512);
+        let beyond = _mm512_max_epi64(_mm512_sub_epi64(ends, _mm512_set1_epi64(end as i64)), _mm512_setzero_si512());
+        let keep = _mm512_srlv_epi64(_mm512_set1_epi64(-1), beyond);
+        let head = _mm512_setr_epi64(!0 << HEADER_BITS, -1, -1, -1, -1, -1, -1, -1);
+        let high = _mm512_and_si512(_mm512_and_si512(load(bytes, 0), head), keep);
+        let mut masks = [0u64; 8];
+        // SAFETY: 64 bytes are there.
+        unsafe { _mm512_storeu_epi64(masks.as_mut_ptr().cast(), high) };
+
+        // One byte a docID. Each word's ones are written with 64 bytes, of which the next ones overwrite those that are too many.
+        let mut ones = MaybeUninit::<[u8; 1 + 7 * 64]>::uninit();
+        let start = ones.as_mut_ptr().cast::<u8>();
+        let mut found = 1;
+        // SAFETY: at most 64 ones a word come before, so all 64 bytes are there for each of seven words; byte 0 is there.
+        unsafe {
+            start.write(0);
+            for (&mask, i) in masks[..7].iter().zip(0..) {
+                let positions = _mm512_load_si512(POSITIONS[i % 4].0.as_ptr().cast());
+                _mm512_storeu_epi8(start.add(found).cast(), _mm512_maskz_compress_epi8(mask, positions));
+                found += mask.count_ones() as usize;
+            }
+        }
+        if found != BLOCK {
+            return Err(WRONG_COUNT);
+        }
+        // SAFETY: as many bytes were written, from the first on, without gaps.
+        let numbers = unsafe {
+            [0, 1].map(|i| {
+                let ones = _mm512_loadu_epi8(start.add(64 * i).cast());
+                _mm512_sub_epi8(ones, _mm512_load_si512(NUMBERS[i].0.as_ptr().cast()))
+            })
+        };
+
+        // the field before docID 0, which is none
+        let low = end - b as usize;
+        let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let width = _mm512_set1_epi32(b as i32);
+        let bits = _mm512_add_epi32(_mm512_mullo_epi32(lane, width), _mm512_set1_epi32((low % 8) as i32));
+        let repeat = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
+        let places = _mm512_shuffle_epi8(_mm512_srli_epi32(bits, 3), repeat);
+        let places = _mm512_add_epi8(places, _mm512_set1_epi32(FOUR));
+        let shifts = _mm512_and_si512(bits, _mm512_set1_epi32(7));
+        let mask = _mm512_set1_epi32(((1u32 << b) - 1) as i32);
+        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first as i32), lane);
+        for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let at = low / 8 + 2 * b as usize * i;
+            let near = _mm512_permutexvar_epi8(places, load(bytes, at));
+            let lows = if FAR {
+                let far = _mm512_permutexvar_epi8(places, load(bytes, at + 4));
+                _mm512_shrdv_epi32(near, far, shifts)
+            } else {
+                _mm512_srlv_epi32(near, shifts)
+            };
+            // SAFETY: 64 bytes, aligned.
+            let widen = unsafe { _mm512_load_si512(WIDEN[i % 4].0.as_ptr().cast()) };
+            let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, widen, numbers[i / 4]);
+            // high << b | low & mask
+            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, mask, 0xf8);
+            // SAFETY: sixteen words are there, and the store has no alignment to keep.
+            unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), _mm512_add_epi32(base, number)) };
+            base = _mm512_add_epi32(base, _mm512_set1_epi32(16));
+        }
+        out[0] = first;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -225,6 +418,6 @@ mod tests {
     fn test_literal_words() {
         // numbers 0, 1, 287; b = 6, high parts 0, 0, 4, so ones at 14, 15, 20 and h = 7; low parts 0, 1, 31
         let words = [6 | 7 << 5 | 1 << 14 | 1 << 15 | 1 << 20 | 1 << 27, 31 << 1];
-        assert_eq!(words_of(&ParaEf, &[10, 11, 13, 300]), words);
+        assert_eq!(words_of(&ParaEf::new(), &[10, 11, 13, 300]), words);
     }
 }

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::{Codec, CodecError, Family, Skip, block_words, encode_blocks};
+use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks, gaps};
 
 const BLOCK: usize = 128;
 
@@ -57,6 +57,11 @@ impl Codec for VByte {
         list.chunks(BLOCK)
             .map(|block| block.windows(2).map(|pair| byte_len(pair[1] - pair[0] - 1)).sum::<usize>().div_ceil(4))
             .sum()
+    }
+
+    fn shader(&self) -> Option<Shader> {
+        let source = gaps::shader(BLOCK) + include_str!("../../shaders/codec/vbyte.wgsl");
+        Some(Shader { source, scratch_words: BLOCK as u32, random_access: false })
     }
 }
 

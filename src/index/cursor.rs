@@ -81,18 +81,45 @@ impl ListWords<'_> {
     /// # Errors
     /// [`Error::Damaged`].
     pub fn decode(&self, block: usize, out: &mut [u32; MAX_BLOCK_LEN]) -> Result<usize> {
+        self.decode_into(block, &mut out[..self.block_len(block)])
+    }
+
+    /// As [`Self::decode`], into a slice of just as many docIDs as the block has.
+    fn decode_into(&self, block: usize, out: &mut [u32]) -> Result<usize> {
         let skip = self.skip(block);
-        let out = &mut out[..self.block_len(block)];
-        let bad = |what: &str| {
-            let offset = 4 * (self.postings_at + u64::from(skip.offset));
-            damaged(self.postings_path, offset, format!("block {block} of list {}: {what}", self.number))
-        };
-        let used = self.codec.decode_block(self.words, &skip, block, out).map_err(|error| bad(&error.to_string()))?;
-        let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first);
-        if !strictly_increasing(out) || out.last().is_none_or(|&last| last >= limit) {
-            return Err(bad("docIDs do not increase up to the next block"));
-        }
+        let used = self.codec.decode_block(self.words, &skip, block, out);
+        let used = used.map_err(|error| self.bad_block(block, &error.to_string()))?;
+        self.check_block(block, out)?;
         Ok(used)
+    }
+
+    /// Decodes the whole list behind what is in `out`, with the checks of [`Self::decode`].
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn decode_all(&self, out: &mut Vec<u32>) -> Result<()> {
+        let start = out.len();
+        // A damaged df cannot ask for more than there are documents.
+        out.resize(start + self.df as usize, 0);
+        let docs = &mut out[start..];
+        for (block, docs) in docs.chunks_mut(self.codec.block_len()).enumerate() {
+            self.decode_into(block, docs)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if these cannot be the docIDs of a block: they increase, and end before the next block.
+    pub(super) fn check_block(&self, block: usize, docs: &[u32]) -> Result<()> {
+        let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first);
+        if !strictly_increasing(docs) || docs.last().is_none_or(|&last| last >= limit) {
+            return Err(self.bad_block(block, "docIDs do not increase up to the next block"));
+        }
+        Ok(())
+    }
+
+    fn bad_block(&self, block: usize, what: &str) -> Error {
+        let offset = 4 * (self.postings_at + u64::from(self.skip(block).offset));
+        damaged(self.postings_path, offset, format!("block {block} of list {}: {what}", self.number))
     }
 
     /// An error about the frequencies.

@@ -121,7 +121,8 @@ impl ListEncoder {
     }
 }
 
-fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: Norm) -> Bound {
+/// The bound of some postings.
+pub(super) fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: Norm) -> Bound {
     let mut gather = Gather::default();
     for (&doc, &tf) in docs.iter().zip(tfs) {
         gather.add(tf, lens[doc as usize], norm);
@@ -130,7 +131,8 @@ fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: Norm) -> Bound {
 }
 
 impl EncodedCodec {
-    fn push(&mut self, codec: &dyn Codec, docs: &[u32], bounds: &[Bound]) {
+    /// Appends a list of more than one document, with a bound for each of its blocks.
+    pub(super) fn push(&mut self, codec: &dyn Codec, docs: &[u32], bounds: &[Bound]) {
         let start = self.words.len();
         let skips = self.skips.len();
         if docs.len() <= codec.block_len() {

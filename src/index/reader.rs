@@ -90,7 +90,7 @@ impl Table {
         Some((words.get(at..self.directory)?, (row - first) as usize, rows))
     }
 
-    fn bad_row(&self, row: u64, what: &str) -> Error {
+    pub(super) fn bad_row(&self, row: u64, what: &str) -> Error {
         let offset = 4 * self.entry(row.min(self.rows.saturating_sub(1))) as u64;
         damaged(&self.words.path, offset, format!("{what} {row} of {} cannot be read", self.rows))
     }

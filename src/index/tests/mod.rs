@@ -90,4 +90,5 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
 
 mod damage;
 mod reading;
+mod reencoding;
 mod writing;

@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn test_batches_leave_no_trace(
         texts in proptest::collection::vec("[a-h]{1,2}( [a-d]{1,2}){0,30}", 1..200),
-        batch in 1usize..40, window in prop_oneof![Just(64u64), Just(128), Just(1 << 29)],
+        batch in 1usize..40, window in prop_oneof![Just(256u64), Just(512), Just(1 << 29)],
     ) {
         let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "url", "title", text.as_str())).collect();
         let dir = tempfile::tempdir().unwrap();

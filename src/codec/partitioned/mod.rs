@@ -1,0 +1,234 @@
+//! Blocks of up to 512 docIDs cut into partitions, each with a width of its own: what `pef` and `best` share.
+//!
+//! A *cell* is the docIDs at positions `8 c .. 8 c + 7` of a block, a *partition* one or more neighbouring cells that
+//! share a width. A number of a partition of width `b` has its low `b` bits in the block's low part and the rest, in
+//! unary, in the block's high part; what the numbers are is the codec's choice. [`RUN`] stands for a partition of docIDs
+//! that follow each other, which has no bits at all; with width 0 the high part is the characteristic bit vector of the
+//! partition.
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0..5 | width of the first partition, 0 to 30, or 31 for a run |
+//! | then | 1 bit, 1 if there are more partitions; only in blocks of more than one cell |
+//! | then | 1 bit, 1 if numbers have low bits only, all of them; only in blocks of more than one cell, not in `pef` |
+//! | then | `c` bits, only if there are more: the `i`-th is set if cell `i + 1` starts a partition; `c` is the number of cells less one |
+//! | then | 5 bits per further partition: its width |
+//! | then | low part: the low bits of every number, in order |
+//! | then | high part: per number as many zeros as its codec says, and a one; then zeros up to the next word |
+//!
+//! Nothing says where the high part ends: the one of the last number does. Nothing says where a partition's docIDs
+//! start either: behind the last docID of the one before.
+//!
+//! # How the partitions are chosen
+//! The cost of a cell is taken to be additive, so the best widths are a shortest path over (cell, width): 32 states a
+//! cell, staying costs nothing and a new partition five bits. One pass with all states side by side in vector registers
+//! finds it, about ten instructions a docID; a block takes a single width where that is not longer.
+//!
+//! # Why 512
+//! A skip entry has 96 bits: 0.75 bits a docID in blocks of 128, 0.19 in blocks of 512. On the lists of a crawl of
+//! 373,705 pages in crawl order that is a twelfth of the whole; shorter blocks would have adapted to the density of
+//! the list, and that the partitions do, for two to three bits a cell at most.
+
+mod decode;
+pub(super) mod pef;
+
+use super::bits::{Packer, get_bits};
+use super::{CodecError, Shader};
+use crate::gpu::kernel::{constants, unroll};
+
+/// DocIDs of a whole block.
+const BLOCK: usize = 512;
+/// DocIDs of a cell.
+const CELL: usize = 8;
+/// Cells of a whole block.
+const CELLS: usize = BLOCK / CELL;
+/// The width that says that each docID follows the one before.
+const RUN: u32 = 31;
+/// Bits of a width.
+const WIDTH_BITS: u32 = 5;
+/// Widths, [`RUN`] among them.
+const WIDTHS: usize = 1 << WIDTH_BITS;
+/// The unit of costs: this is one bit.
+const BIT: u32 = 16;
+/// The greatest cost of a cell; no width with a cost near it is ever chosen.
+const MAX_COST: u32 = 1 << 20;
+/// The most words that the high part of a block touches: with the best widths there are at most two zeros to a one, and
+/// three more for numbers that even the greatest width cuts short.
+const MAX_HIGH_WORDS: usize = (3 * BLOCK + 3 + 31).div_ceil(32);
+
+/// The partitions of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Plan {
+    /// Bit `c` is set if cell `c > 0` starts a partition.
+    starts: u64,
+    /// Their widths, in order.
+    widths: [u8; CELLS],
+    /// Whether numbers have low bits only.
+    packed: bool,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+struct Partition {
+    /// Position in the block of its first number; positions start at 1, since the first docID is not stored.
+    start: usize,
+    /// Position behind its last.
+    end: usize,
+    /// Bits of a low part, or [`RUN`].
+    width: u32,
+}
+
+impl Partition {
+    /// How many numbers it stores.
+    fn stored(&self) -> usize {
+        if self.width == RUN { 0 } else { self.end - self.start }
+    }
+
+    /// Bits in the low part.
+    fn low_bits(&self) -> usize {
+        self.stored() * self.width as usize
+    }
+}
+
+impl Plan {
+    /// One partition.
+    fn single(width: u32) -> Self {
+        let mut widths = [0; CELLS];
+        widths[0] = width as u8;
+        Self { starts: 0, widths, packed: false }
+    }
+
+    /// The partitions of a block of `n` docIDs.
+    #[inline(always)]
+    fn partitions(&self, n: usize) -> impl Iterator<Item = Partition> {
+        let mut starts = self.starts;
+        let mut next = Some(1);
+        let mut widths = self.widths.iter();
+        std::iter::from_fn(move || {
+            let start = next?;
+            next = (starts != 0).then(|| starts.trailing_zeros() as usize * CELL);
+            starts &= starts.wrapping_sub(1);
+            Some(Partition { start, end: next.unwrap_or(n), width: u32::from(*widths.next()?) })
+        })
+    }
+
+    /// Bits before the low part, in a block of `n` docIDs. `FORMS` says whether blocks may be packed.
+    fn head_bits<const FORMS: bool>(&self, n: usize) -> usize {
+        let split = if self.starts == 0 { 0 } else { n.div_ceil(CELL) - 1 };
+        WIDTH_BITS as usize * (1 + self.starts.count_ones() as usize)
+            + if n > CELL { tags(FORMS) as usize } else { 0 }
+            + split
+    }
+
+    /// Writes them.
+    #[inline(always)]
+    fn write<const FORMS: bool>(&self, n: usize, packer: &mut Packer<'_>) {
+        packer.push(self.widths[0].into(), WIDTH_BITS);
+        if n <= CELL {
+            return;
+        }
+        packer.push(u64::from(self.starts != 0) | u64::from(self.packed) << 1, tags(FORMS));
+        if self.starts != 0 {
+            packer.push(self.starts >> 1, n.div_ceil(CELL) as u32 - 1);
+            for &width in &self.widths[1..=self.starts.count_ones() as usize] {
+                packer.push(width.into(), WIDTH_BITS);
+            }
+        }
+    }
+
+    /// What [`Self::write`] wrote for a block of `n` docIDs, and how many bits.
+    #[inline(always)]
+    fn read<const FORMS: bool>(words: &[u32], n: usize) -> Result<(Self, usize), CodecError> {
+        let field = |at, width| get_bits(words, at, width).ok_or(CodecError::Truncated);
+        let mut plan = Self { starts: 0, widths: [0; CELLS], packed: false };
+        let head = *words.first().ok_or(CodecError::Truncated)?;
+        plan.widths[0] = (head % WIDTHS as u32) as u8;
+        if n <= CELL {
+            return Ok((plan, WIDTH_BITS as usize));
+        }
+        let mut at = (WIDTH_BITS + tags(FORMS)) as usize;
+        plan.packed = FORMS && head >> (WIDTH_BITS + 1) & 1 != 0;
+        if head >> WIDTH_BITS & 1 != 0 {
+            let splits = n.div_ceil(CELL) as u32 - 1;
+            let low = field(at, splits.min(32))?;
+            let high = field(at + 32, splits.saturating_sub(32))?;
+            plan.starts = (u64::from(low) | u64::from(high) << 32) << 1;
+            at += splits as usize;
+            for width in &mut plan.widths[1..=plan.starts.count_ones() as usize] {
+                *width = field(at, WIDTH_BITS)? as u8;
+                at += WIDTH_BITS as usize;
+            }
+        }
+        Ok((plan, at))
+    }
+}
+
+/// Bits behind the first width in blocks of more than one cell.
+const fn tags(forms: bool) -> u32 {
+    if forms { 2 } else { 1 }
+}
+
+/// The cheapest plan and its cost without the five bits of its first width, where `cost_of` says in [`BIT`]s, at most
+/// [`MAX_COST`], what a cell costs in each width.
+#[inline(always)]
+fn cheapest(cells: usize, mut cost_of: impl FnMut(usize, &mut [u32; WIDTHS])) -> (Plan, u32) {
+    // What the cells so far cost: in one width, and at best if the last of them has this width.
+    let (mut alone, mut best) = ([0u32; WIDTHS], [0u32; WIDTHS]);
+    // Bit `b`: at best, this cell starts a partition if it has width `b`; and the width before it.
+    let (mut switches, mut before) = ([0u32; CELLS], [0u8; CELLS]);
+    // Costs times 32, plus the width, so that the least of them names it.
+    let mut least = 0;
+    for cell in 0..cells {
+        let mut cost = [0; WIDTHS];
+        cost_of(cell, &mut cost);
+        before[cell] = (least % WIDTHS as u32) as u8;
+        // Not less than what was, at the first cell, so that this one starts none.
+        let switch = least / WIDTHS as u32 + WIDTH_BITS * BIT;
+        let mut switched = 0;
+        for b in 0..WIDTHS {
+            alone[b] += cost[b];
+            switched |= u32::from(switch < best[b]) << b;
+            best[b] = best[b].min(switch) + cost[b];
+        }
+        switches[cell] = switched;
+        least = least_of(&best);
+    }
+    let mut plan = Plan { starts: 0, widths: [0; CELLS], packed: false };
+    let least_alone = least_of(&alone);
+    let split = least / WIDTHS as u32 + (cells as u32 - 1) * BIT;
+    if least_alone / WIDTHS as u32 <= split {
+        plan.widths[0] = (least_alone % WIDTHS as u32) as u8;
+        return (plan, least_alone / WIDTHS as u32);
+    }
+    let mut width = (least % WIDTHS as u32) as u8;
+    let mut last = CELLS;
+    for cell in (1..cells).rev() {
+        if switches[cell] >> width & 1 != 0 {
+            plan.starts |= 1 << cell;
+            last -= 1;
+            plan.widths[last] = width;
+            width = before[cell];
+        }
+    }
+    plan.widths.copy_within(last.., 1);
+    plan.widths[0] = width;
+    (plan, split)
+}
+
+/// The least cost, times 32, plus its place.
+#[inline(always)]
+fn least_of(costs: &[u32; WIDTHS]) -> u32 {
+    (0..WIDTHS as u32).fold(u32::MAX, |least, b| least.min(costs[b as usize] * WIDTHS as u32 + b))
+}
+
+/// The decoder in WGSL of which `source` is the part of one codec, with `columns` words of workgroup memory a cell.
+fn shader(source: &str, columns: usize, random_access: bool) -> Shader {
+    let items = BLOCK.div_ceil(128) as u32;
+    let numbers =
+        constants(&[("CELL", CELL as u32), ("CELLS", CELLS as u32), ("RUN", RUN), ("WIDTH_BITS", WIDTH_BITS)]);
+    let source = numbers + include_str!("../../../shaders/codec/partitioned.wgsl") + &unroll(source, items);
+    Shader { source, scratch_words: (BLOCK + columns * CELLS) as u32, random_access }
+}
+
+#[cfg(test)]
+mod tests;

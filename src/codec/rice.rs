@@ -1,0 +1,232 @@
+//! `rice`: gaps divided by a power of two, the quotients in unary and the remainders in binary, each kind in a bit
+//! vector of its own.
+//!
+//! From Ding, He, Yan, Suel, *Using graphics processors for high performance IR query processing*, WWW 2009, section
+//! 6.1, doi:10.1145/1526709.1526766, after Rice and Plaunt, doi:10.1109/TCOM.1971.1090789.
+//!
+//! A block of `n` docIDs stores the `m = n - 1` numbers `g[i] = d[i+1] - d[i] - 1`. Their divisor is `2^b` for
+//! `b = ⌊log2(mean)⌋` (0 if the mean is under 1), per block; for numbers of a geometric distribution that is the best one or
+//! next to it, and it keeps the quotients below `2m` together. A block of one docID has no words.
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0..5 | `b`, 0 to 31 |
+//! | 5..5+mb | remainders: `m` fields of `b` bits |
+//! | 5+mb.. | quotients: for each of the `m`, `g[i] >> b` ones and a zero; then zeros up to the next word |
+//!
+//! The sums that the paper keeps for every 128 fields of either vector, so that prefix sums are local, are one here:
+//! the docID in the skip entry. The remainders stand first because their length is known. The zero numbered `i` at bit `p`
+//! of the quotients has `p - i` ones before it, so `d[i+1] = d[0] + i + 1 + (r[0] + … + r[i]) + ((p - i) << b)`: one
+//! prefix sum over counts of zeros, one over remainders.
+//!
+//! Range: every docID up to 2^32 - 1. Size: less than `5 + m (b + 3)` bits, never more than `para-ef`. Words
+//! read past the block: up to fifteen where the slice has them, most of them to know that it ends.
+
+use std::sync::Arc;
+
+use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
+use super::gaps::{self, docs_of, gaps_of};
+use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+
+const BLOCK: usize = 128;
+const HEADER_BITS: usize = 5;
+
+/// `rice`.
+pub static RICE: Family = Family {
+    name: "rice",
+    id: 6,
+    about: "Rice-coded gaps, unary and binary parts apart",
+    paper: "Ding, He, Yan, Suel: Using graphics processors for IR query processing (WWW 2009), section 6.1",
+    params: &[],
+    make: |_| Arc::new(Rice),
+};
+
+struct Rice;
+
+/// Logarithm of the divisor for `m` numbers of this sum.
+#[inline]
+fn remainder_bits(sum: u32, m: u32) -> u32 {
+    bits_of(sum / m).saturating_sub(1)
+}
+
+/// Bits of a block of the numbers `gaps`.
+#[inline]
+fn bits_for(gaps: impl ExactSizeIterator<Item = u32>, b: u32) -> usize {
+    let m = gaps.len();
+    HEADER_BITS + m * (b as usize + 1) + gaps.map(|gap| gap >> b).sum::<u32>() as usize
+}
+
+impl Codec for Rice {
+    fn family(&self) -> &'static Family {
+        &RICE
+    }
+
+    fn block_len(&self) -> usize {
+        BLOCK
+    }
+
+    fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
+        encode_blocks(list, BLOCK, out, skips, |block, out| match block.len() {
+            // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
+            1 => {}
+            2..=16 => encode_with::<16>(block, out),
+            _ => encode_with::<BLOCK>(block, out),
+        });
+    }
+
+    fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        decode(block_words(list, skip)?, skip.first, out)
+    }
+
+    fn size(&self, list: &[u32]) -> usize {
+        list.chunks(BLOCK).map(words_of).sum()
+    }
+
+    fn shader(&self) -> Option<Shader> {
+        let source = gaps::shader(BLOCK) + include_str!("../../shaders/codec/rice.wgsl");
+        Some(Shader { source, scratch_words: BLOCK as u32, random_access: false })
+    }
+}
+
+fn words_of(block: &[u32]) -> usize {
+    let m = block.len() - 1;
+    if m == 0 {
+        return 0;
+    }
+    let b = remainder_bits(block[m] - block[0] - m as u32, m as u32);
+    bits_for(block.windows(2).map(|pair| pair[1] - pair[0] - 1), b).div_ceil(32)
+}
+
+fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
+    let mut gaps = [0; N];
+    let gaps = gaps_of(block, &mut gaps);
+    let m = gaps.len();
+    let b = remainder_bits(block[m] - block[0] - m as u32, m as u32);
+    let start = out.len();
+    let words = bits_for(gaps.iter().copied(), b).div_ceil(32);
+    out.resize(start + words + 2, 0);
+    let mut packer = Packer::new(&mut out[start..]);
+    packer.push(b.into(), HEADER_BITS as u32);
+    packer.push_all(gaps, b);
+    for gap in gaps {
+        let mut quotient = gap >> b;
+        while quotient > 62 {
+            packer.push(u64::MAX >> 2, 62);
+            quotient -= 62;
+        }
+        packer.push((1 << quotient) - 1, quotient + 1);
+    }
+    packer.finish();
+    out.truncate(start + words);
+}
+
+/// The most words of a block that [`decode`] looks at: 5 + 127 · 31 + 381 bits.
+const MAX_WORDS: usize = (HEADER_BITS + 127 * 31 + 3 * 127).div_ceil(32);
+
+/// Decodes a block of `out.len()` docIDs at the start of `words`.
+fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
+    let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
+    *slot = first;
+    let m = rest.len();
+    if m == 0 {
+        return Ok(0);
+    }
+    if m >= BLOCK {
+        return Err(CodecError::Malformed("a rice block has at most 128 docIDs"));
+    }
+    let b = *words.first().ok_or(CodecError::Truncated)? & 31;
+    let quotients = HEADER_BITS + m * b as usize;
+    let most = (quotients + 3 * m).div_ceil(32);
+    // Eight bytes are loaded at a time, up to two words past the block.
+    let used = if words.len() >= most + 3 {
+        unpack(&words[..most + 3], first, b, quotients, rest)?
+    } else {
+        let mut padded = [0u32; MAX_WORDS + 3];
+        let len = words.len().min(most);
+        padded[..len].copy_from_slice(&words[..len]);
+        unpack(&padded[..most + 3], first, b, quotients, rest)?
+    };
+    if used <= words.len() { Ok(used) } else { Err(CodecError::Truncated) }
+}
+
+fn unpack(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("popcnt")
+    {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { unpack_x86(words, first, b, quotients, out) };
+    }
+    unpack_any(words, first, b, quotients, out)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn unpack_x86(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+    unpack_any(words, first, b, quotients, out)
+}
+
+/// Both bit vectors of a block, and how many words they take up. `words` has three words more than the longest block
+/// of its `b`.
+#[inline(always)]
+fn unpack_any(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+    let m = out.len();
+    let end = quotients + 3 * m;
+    // Where the zeros are. A word's zeros are written in groups of eight without asking how many there are, hence
+    // the slack behind the array.
+    let mut zeros = [0u32; BLOCK + 64];
+    let mut found = 0;
+    let mut base = quotients & !31;
+    while found < m {
+        if base >= end {
+            return Err(CodecError::Malformed("the quotients add up to more than a block's may"));
+        }
+        let mut word = !(u64::from(words[base / 32]) | u64::from(words[base / 32 + 1]) << 32);
+        if base < quotients {
+            word &= !0 << (quotients - base);
+        }
+        let count = word.count_ones() as usize;
+        for group in &mut zeros[found..found + 64].as_chunks_mut::<8>().0[..count.div_ceil(8)] {
+            for slot in group {
+                *slot = (base as u32).wrapping_add(word.trailing_zeros());
+                word &= word.wrapping_sub(1);
+            }
+        }
+        found += count;
+        base += 64;
+    }
+    let mut remainders = [0u32; UNPACKED];
+    unpack_groups(words, HEADER_BITS, b, m, &mut remainders);
+    docs_of(first, &remainders, out);
+    for (i, (slot, zero)) in out.iter_mut().zip(&zeros).enumerate() {
+        let ones = zero.wrapping_sub(quotients as u32 + i as u32);
+        *slot = slot.wrapping_add(ones << b);
+    }
+    Ok((zeros[m - 1] as usize + 1).div_ceil(32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::words_of;
+    use super::*;
+
+    /// The layout is part of the format: these words never change.
+    #[test]
+    fn test_literal_words() {
+        // gaps less one: 0, 1, 286; mean 95, b = 6; remainders 0, 1, 30 from bit 5 on; quotients 0, 0, 4 from bit 23 on
+        assert_eq!(words_of(&Rice, &[10, 11, 13, 300]), [6 | 1 << 11 | 30 << 17 | 0b1111 << 25]);
+    }
+
+    /// A quotient of more ones than a push takes: 0 and all the others 0 but one.
+    #[test]
+    fn test_a_long_quotient() {
+        let mut list: Vec<u32> = (0..128).collect();
+        list[127] = 127 + 253;
+        let words = words_of(&Rice, &list);
+        // b = 0; 126 zeros, 253 ones and a zero from bit 5 on
+        assert_eq!(words.len(), (5 + 127 + 253usize).div_ceil(32));
+        assert_eq!(words.iter().map(|word| word.count_ones()).sum::<u32>(), 253);
+    }
+}

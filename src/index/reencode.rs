@@ -1,0 +1,330 @@
+//! Codecs added to a finished index, replaced, or taken out of it.
+//!
+//! The new index is made beside the old one: files that stay are hard links (copies where the file system has no
+//! links), new codec folders are written list by list from one codec that is there, every list that was written is
+//! decoded and compared with where it came from, and then the directories change places in one step. Whatever
+//! ends the process before that leaves the old index as it was. The new folders have the same bytes that a build with
+//! these codecs would have written.
+
+use super::encode::EncodedCodec;
+use super::in_order::in_order;
+use super::lists::{Batch, Source, batches, bounds, differs};
+use super::manifest::{CodecSpec, FileSpec, MANIFEST};
+use super::output::Output;
+use super::parts::CodecWriter;
+use super::publish;
+use super::reader::Index;
+use crate::codec::{self, Codec, Skip};
+use crate::gpu::Gpu;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Postings that a thread decodes and encodes at a time, on the CPU and with a GPU.
+const BATCH: [u64; 2] = [1 << 18, 1 << 24];
+
+/// What to change.
+pub struct Change<'a> {
+    /// Codecs to add, or to replace where they are there.
+    pub add: Vec<Arc<dyn Codec>>,
+    /// Names of codecs to take out.
+    pub remove: Vec<String>,
+    /// The codec to take the lists from; the last one of the index if there is no name.
+    pub from: Option<&'a str>,
+    /// Where the changed index goes; over the old one if there is no path.
+    pub output: Option<&'a Path>,
+    /// Threads, at least 1.
+    pub threads: usize,
+    /// Decodes, if there is one: what is taken, and what was written, to compare.
+    pub gpu: Option<&'a Gpu>,
+    /// Ends the work when true.
+    pub cancel: &'a AtomicBool,
+}
+
+/// The parts of the work, for progress. Their unit is postings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Decoding, encoding, writing.
+    Encode,
+    /// Decoding what was written, comparing.
+    Compare,
+}
+
+/// Hears how far the work is: a phase, postings done since the last call, and postings of the whole phase.
+pub type Heard<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// The codec that lists were taken from, with its parameters.
+    pub from: String,
+    /// Where the index is.
+    pub index: PathBuf,
+    /// Every codec that was written, with its parameters, and the bytes of its files.
+    pub written: Vec<(String, u64)>,
+    /// Postings of lists with more than one document: the others stand in `terms.bin`, for all codecs.
+    pub listed: u64,
+    /// Postings of the index.
+    pub postings: u64,
+    /// Lists compared, each codec counted.
+    pub lists: u64,
+    /// Seconds of encoding and writing.
+    pub encode_seconds: f64,
+    /// Seconds of comparing.
+    pub compare_seconds: f64,
+}
+
+/// Changes the codecs of the index at `dir`.
+///
+/// # Errors
+/// [`Error::UnknownName`] for a codec that is not there, [`Error::Invalid`] if nothing would change or no codec would be
+/// left, [`Error::Exists`] for an output that is there, [`Error::Damaged`] if the index is damaged or a list came
+/// back otherwise, [`Error::Interrupted`], [`Error::Io`], [`Error::Gpu`].
+pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Changed> {
+    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let index = Index::open(&dir)?;
+    let from = index.codec(change.from)?;
+    let kept = kept(&index, change)?;
+    if let Some(output) = change.output {
+        publish::check_target(output, false)?;
+    }
+    let temporary = publish::temporary_beside(change.output.unwrap_or(&dir))?;
+    let began = Instant::now();
+
+    let mut manifest = index.manifest().clone();
+    manifest.files.retain(|file| file.name.split_once('/').is_none_or(|(folder, _)| kept.contains(&folder)));
+    for file in &manifest.files {
+        link(&dir, temporary.path(), &file.name)?;
+    }
+    if dir.join(REPORT).is_file() {
+        link(&dir, temporary.path(), REPORT)?;
+    }
+    let source = Source::new(&index, from, change.gpu)?;
+    let work = batches(&index, BATCH[usize::from(change.gpu.is_some())])?;
+    let postings: u64 = work.iter().map(|batch| batch.postings).sum();
+    let new = encode(&index, &source, &work, change, temporary.path(), &|done| heard(Phase::Encode, done, postings))?;
+    let encode_seconds = began.elapsed().as_secs_f64();
+
+    let mut written = Vec::new();
+    manifest.codecs.retain(|codec| kept.contains(&codec.name.as_str()));
+    for (codec, files) in change.add.iter().zip(new) {
+        written.push((codec::spec(codec.as_ref()), files.iter().map(|file| file.bytes).sum()));
+        manifest.codecs.push(CodecSpec::of(codec.as_ref()));
+        manifest.files.extend(files);
+    }
+    let rank = |name: &str| codec::FAMILIES.iter().position(|family| family.name == name);
+    manifest.codecs.sort_by_key(|codec| rank(&codec.name));
+    manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut output = Output::create(temporary.path(), MANIFEST)?;
+    output.write(manifest.to_json().as_bytes())?;
+    output.finish()?;
+
+    let began = Instant::now();
+    let lists = compare(&source, &work, change, temporary.path(), &|done| heard(Phase::Compare, done, postings))?;
+    let compare_seconds = began.elapsed().as_secs_f64();
+    let from = codec::spec(from.codec());
+    drop(source);
+    drop(index);
+    let target = change.output.unwrap_or(&dir);
+    publish::publish(temporary, target, change.output.is_none())?;
+    Ok(Changed {
+        from,
+        index: target.to_owned(),
+        written,
+        listed: postings,
+        postings: manifest.statistics.postings,
+        lists,
+        encode_seconds,
+        compare_seconds,
+    })
+}
+
+/// The report of the build, which stays with the index.
+const REPORT: &str = "build-report.json";
+
+/// The names of the codecs that stay as they are.
+fn kept<'a>(index: &'a Index, change: &Change<'_>) -> Result<Vec<&'a str>> {
+    let present: Vec<&str> = index.codecs().map(|codec| codec.codec().name()).collect();
+    for name in &change.remove {
+        index.codec(Some(name))?;
+        if change.add.iter().any(|codec| codec.name() == name) {
+            let why = "is both to be written and to be dropped".to_owned();
+            return Err(Error::Invalid { what: format!("codec {name}"), why });
+        }
+    }
+    let gone = |name: &str| {
+        change.remove.iter().any(|removed| removed == name) || change.add.iter().any(|codec| codec.name() == name)
+    };
+    let kept: Vec<&str> = present.into_iter().filter(|name| !gone(name)).collect();
+    if kept.is_empty() && change.add.is_empty() {
+        let why = "would leave the index without docIDs; keep one codec, or name another one with --codec".to_owned();
+        return Err(Error::Invalid { what: format!("dropping {}", change.remove.join(", ")), why });
+    }
+    if change.add.is_empty() && change.remove.is_empty() {
+        let why = "name codecs to write with --codec, or to take out with --drop".to_owned();
+        return Err(Error::Invalid { what: "nothing to do".to_owned(), why });
+    }
+    Ok(kept)
+}
+
+/// Makes `to/name` the same file as `from/name`, or one with the same bytes.
+fn link(from: &Path, to: &Path, name: &str) -> Result<()> {
+    let (from, to) = (from.join(name), to.join(name));
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    }
+    if std::fs::hard_link(&from, &to).is_ok() {
+        return Ok(());
+    }
+    std::fs::copy(&from, &to).map_err(Error::io("copy", &from))?;
+    std::fs::File::open(&to).and_then(|file| file.sync_all()).map_err(Error::io("sync", &to))
+}
+
+fn encode(
+    index: &Index,
+    source: &Source<'_>,
+    work: &[Batch],
+    change: &Change<'_>,
+    dir: &Path,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<[FileSpec; 2]>> {
+    if change.add.is_empty() {
+        return Ok(Vec::new());
+    }
+    let writers = change.add.iter().map(|codec| CodecWriter::create(dir, codec.as_ref()));
+    let mut writers: Vec<CodecWriter> = writers.collect::<Result<_>>()?;
+    let window = index.manifest().window_words;
+    let encode = |task: usize| {
+        let decoded = source.decode(work[task])?;
+        let mut out = vec![EncodedCodec::default(); change.add.len()];
+        let mut found = Vec::new();
+        for (list, docs) in decoded.iter() {
+            for (codec, out) in change.add.iter().zip(&mut out) {
+                bounds(index, list, docs, codec.as_ref(), &mut found)?;
+                out.push(codec.as_ref(), docs, &found);
+            }
+        }
+        Ok((out, work[task].postings))
+    };
+    in_order(work.len(), change.threads, change.cancel, encode, |(encoded, postings)| {
+        for (writer, encoded) in writers.iter_mut().zip(&encoded) {
+            writer.append(encoded, window)?;
+        }
+        done(postings);
+        Ok(())
+    })?;
+    writers.into_iter().map(CodecWriter::finish).collect()
+}
+
+/// Decodes every list of the new codecs and compares it with the one it was made from. Returns how many there were.
+fn compare(
+    source: &Source<'_>,
+    work: &[Batch],
+    change: &Change<'_>,
+    dir: &Path,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<u64> {
+    let index = Index::open(dir)?;
+    let new = change.add.iter().map(|codec| Source::new(&index, index.codec(Some(codec.name()))?, change.gpu));
+    let new: Vec<Source<'_>> = new.collect::<Result<_>>()?;
+    let lists = AtomicU64::new(0);
+    let compare = |task: usize| {
+        let batch = work[task];
+        let old = if new.is_empty() { return Ok(batch.postings) } else { source.decode(batch)? };
+        for new in &new {
+            let new = new.decode(batch)?;
+            for ((was, docs), (list, found)) in old.iter().zip(new.iter()) {
+                if docs != found {
+                    return Err(differs(list, was.codec));
+                }
+            }
+            lists.fetch_add(new.lists.len() as u64, Ordering::Relaxed);
+        }
+        Ok(batch.postings)
+    };
+    in_order(work.len(), change.threads, change.cancel, compare, |postings| {
+        done(postings);
+        Ok(())
+    })?;
+    Ok(lists.into_inner())
+}
+
+/// What a codec would take up.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// The codec with its parameters.
+    pub codec: String,
+    /// Bytes of its two files; exact but for the table of list places, for which that of the codec that lists were
+    /// taken from stands, and for what is left empty at the end of a window.
+    pub bytes: u64,
+    /// Bytes of its files where the index has it with these parameters.
+    pub present: Option<u64>,
+}
+
+/// Says what `codecs` would take up, without writing anything.
+///
+/// # Errors
+/// As [`reencode`].
+pub fn estimate(dir: &Path, codecs: &[Arc<dyn Codec>], change: &Change<'_>, heard: Heard<'_>) -> Result<Vec<Estimate>> {
+    let index = Index::open(dir)?;
+    let from = index.codec(change.from)?;
+    let source = Source::new(&index, from, change.gpu)?;
+    let work = batches(&index, BATCH[usize::from(change.gpu.is_some())])?;
+    let postings: u64 = work.iter().map(|batch| batch.postings).sum();
+    let mut words = vec![0u64; codecs.len()];
+    let (mut own_words, mut done) = (0, 0);
+    let size = |task: usize| {
+        let decoded = source.decode(work[task])?;
+        let mut words = vec![0; codecs.len()];
+        for (_, docs) in decoded.iter() {
+            for (codec, words) in codecs.iter().zip(&mut words) {
+                *words += (codec.size(docs) + overhead(codec.as_ref(), docs.len())) as u64;
+            }
+        }
+        let own: usize = decoded.iter().map(|(list, docs)| overhead(list.codec, docs.len())).sum();
+        Ok((words, own as u64, work[task].postings))
+    };
+    in_order(work.len(), change.threads, change.cancel, size, |(found, own, postings_done)| {
+        words.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
+        own_words += own;
+        done += postings_done;
+        heard(Phase::Encode, postings_done, postings);
+        Ok(())
+    })?;
+    let bytes_of =
+        |name: &str, file: &str| index.manifest().file(&format!("{name}/{file}")).map_or(0, |file| file.bytes);
+    let one_block = one_block_words(&index, from.codec())?;
+    let rows = bytes_of(from.codec().name(), "lists.bin").saturating_sub(4 * (own_words - one_block));
+    let header = 4 * super::format::HEADER_WORDS as u64;
+    Ok(codecs
+        .iter()
+        .zip(words)
+        .map(|(codec, words)| {
+            let there = index.codecs().find(|there| codec::spec(there.codec()) == codec::spec(codec.as_ref()));
+            let present = there.map(|_| ["postings.bin", "lists.bin"].map(|file| bytes_of(codec.name(), file)));
+            Estimate {
+                codec: codec::spec(codec.as_ref()),
+                bytes: header + rows + 4 * words,
+                present: present.map(|[postings, lists]| postings + lists),
+            }
+        })
+        .collect())
+}
+
+/// Words of a list besides its codec's own: skip entries, or the first docID of a list of one block.
+fn overhead(codec: &dyn Codec, len: usize) -> usize {
+    let blocks = len.div_ceil(codec.block_len());
+    if blocks == 1 { 1 } else { blocks * size_of::<Skip>() / 4 }
+}
+
+/// Lists of one block: their first docIDs stand in postings.bin.
+fn one_block_words(index: &Index, codec: &dyn Codec) -> Result<u64> {
+    let mut lists = 0;
+    for id in 0..index.statistics().terms as u32 {
+        let df = index.term(id)?.df;
+        lists += u64::from(df > 1 && df as usize <= codec.block_len());
+    }
+    Ok(lists)
+}
