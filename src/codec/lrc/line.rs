@@ -1,7 +1,6 @@
 //! Least-squares lines, and lines as they are stored: the fits use floating point, what is read back never does.
 
-use super::super::bits::{bits_of, unpack};
-use super::super::{CodecError, bits};
+use super::super::CodecError;
 use super::BLOCK;
 
 /// The least-squares slope of `values` over their positions; not below 0 if they never decrease.
@@ -176,36 +175,4 @@ impl Slope {
     pub fn deviations(self, base: i64, docs: &[u32]) -> impl Iterator<Item = i64> {
         (0u32..).zip(docs).map(move |(i, &doc)| i64::from(doc) - base - i64::from(i) - i64::from(self.at(i)))
     }
-}
-
-/// Bits of a stored width.
-pub const WIDTH_BITS: u32 = 5;
-
-/// The width that slots for numbers up to `top` get: five bits tell 33 widths if none is 31.
-#[inline]
-pub fn slot_width(top: u32) -> u32 {
-    match bits_of(top) {
-        31 => 32,
-        width => width,
-    }
-}
-
-/// A width as it is stored, five bits.
-#[inline]
-pub fn width_code(width: u32) -> u32 {
-    width.min(31)
-}
-
-/// The width that a code stands for.
-#[inline]
-pub fn width_of(code: u32) -> u32 {
-    if code == 31 { 32 } else { code }
-}
-
-/// Unpacks `n` slots of `width` bits from bit `at` on.
-#[inline]
-pub fn slots(words: &[u32], at: usize, width: u32, n: usize) -> Result<[u32; bits::UNPACKED], CodecError> {
-    let mut slots = [0; bits::UNPACKED];
-    unpack(words, at, width, n, &mut slots).ok_or(CodecError::Truncated)?;
-    Ok(slots)
 }
