@@ -20,6 +20,8 @@
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 pub mod bits;
+#[cfg(target_arch = "x86_64")]
+mod bits_wide;
 mod family;
 mod gaps;
 mod gpu;

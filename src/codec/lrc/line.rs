@@ -36,22 +36,17 @@ pub struct ListLine {
 }
 
 impl ListLine {
-    /// The line of `values` and the least vertical deviation from it.
+    /// The line of `values`, of which none is less than the one before, and the least vertical deviation from it.
     pub fn fit(values: &[u32]) -> (Self, i64) {
         let reach = values.len().max(2) as u64 - 1;
         let slope = (least_squares(values).max(0.0) * 4_294_967_296.0) as u64;
         // A line that leaves the docIDs' range would wrap around.
         let line = Self { slope: slope.min(u64::MAX / reach) & !63, width: 0 };
-        let level = Self { slope: 0, width: 0 };
-        [level, line]
-            .map(|line| {
-                let (low, high) = line.deviations(values);
-                (64 - ((high - low) as u64).leading_zeros(), line, low)
-            })
-            .into_iter()
-            .min_by_key(|(width, ..)| *width)
-            .map(|(width, line, low)| (Self { width, ..line }, low))
-            .expect("two lines")
+        let (low, high) = line.deviations(values);
+        let (first, last) = (i64::from(values[0]), i64::from(values[values.len() - 1]));
+        // A level line is better for lists that stand still and then leap.
+        let (slope, low, high) = if high - low < last - first { (line.slope, low, high) } else { (0, first, last) };
+        (Self { slope, width: 64 - ((high - low) as u64).leading_zeros() }, low)
     }
 
     /// The least and the greatest vertical deviation of `values`.
@@ -72,7 +67,7 @@ impl ListLine {
         (self.slope.wrapping_mul(i as u64) >> 32) as u32
     }
 
-    /// `out[i] = base + its height at start + i + out[i]`, modulo 2^32.
+    /// `out[i] = base + its height at start + i + slots[i]`, modulo 2^32.
     #[inline(always)]
     pub fn add_to(self, base: u32, start: usize, out: &mut [u32], slots: &[u32]) {
         let mut at = self.slope.wrapping_mul(start as u64);
