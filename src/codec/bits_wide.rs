@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::bits::UNPACKED;
 
 /// Unpacks `n` fields as [`super::bits::unpack`] does, and says so; or leaves it to others where it cannot, or where it
-/// does not pay.
+/// does not pay: for few fields, or if less than sixteen words follow where the last sixteen fields start.
 #[inline]
 pub fn unpack(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) -> bool {
     let groups = n.div_ceil(16);

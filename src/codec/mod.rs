@@ -135,7 +135,7 @@ pub trait Codec: Send + Sync {
     /// returns how many words it takes up. `index` is the number of the block in its list.
     ///
     /// `list` starts with the list's first word and may run on past its end, with any content: fast
-    /// decoders read up to three words more than they use where the slice has them, and never rely on it.
+    /// decoders read up to sixteen words more than they use where the slice has them, and never rely on it.
     ///
     /// # Errors
     /// The words are not what [`Self::encode`] writes. `out` then holds anything.

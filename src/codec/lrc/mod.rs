@@ -28,14 +28,18 @@
 //!
 //! | codec | holds for | `f`, `w` | `low` |
 //! |---|---|---|---|
-//! | `lrc`, `lrc-seg` | a list of 128 docIDs or more | in the head of the list; there only for this in `lrc-seg` | `d[0] - ((d[0] - base) mod 2^32)` |
-//! | all | a block with a line of its own | in its first word; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
-//! | `hs-lrc` | a bucket's part of a block | the bucket's; `f(i)` is `i` more than the line | as for the part's docIDs |
+//! | `lrc`, `lrc-seg` | a list of 128 docIDs or more | in the head of the list | `d[0] - ((d[0] - base) mod 2^32)` |
+//! | all | a block with a line of its own | the block's; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
+//! | `hs-lrc` | a bucket's part of a block | the bucket's, the block's; as above | `base` of the part |
 //!
-//! `low` may be below 0. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without a search.
+//! `low` may be below 0. The width in the head of `lrc-seg`, and of `lrc` with exceptions, is there for this alone. A block's
+//! `w` is `b + hb` where slots have exceptions. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without
+//! a search.
 //!
-//! Range: every docID up to 2^32 - 1. Size: a list of `n` docIDs has at most `32 n` bits and its head. Words read
-//! past a block: up to three where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: 32 bits a docID at most, and the head of the list: 3 words, 5 bits a block
+//! and one word in `lrc-seg` and `hs-lrc`, and in `hs-lrc` up to 60 bits for each of at most `2 len / bucket + 2` buckets. With
+//! exceptions a block takes up to 25 bits more, and up to 7 for each exception. Words read past a block: up to sixteen
+//! where the slice has them.
 
 mod global;
 mod hash;

@@ -54,6 +54,16 @@ fn test_literal_words_of_long_lists() {
     assert_eq!(widths(&words("lrc-seg", &docs)), (3 + 2 + 4, 1));
 }
 
+/// Those that are hard for all codecs, for parameters that the tests of all codecs leave out.
+#[test]
+fn test_hard_lists_with_exceptions() {
+    let lists = super::super::testing::hard_lists();
+    for codec in codecs_with_exceptions() {
+        lists.iter().for_each(|list| check(codec.as_ref(), list));
+        check_gpu(codec.as_ref(), &lists);
+    }
+}
+
 /// Lists where lines are far from docIDs, where buckets are empty or hold nearly all, and where products are large.
 fn hard_lists() -> Vec<Vec<u32>> {
     let cluster = |n: u32, at: u32| (0..n).map(move |i| at + i);
