@@ -117,7 +117,8 @@ fn part_docids(head: Head, parts: Parts, i: u32, slots: vec4<u32>) -> vec4<u32> 
     var docs: vec4<u32>;
     for (var k = 0u; k < 4u; k++) {
         if i + k >= part.end {
-            part = part_of(head, parts, bucket_at(head, part.bucket, parts.start + i + k));
+            // so the next bucket starts at most here
+            part = part_of(head, parts, bucket_at(head, part.bucket + 1u, parts.start + i + k));
         }
         docs[k] = part_docid(part, i + k, slots[k]);
     }

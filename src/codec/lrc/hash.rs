@@ -234,7 +234,8 @@ impl<'a> Head<'a> {
         let mut i = 0;
         while i < out.len() {
             if i > 0 {
-                h = self.bucket_at(h, start.wrapping_add(i as u32));
+                // The last part ended where the next bucket starts, so there is one.
+                h = self.bucket_at(h + 1, start.wrapping_add(i as u32));
             }
             let line = self.bucket_line(h);
             let base = if i > 0 { line.base(h, self.shift) as u32 } else { first.wrapping_sub(slots[0]) };
