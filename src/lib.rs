@@ -35,6 +35,7 @@ pub mod corpus;
 pub mod error;
 pub mod gpu;
 pub mod index;
+pub mod order;
 pub mod query;
 pub mod sort;
 pub mod text;

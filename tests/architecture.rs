@@ -6,14 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules by layer, lowest first. A module may use the layers below its own.
-const LAYERS: [&[&str]; 5] =
-    [&["error"], &["gpu"], &["index", "sort", "codec", "corpus", "text"], &["bench", "build", "query"], &["cli"]];
+const LAYERS: [&[&str]; 5] = [
+    &["error"],
+    &["gpu"],
+    &["index", "sort", "codec", "corpus", "text", "order"],
+    &["bench", "build", "query"],
+    &["cli"],
+];
 
 /// What a module may use beside the layers below it: an index encodes with codecs and records its
-/// analyzer; text is made from a corpus's documents; a benchmark measures building and querying; the
+/// analyzer and can be reordered; text is made from a corpus's documents; a benchmark measures building and querying; the
 /// error type wraps the GPU's.
-const BESIDE: [(&str, &str); 6] = [
+const BESIDE: [(&str, &str); 7] = [
     ("index", "codec"),
+    ("index", "order"),
     ("index", "text"),
     ("text", "corpus"),
     ("bench", "build"),

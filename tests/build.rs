@@ -61,6 +61,7 @@ fn same_input_same_bytes() {
         ("serial, small blocks", |o| (o.pipeline, o.block_keys) = (Pipeline::Serial, 1 << 13)),
         ("cpu pipeline", |o| o.pipeline = Pipeline::Cpu),
         ("small pieces", |o| o.corpus.piece_bytes = 10_000),
+        ("one record at a time", |o| (o.corpus.solo_bytes, o.threads) = (500, 4)),
     ];
     for (name, change) in changes {
         let mut changed = options(inputs[0].clone(), dir.path().join("changed"));
@@ -76,12 +77,40 @@ fn same_input_same_bytes() {
         let output = dir.path().join("container");
         build(&BuildOptions { force: true, ..options(input.clone(), output.clone()) }).unwrap();
         assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{}", input.display());
+        let mut solo = BuildOptions { force: true, threads: 4, ..options(input.clone(), output.clone()) };
+        (solo.corpus.solo_bytes, solo.corpus.piece_bytes) = (500, 10_000);
+        build(&solo).unwrap();
+        assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{}, solo", input.display());
     }
     // The comparison can fail: another seed gives other bytes.
     let other: Vec<u8> = common::records(8, 1500).iter().flat_map(|r| gzip(r)).collect();
     let output = dir.path().join("other");
     build(&options(put(dir.path(), "other.warc.gz", &other), output.clone())).unwrap();
     assert!(!differences(&reference, &output).is_empty());
+}
+
+/// Several files are read ahead at once, and what each holds needs a turn: nobody may wait for ever.
+#[test]
+fn enormous_records_in_several_files_take_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    let crawl = dir.path().join("crawl");
+    std::fs::create_dir(&crawl).unwrap();
+    for i in 0..4 {
+        let records = records(20 + i, 60);
+        put(&crawl, &format!("whole{i}.warc.gz"), &gzip(&records.concat()));
+        put(&crawl, &format!("members{i}.warc.gz"), &records.iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>());
+    }
+    let reference = dir.path().join("reference");
+    build(&options(crawl.clone(), reference.clone())).unwrap();
+    for (threads, solo_bytes, pipeline) in
+        [(1, 100, Pipeline::Overlapped), (4, 100, Pipeline::Serial), (4, 3000, Pipeline::Overlapped)]
+    {
+        let mut changed = options(crawl.clone(), dir.path().join("changed"));
+        (changed.force, changed.threads, changed.pipeline) = (true, threads, pipeline);
+        (changed.corpus.solo_bytes, changed.corpus.piece_bytes, changed.block_keys) = (solo_bytes, 4000, 1 << 12);
+        build(&changed).unwrap();
+        assert_eq!(differences(&reference, &changed.output), Vec::<String>::new(), "{threads} {solo_bytes}");
+    }
 }
 
 #[test]
@@ -117,6 +146,41 @@ fn test_device() -> Option<String> {
         eprintln!("SKIPPED: no Vulkan adapter, not even a software one (mesa-vulkan-drivers)");
     }
     device
+}
+
+/// Words over the limit are dropped, and the report says how many and where the first was, whatever the threads.
+#[test]
+fn words_dropped_for_their_length_are_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = |i: usize| {
+        let long = match i {
+            70 => format!("{} ", "y".repeat(256)),
+            90 => format!("{} {} ", "z".repeat(10_000), "é".repeat(128)),
+            _ => "x".repeat(255),
+        };
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>short {long} end");
+        gzip(&common::record("response", &format!("http://a.test/{i}"), http.as_bytes()))
+    };
+    let members: Vec<Vec<u8>> = (0..120).map(page).collect();
+    let offset: usize = members[..70].iter().map(Vec::len).sum();
+    let input = put(dir.path(), "crawl.warc.gz", &members.concat());
+    for (threads, piece_bytes) in [(1, 8 << 20), (5, 1000)] {
+        let mut options = options(input.clone(), dir.path().join("index"));
+        (options.threads, options.corpus.piece_bytes, options.force) = (threads, piece_bytes, true);
+        let report = build(&options).unwrap();
+        let first = report.long_words.first.clone().unwrap();
+        assert_eq!((report.long_words.count, first.offset, first.id.as_str()), (3, offset as u64, "http://a.test/70"));
+        assert_eq!(report.tokens, 120 * 3 - 2);
+        let line = format!("3 words over 255 bytes; first: http://a.test/70 at byte {offset} of {}", input.display());
+        assert!(report.summary().contains(&line), "{}", report.summary());
+        let stored = std::fs::read_to_string(options.output.join("build-report.json")).unwrap();
+        let stored: BuildReport = serde_json::from_str(&stored).unwrap();
+        assert_eq!(stored.long_words, report.long_words);
+    }
+    let plain = put(dir.path(), "plain.warc.gz", &members[0]);
+    let report = build(&options(plain, dir.path().join("none"))).unwrap();
+    assert_eq!((report.long_words.count, report.long_words.first.as_ref()), (0, None));
+    assert!(!report.summary().contains("dropped"));
 }
 
 /// What lies beside the index: nothing temporary may stay.

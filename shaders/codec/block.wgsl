@@ -63,11 +63,27 @@ fn field(at: u32, bit: u32, width: u32) -> u32 {
 
 // Four neighbouring fields of `width` (0 to 32) bits, the first of them from bit `bit` on.
 fn fields(at: u32, bit: u32, width: u32) -> vec4<u32> {
+    if width > 16u {
+        return vec4<u32>(
+            field(at, bit, width),
+            field(at, bit + width, width),
+            field(at, bit + 2u * width, width),
+            field(at, bit + 3u * width, width),
+        );
+    }
+    // three words have them all: the first two fields are in `near`, the others in `rest`
+    let i = at + (bit >> 5u);
+    let shift = bit & 31u;
+    let middle = word(i + 1u);
+    let near = (word(i) >> shift) | ((middle << (31u - shift)) << 1u);
+    let far = (middle >> shift) | ((word(i + 2u) << (31u - shift)) << 1u);
+    // a width of 0 may shift by anything
+    let rest = ((near >> width) >> width) | (far << ((32u - 2u * width) & 31u));
     return vec4<u32>(
-        field(at, bit, width),
-        field(at, bit + width, width),
-        field(at, bit + 2u * width, width),
-        field(at, bit + 3u * width, width),
+        extractBits(near, 0u, width),
+        extractBits(near, width, width),
+        extractBits(rest, 0u, width),
+        extractBits(rest, width, width),
     );
 }
 

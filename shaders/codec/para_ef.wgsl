@@ -19,14 +19,8 @@ fn decode_block(block: Block, me: Me) -> Docs {
     let start = min(piece * me.lane, h);
     var ones = field(block.at, HEAD + start, min(piece, h - start));
     let i = 4u * me.lane;
-    // the field before docID i, which is none for lane 0
-    let low = HEAD + h + i * b - b;
-    let lows = vec4<u32>(
-        field(block.at, select(low, HEAD + h, me.lane == 0u), b),
-        field(block.at, low + b, b),
-        field(block.at, low + 2u * b, b),
-        field(block.at, low + 3u * b, b),
-    );
+    // from the field before docID i on, which is none for lane 0 and may seem to start in the word before the block
+    let lows = fields(block.at - 1u, 32u + HEAD + h + i * b - b, b);
 
     // The sum also keeps this team from writing positions while some of its threads still read those of another block.
     let before = team_sum_before(countOneBits(ones), me);

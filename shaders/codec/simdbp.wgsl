@@ -19,14 +19,8 @@ fn steps_of_short(at: u32, head: u32, len: u32, lane: u32) -> vec4<u32> {
     // two docIDs have a gap of 32 bits and no width
     let start = select(5u, 0u, len == 2u);
     let width = select(stored, 32u, len == 2u || stored == 31u);
-    // the field before docID 4 lane, which is none for lane 0
-    let bit = start + 4u * lane * width - width;
-    return vec4<u32>(
-        field(at, select(bit, start, lane == 0u), width),
-        field(at, bit + width, width),
-        field(at, bit + 2u * width, width),
-        field(at, bit + 3u * width, width),
-    ) + 1u;
+    // from the field before docID 4 lane on, which is none for lane 0 and may seem to start in the word before the block
+    return fields(at - 1u, 32u + start + 4u * lane * width - width, width) + 1u;
 }
 
 fn decode_block(block: Block, me: Me) -> Docs {

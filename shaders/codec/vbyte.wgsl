@@ -1,35 +1,47 @@
-// vbyte: five words a thread, since 127 gaps have at most 635 bytes. Each thread counts the gaps that end in its
-// words, a prefix sum numbers them, and each thread writes its own where they belong.
+// vbyte: a word a thread, in rounds until all gaps are there; 127 of them have at most 635 bytes. Each thread counts the
+// gaps that end in its word, a prefix sum numbers them, and each thread writes its own where they belong.
+
+// The bytes behind the last end of a gap in `word`, joined; `open` says how many.
+fn joined(word: u32, open: u32) -> u32 {
+    let bytes = (word >> 1u) >> (31u - 8u * min(open, 3u));
+    let b = select(bytes, word, open == 4u);
+    return (b & 0x7fu) | ((b & 0x7f00u) >> 1u) | ((b & 0x7f0000u) >> 2u) | ((b & 0x7f000000u) >> 3u);
+}
 
 fn decode_block(block: Block, me: Me) -> Docs {
-    let at = block.at + 5u * me.lane;
-    var ends = 0u;
-    for (var i = 0u; i < 5u; i++) {
-        ends += countOneBits(~word(at + i) & 0x80808080u);
-    }
     let m = block.len - 1u;
-    var k = team_sum_before(ends, me);
-
-    // The bytes before the first word that belong to the gap that ends in it: at most four.
-    let before = select(word(at - 1u), 0u, me.lane == 0u);
-    let open = countLeadingZeros(~(before | 0x7f7f7f7fu)) >> 3u;
-    let bytes = (before >> 1u) >> (31u - 8u * min(open, 3u));
-    let start = select(bytes, before, open == 4u);
-    var gap = (start & 0x7fu) | ((start & 0x7f00u) >> 1u) | ((start & 0x7f0000u) >> 2u) | ((start & 0x7f000000u) >> 3u);
-    var shift = 7u * open;
-    for (var i = 0u; i < 5u && k < m; i++) {
-        var four = word(at + i);
-        for (var j = 0u; j < 4u; j++) {
-            gap |= (four & 0x7fu) << (shift & 31u);
-            shift += 7u;
-            if (four & 0x80u) == 0u {
-                // 127 and more are none of the block's
-                scratch[me.base + min(k, 127u)] = gap;
-                k++;
-                gap = 0u;
-                shift = 0u;
+    // how many gaps end before the round
+    var done = 0u;
+    for (var round = 0u; round < 5u; round++) {
+        let i = 32u * round + me.lane;
+        // The whole team reads, or none of it; the sums are for all teams alike.
+        let reads = done < m;
+        var four = 0u;
+        var before = 0u;
+        if reads {
+            four = word(block.at + i);
+            before = select(word(block.at + i - 1u), 0u, i == 0u);
+        }
+        let ends = countOneBits(~four & 0x80808080u);
+        var k = done + team_sum_before(ends, me);
+        done = team_read(k + ends, 31u, me);
+        if reads && k < m {
+            // What the word before has of the gap that ends in this one: at most four bytes.
+            let open = countLeadingZeros(~(before | 0x7f7f7f7fu)) >> 3u;
+            var gap = joined(before, open);
+            var shift = 7u * open;
+            for (var j = 0u; j < 4u; j++) {
+                gap |= (four & 0x7fu) << (shift & 31u);
+                shift += 7u;
+                if (four & 0x80u) == 0u {
+                    // 127 and more are none of the block's
+                    scratch[me.base + min(k, 127u)] = gap;
+                    k++;
+                    gap = 0u;
+                    shift = 0u;
+                }
+                four >>= 8u;
             }
-            four >>= 8u;
         }
     }
     team_barrier();

@@ -1,6 +1,7 @@
 //! `gamut bench build`: a crawl indexed in every pipeline, and with sorting taken out.
 //!
-//! What is measured: seconds and MB of document bodies per second, end to end, of the paper's three
+//! What is measured: seconds and MB of document bodies per second, from the compressed files to the
+//! published index, and to the verified one (`gamut verify` on as many threads), of the paper's three
 //! indexers (Capannini et al., table 2 and figure 8A), each run several times in turn so that a drift
 //! of the machine hits all alike; the first round warms the page cache and is not counted. "without
 //! sorting" replaces each block by keys that are sorted already, so that its distance from
@@ -10,11 +11,13 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::build::plan::parse_size;
 use crate::build::report::count;
 use crate::build::run::pack;
 use crate::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
+use crate::index::verify;
 use crate::sort::{SortTimes, Sorter};
 
 /// Index a crawl in every pipeline and compare.
@@ -87,6 +90,8 @@ struct Row {
     name: String,
     seconds: Vec<f64>,
     parse: Vec<f64>,
+    /// Build and verification.
+    verified: Vec<f64>,
     last: Option<BuildReport>,
 }
 
@@ -108,12 +113,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut rows: Vec<Row> =
         args.pipelines.iter().map(|p| Row { name: format!("{p:?}").to_lowercase(), ..Row::default() }).collect();
     let mut bare = Row { name: "without sorting".into(), ..Row::default() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build()?;
     for round in 0..=args.rounds {
         for (row, &pipeline) in rows.iter_mut().zip(&args.pipelines) {
             let report = build::build(&options(pipeline), Arc::new(SilentProgress))?;
-            eprintln!("round {round}: {} {:.2} s", row.name, report.seconds);
+            let began = Instant::now();
+            let verified = pool.install(|| verify(&args.scratch))?;
+            let verify_seconds = began.elapsed().as_secs_f64();
+            if let Some(problem) = verified.problems.first() {
+                anyhow::bail!("the index that the {} pipeline made is damaged: {problem}", row.name);
+            }
+            eprintln!("round {round}: {} {:.2} s, verified in {verify_seconds:.2} s", row.name, report.seconds);
             if round > 0 {
                 row.seconds.push(report.seconds);
+                row.verified.push(report.seconds + verify_seconds);
                 row.parse.push(report.parse_seconds);
             }
             row.last = Some(report);
@@ -145,17 +158,31 @@ fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>7} {:>9}  sorter",
-        "pipeline", "seconds", "MB/s", "parse s", "merge s", "sort s", "hidden", "blocks", "peak MiB"
+        "{:<16} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>7} {:>9}  sorter",
+        "pipeline",
+        "seconds",
+        "MB/s",
+        "verified s",
+        "MB/s",
+        "parse s",
+        "merge s",
+        "sort s",
+        "hidden",
+        "blocks",
+        "peak MiB"
     )?;
     for row in rows {
-        let (seconds, Some(report)) = (median(&row.seconds), &row.last) else { continue };
+        let (seconds, verified, Some(report)) = (median(&row.seconds), median(&row.verified), &row.last) else {
+            continue;
+        };
         writeln!(
             out,
-            "{:<16} {:>9.2} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0}% {:>7} {:>9.0}  {} on {}",
+            "{:<16} {:>9.2} {:>9.0} {:>10.2} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0}% {:>7} {:>9.0}  {} on {}",
             row.name,
             seconds,
             report.body_bytes as f64 / 1e6 / seconds,
+            verified,
+            report.body_bytes as f64 / 1e6 / verified,
             median(&row.parse),
             report.merge_seconds,
             report.stages.get("sort").map_or(0.0, |t| t.busy),
@@ -168,7 +195,7 @@ fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
     }
     if !bare.parse.is_empty() {
         let parse = median(&bare.parse);
-        writeln!(out, "{:<16} {:>9} {:>9} {parse:>9.2}", bare.name, "-", "-")?;
+        writeln!(out, "{:<16} {:>9} {:>9} {:>10} {:>9} {parse:>9.2}", bare.name, "-", "-", "-", "-")?;
         if let Some(overlapped) = rows.iter().find(|r| r.name == "overlapped") {
             writeln!(out, "overlapped / without sorting, parse phase: {:.3}", median(&overlapped.parse) / parse)?;
         }
@@ -191,7 +218,12 @@ fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
 fn print_json(rows: &[Row], bare: &Row) -> anyhow::Result<()> {
     let rows: Vec<_> = rows
         .iter()
-        .map(|r| serde_json::json!({ "pipeline": r.name, "seconds": r.seconds, "parse_seconds": r.parse, "report": r.last }))
+        .map(|r| {
+            serde_json::json!({
+                "pipeline": r.name, "seconds": r.seconds, "verified_seconds": r.verified, "parse_seconds": r.parse,
+                "report": r.last,
+            })
+        })
         .collect();
     let out = serde_json::json!({ "pipelines": rows, "without_sorting_parse_seconds": bare.parse });
     writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&out)?)?;

@@ -16,7 +16,7 @@ use super::dictionary::Dictionary;
 use super::merge::{self, TermRange};
 use super::options::Stage;
 use super::plan;
-use super::report::{self, BuildReport, InputRecord, Lane, Skipped};
+use super::report::{self, BuildReport, InputRecord, Lane, LongWords, Skipped};
 use super::run::Run;
 use super::shared::{Cause, Shared, panicked, spawn};
 use super::sorting::SortOutcome;
@@ -32,6 +32,7 @@ pub(super) struct Parsed {
     pub documents: DocTable,
     pub dictionary: Dictionary,
     pub counts: BatchCounts,
+    pub long_words: LongWords,
     pub skipped: Skipped,
     pub sorting: SortOutcome,
     /// Wall time of the phase, seconds.
@@ -48,7 +49,7 @@ struct Parcel {
 
 pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: Parsed) -> Result<BuildReport> {
     let merge_began = shared.clock.now();
-    let Parsed { mut writer, runs, documents, dictionary, counts, skipped, sorting, seconds } = parsed;
+    let Parsed { mut writer, runs, documents, dictionary, counts, long_words, skipped, sorting, seconds } = parsed;
     let plan = shared.plan;
     shared.progress.begin(Stage::Merge, sorting.keys);
 
@@ -133,6 +134,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         pipeline: shared.options.pipeline,
         sorter: sorting.sorter,
         device: sorting.device,
+        driver: sorting.driver,
         plan,
         disk_bytes: corpus.total_bytes(),
         inflated_bytes: counts.inflated_bytes,
@@ -141,6 +143,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         documents: statistics.0,
         duplicate_ids: statistics.1,
         tokens: counts.tokens,
+        long_words,
         terms: dictionary.len() as u64,
         postings,
         keys: sorting.keys,

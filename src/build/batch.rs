@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+use simdutf8::basic::from_utf8;
+
+use super::plan::{self, MemoryPlan};
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::corpus::{Doc, DocSink, Piece, PieceEnd, PieceReader, Skip};
 use crate::text::{Analyzer, Extractor, TermSink};
@@ -51,11 +54,25 @@ pub struct Batch {
     pub skips: Vec<Skip>,
     /// Counts.
     pub counts: BatchCounts,
+    /// Words dropped for being longer than [`crate::text::MAX_TERM_BYTES`].
+    pub long_words: u64,
+    /// The first document that a long word was dropped from: its offset and id.
+    pub first_long_word: Option<(u64, String)>,
+    /// Bytes that the process would need for the largest document, where the budget has fewer.
+    pub beyond_budget: Option<u64>,
     /// When the worker began and ended, for the timeline.
     pub span: Option<(Instant, Instant)>,
 }
 
 impl Batch {
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.new_terms.memory()
+            + self.docs.capacity() * size_of::<BatchDoc>()
+            + self.postings.capacity() * size_of::<LocalPosting>()
+            + self.names.capacity()
+    }
+
     fn clear(&mut self) {
         self.new_terms.clear();
         self.docs.clear();
@@ -63,6 +80,9 @@ impl Batch {
         self.names.clear();
         self.skips.clear();
         self.counts = BatchCounts::default();
+        self.long_words = 0;
+        self.first_long_word = None;
+        self.beyond_budget = None;
         self.reset = false;
         self.span = None;
     }
@@ -89,6 +109,7 @@ struct Parser {
     terms: LocalTerms,
     store: (bool, bool),
     batch: Batch,
+    plan: MemoryPlan,
 }
 
 impl Worker {
@@ -98,15 +119,15 @@ impl Worker {
         reader: PieceReader,
         extractor: Extractor,
         analyzer: Analyzer,
-        local_terms: usize,
+        plan: &MemoryPlan,
         store: (bool, bool),
     ) -> Self {
-        let parser =
-            Parser { extractor, analyzer, terms: LocalTerms::new(local_terms), store, batch: Batch::default() };
+        let terms = LocalTerms::new(plan.local_terms);
+        let parser = Parser { extractor, analyzer, terms, store, batch: Batch::default(), plan: *plan };
         Self { number, reader, parser }
     }
 
-    /// Reads a piece into `batch`, whose memory is used again.
+    /// Reads a piece into `batch`, whose memory is used again; see [`Piece::free`] for the piece's.
     pub fn read(&mut self, piece: &Piece, mut batch: Batch) -> (Batch, PieceEnd) {
         let began = Instant::now();
         batch.clear();
@@ -147,17 +168,49 @@ impl TermSink for Counter<'_> {
     }
 }
 
+/// Buffers that a larger document left are given back at once.
+const GIVE_BACK: usize = 8 << 20;
+
+/// What the text of a document takes at most while it is extracted; see [`Extractor`].
+fn text_bytes(doc: &Doc<'_>) -> u64 {
+    let bytes = doc.body.len() as u64 * 5 / 4;
+    let utf8 = doc.charset.is_none_or(|label| label.eq_ignore_ascii_case("utf-8"));
+    let as_it_is = doc.body.is_ascii() || (utf8 && from_utf8(doc.body).is_ok());
+    // Two bytes of most encodings become three of UTF-8 at most; then comes the text of that.
+    if as_it_is { bytes } else { bytes * 2 }
+}
+
+impl Parser {
+    /// True if so many bytes fit the budget besides all that is there. If not, the build has to end: an
+    /// index without the document would depend on the budget.
+    fn affords(&mut self, bytes: u64) -> bool {
+        let needed = plan::memory_in_use() + bytes;
+        if needed > self.plan.budget {
+            // What else the build holds will not be less next time.
+            self.batch.beyond_budget = self.batch.beyond_budget.max(Some(needed + needed / 4));
+            return false;
+        }
+        true
+    }
+}
+
 impl DocSink for Parser {
     fn doc(&mut self, doc: &Doc<'_>) {
+        let body_bytes = doc.body.len();
+        let enormous = body_bytes > self.plan.solo_bytes;
+        if enormous && !self.affords(text_bytes(doc)) {
+            return;
+        }
         let batch = &mut self.batch;
         let found = self.extractor.extract(doc);
         self.terms.begin_document();
         let mut counter =
             Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
+        let mut long_words = 0;
         if !doc.title.is_empty() {
-            self.analyzer.analyze(doc.title, &mut counter);
+            long_words += self.analyzer.analyze(doc.title, &mut counter);
         }
-        self.analyzer.analyze(found.text, &mut counter);
+        long_words += self.analyzer.analyze(found.text, &mut counter);
         let len = counter.len;
         self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
         let title = if doc.title.is_empty() { found.title } else { doc.title };
@@ -171,13 +224,55 @@ impl DocSink for Parser {
             }
             *end = batch.names.len() as u32;
         }
-        batch.counts.body_bytes += doc.body.len() as u64;
+        batch.counts.body_bytes += body_bytes as u64;
         batch.counts.text_bytes += found.text.len() as u64;
         batch.counts.tokens += u64::from(len);
+        batch.long_words += long_words;
+        if long_words > 0 && batch.first_long_word.is_none() {
+            batch.first_long_word = Some((doc.offset, doc.id.to_owned()));
+        }
         batch.docs.push(BatchDoc { postings_end: batch.postings.len() as u32, len, name_ends });
+        if enormous {
+            // Its many terms may have taken more than could be foreseen.
+            self.affords(0);
+        }
+        if enormous || body_bytes > GIVE_BACK {
+            self.extractor.shrink();
+        }
     }
 
     fn skip(&mut self, skip: Skip) {
         self.batch.skips.push(skip);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::plan::RING;
+    use crate::corpus::Content;
+    use crate::text::{AnalyzerSpec, Keep};
+
+    #[test]
+    fn a_document_that_the_budget_cannot_hold_is_told_and_not_left_out_silently() {
+        let doc = |body| Doc { id: "1", url: "", title: "", body, content: Content::Text, charset: None, offset: 0 };
+        let spec = AnalyzerSpec { name: "simple".into(), stop_words: None };
+        let mut plan = MemoryPlan::new(512 << 20, 1, RING, 0).unwrap();
+        plan.solo_bytes = 10;
+        for (budget, body, docs, told) in
+            [(1, "ten bytes.", 1, false), (1, "eleven byte", 0, true), (u64::MAX, "eleven byte", 1, false)]
+        {
+            plan.budget = budget;
+            let mut parser = Parser {
+                extractor: Extractor::new(Keep::default()),
+                analyzer: Analyzer::new(&spec).unwrap(),
+                terms: LocalTerms::new(1 << 12),
+                store: (true, true),
+                batch: Batch::default(),
+                plan,
+            };
+            parser.doc(&doc(body.as_bytes()));
+            assert_eq!((parser.batch.docs.len(), parser.batch.beyond_budget.is_some()), (docs, told), "{body}");
+        }
     }
 }

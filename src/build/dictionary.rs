@@ -20,8 +20,9 @@ struct Entry {
 
 const VACANT: u32 = u32::MAX;
 
-/// How many look-ups ahead a slot is asked for.
-const AHEAD: usize = 12;
+/// How many look-ups lie between the three things that a look-up needs and that are asked for ahead of
+/// it, each of which says where the next one is: its slot, its term's offset, its term's bytes.
+const AHEAD: usize = 8;
 
 /// The hash by which terms are looked up.
 pub fn hash(term: &[u8]) -> u32 {
@@ -74,12 +75,31 @@ impl Dictionary {
     pub fn intern_all(&mut self, terms: &NewTerms, ids: &mut [u32]) -> Result<()> {
         let hashes = terms.hashes();
         for (i, (&hash, id)) in hashes.iter().zip(ids).enumerate() {
-            if let Some(&later) = hashes.get(i + AHEAD) {
+            if let Some(&later) = hashes.get(i + 3 * AHEAD) {
                 prefetch(&self.table[later as usize & (self.table.len() - 1)]);
+            }
+            if let Some(id) = hashes.get(i + 2 * AHEAD).and_then(|&later| self.candidate(later)) {
+                prefetch(&self.starts[id as usize]);
+            }
+            if let Some(id) = hashes.get(i + AHEAD).and_then(|&later| self.candidate(later)) {
+                prefetch(&self.bytes[self.starts[id as usize] as usize]);
             }
             *id = self.intern(terms.get(i), hash)?;
         }
         Ok(())
+    }
+
+    /// The first term with this hash.
+    fn candidate(&self, hash: u32) -> Option<u32> {
+        let mask = self.table.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let entry = self.table[at];
+            if entry.id == VACANT || entry.hash == hash {
+                return (entry.id != VACANT).then_some(entry.id);
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     /// The term's ID, a new one if it has none; `hash` is the term's [`hash`].

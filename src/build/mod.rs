@@ -20,18 +20,22 @@
 //! | [`batch`] | what a worker hands on, and how it makes it |
 //! | [`dictionary`] | the build's dictionary: term → termID |
 //! | [`sequence`] | global numbers, in input order; packs keys into blocks |
+//! | `tail` | smaller blocks at the end of the input |
 //! | [`run`] | sorted keys on disk, in frames with a directory |
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
+//! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
 //! | [`report`] | what happened: the build report |
+//! | `summary` | the same for a person |
 //! | [`timeline`] | CPU and GPU lanes as SVG |
 
 mod assemble;
 pub mod batch;
 pub mod dictionary;
+mod leftovers;
 pub mod merge;
 pub mod options;
 pub mod pipeline;
@@ -41,6 +45,8 @@ pub mod run;
 pub mod sequence;
 mod shared;
 pub mod sorting;
+mod summary;
+mod tail;
 pub mod terms;
 pub mod timeline;
 

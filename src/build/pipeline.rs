@@ -14,13 +14,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::assemble::{self, Parsed};
 use super::batch::{Batch, BatchCounts, Worker};
+use super::leftovers;
 use super::options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
 use super::plan::{self, MemoryPlan};
-use super::report::{self, BuildReport, Clock, Lane, Skipped};
+use super::report::{self, BuildReport, Clock, Lane, LongWords, Skipped};
 use super::run::{Run, RunWriter};
-use super::sequence::{Block, Sequencer};
+use super::sequence::{Block, Exchange, Sequencer};
 use super::shared::{Cause, Shared, give_back, panicked, spawn};
 use super::sorting::BlockSorter;
+use super::tail::Tail;
 use crate::corpus::{Corpus, Handover, HandoverResult, Piece, PieceEnd};
 use crate::index::{DocTable, DocTableWriter, IndexWriter};
 use crate::sort::Sorter;
@@ -98,8 +100,15 @@ fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<B
     plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
     let mut corpus_options = options.corpus.clone();
     corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
+    corpus_options.solo_bytes = corpus_options.solo_bytes.min(plan.solo_bytes);
+    plan::bound_allocator(&plan);
     let corpus = Corpus::open(&options.inputs, &corpus_options)?;
+    if let Some(path) = &options.timeline {
+        super::timeline::check(path)?;
+    }
+    leftovers::sweep(&options.output);
     let writer = IndexWriter::create(&options.output, options.force, &codecs)?;
+    let claim = leftovers::claim(writer.temp_dir());
     let shared = Arc::new(Shared {
         pieces: Mutex::new(corpus.pieces(threads)),
         options: options.clone(),
@@ -109,6 +118,7 @@ fn prepare(options: &BuildOptions, progress: Arc<dyn Progress>, sorter: Option<B
         failed: AtomicBool::new(false),
         pool: Mutex::default(),
         gate: RwLock::default(),
+        _claim: claim,
     });
     Ok(Prepared { shared, corpus, writer, sorter })
 }
@@ -238,8 +248,9 @@ async fn parse_phase(
     if options.cancel.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let Sequenced { dictionary, counts, skipped } = sequenced;
-    Ok(Parsed { writer, runs, documents, dictionary, counts, skipped, sorting, seconds: shared.clock.now() - began })
+    let Sequenced { dictionary, counts, long_words, skipped } = sequenced;
+    let seconds = shared.clock.now() - began;
+    Ok(Parsed { writer, runs, documents, dictionary, counts, long_words, skipped, sorting, seconds })
 }
 
 fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
@@ -247,7 +258,7 @@ fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker>
     let extractor = Extractor::new(Keep { title: options.store_titles, links: false });
     let store = (options.store_urls, options.store_titles);
     let reader = corpus.reader();
-    Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, shared.plan.local_terms, store))
+    Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, &shared.plan, store))
 }
 
 fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc::Sender<Parcel>) -> Result<()> {
@@ -260,12 +271,14 @@ fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc
             Ok(mut pieces) => pieces.next(),
             Err(_) => None,
         };
-        let Some(piece) = piece else { return Ok(()) };
+        let Some(mut piece) = piece else { return Ok(()) };
         let batch = shared.pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
         let (batch, end) = {
             let _open = shared.gate.read();
             worker.read(&piece, batch)
         };
+        piece.free();
+        affordable(&shared.plan, &batch)?;
         if let Some((from, to)) = batch.span {
             shared.clock.record_span(Lane::Parse(batch.worker), from, to);
         }
@@ -275,10 +288,23 @@ fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc
     }
 }
 
+/// An error if a document of the batch was too large for the budget.
+fn affordable(plan: &MemoryPlan, batch: &Batch) -> Result<()> {
+    match batch.beyond_budget {
+        Some(needed) => Err(Error::Memory {
+            given: plan.budget,
+            needed,
+            what: "the largest document so far, with all else that the build holds,",
+        }),
+        None => Ok(()),
+    }
+}
+
 /// What the sequencer leaves.
 struct Sequenced {
     dictionary: super::dictionary::Dictionary,
     counts: BatchCounts,
+    long_words: LongWords,
     skipped: Skipped,
 }
 
@@ -290,8 +316,10 @@ struct Sequencing<'a> {
     empty: mpsc::Receiver<Block>,
     documents: mpsc::Sender<Batch>,
     counts: BatchCounts,
+    long_words: LongWords,
     skipped: Skipped,
     handover: Handover,
+    tail: Tail,
 }
 
 impl<'a> Sequencing<'a> {
@@ -303,8 +331,9 @@ impl<'a> Sequencing<'a> {
         empty: mpsc::Receiver<Block>,
         documents: mpsc::Sender<Batch>,
     ) -> Self {
-        let (counts, skipped) = (BatchCounts::default(), Skipped::default());
-        Self { shared, corpus, spare, full, empty, documents, counts, skipped, handover: Handover::default() }
+        let (counts, long_words, skipped) = Default::default();
+        let (handover, tail) = (Handover::new(), Tail::new(corpus.total_bytes()));
+        Self { shared, corpus, spare, full, empty, documents, counts, long_words, skipped, handover, tail }
     }
 
     fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
@@ -336,7 +365,7 @@ impl<'a> Sequencing<'a> {
         if !last.keys.is_empty() && self.full.blocking_send(last).is_err() {
             return Err(Error::Interrupted);
         }
-        Ok(Sequenced { dictionary, counts: self.counts, skipped: self.skipped })
+        Ok(Sequenced { dictionary, counts: self.counts, long_words: self.long_words, skipped: self.skipped })
     }
 
     fn take(&mut self, sequencer: &mut Sequencer, parcel: Parcel) -> Result<()> {
@@ -354,22 +383,29 @@ impl<'a> Sequencing<'a> {
                 HandoverResult::Redo(again) => {
                     sequencer.discard(&batch);
                     (batch, end) = self.spare.read(&again, batch);
+                    affordable(&self.shared.plan, &batch)?;
                     piece = again;
                 }
             }
         }
         let (shared, full, empty) = (self.shared, &self.full, &mut self.empty);
-        sequencer.accept(&batch, &mut |block| {
+        let exchange: &mut Exchange<'_> = &mut |block| {
             let _closed = shared.serial().then(|| shared.gate.write());
             full.blocking_send(block).map_err(|_| Error::Interrupted)?;
             empty.blocking_recv().ok_or(Error::Interrupted)
-        })?;
+        };
+        sequencer.accept(&batch, exchange)?;
+        let (block, keys) = sequencer.open_block();
+        if self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial() {
+            sequencer.hand_on(exchange)?;
+        }
         let (sum, one) = (&mut self.counts, batch.counts);
         sum.disk_bytes += one.disk_bytes;
         sum.inflated_bytes += one.inflated_bytes;
         sum.body_bytes += one.body_bytes;
         sum.text_bytes += one.text_bytes;
         sum.tokens += one.tokens;
+        self.long_words.add(&self.corpus.files()[piece.file].path, &batch);
         for skip in &batch.skips {
             self.skipped.add(&self.corpus.files()[piece.file].path, skip);
         }

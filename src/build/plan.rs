@@ -5,6 +5,9 @@ use crate::{Error, Result};
 
 const MIB: u64 = 1 << 20;
 
+/// The size limit of records that the plan has in mind, the default of [`crate::corpus::CorpusOptions::max_record`].
+const MAX_RECORD: u64 = 64 * MIB;
+
 /// Blocks in the ring: one fills, one is sorted, one is spilled.
 pub const RING: usize = 3;
 
@@ -21,8 +24,12 @@ pub struct MemoryPlan {
     pub block_bytes: u64,
     /// Blocks in the ring.
     pub ring: usize,
+    /// Bytes set aside for one enormous record at a time.
+    pub record_bytes: u64,
     /// Inflated bytes that a piece of input should hold.
     pub piece_bytes: usize,
+    /// Records that need a larger buffer are read by one worker at a time.
+    pub solo_bytes: usize,
     /// Pieces that may be between a worker and the sequencer.
     pub window: usize,
     /// Terms that a worker's dictionary may hold.
@@ -48,9 +55,14 @@ impl MemoryPlan {
             return Err(Error::Memory { given: budget, needed: least, what: "a build with this many threads" });
         }
         let free = budget - base;
-        // Two fifths to the blocks (the ring and the sorter's second buffer), a fifth each to the
-        // workers and to the dictionary with the document lengths; the rest is slack for large records.
-        let block_share = free * 2 / 5 / (ring as u64 + 1) / 8;
+        // One enormous record at a time takes up to four times its size: the record, its body without
+        // codings, that body in UTF-8, its text. Small budgets cannot set all of that aside, and the
+        // few builds that need it while the dictionary is large end with an error (see `batch`).
+        let record_bytes = (free / 2).min(4 * MAX_RECORD);
+        // Two fifths of the rest to the blocks (the ring and the sorter's second buffer). A fifth of
+        // all to the workers; the dictionary with the document lengths may grow to two fifths.
+        let block_bytes = (free - record_bytes) * 2 / 5;
+        let block_share = block_bytes / (ring as u64 + 1) / 8;
         let keys =
             if block_keys > 0 { block_keys } else { prev_power_of_two(block_share).clamp(1 << 18, 1 << 25) as usize };
         let blocks = keys as u64 * 8 * (ring as u64 + 1);
@@ -69,12 +81,14 @@ impl MemoryPlan {
             local_terms *= 2;
         }
         Ok(Self {
-            block_bytes: free * 2 / 5,
+            block_bytes,
+            record_bytes,
             budget,
             threads,
             block_keys: keys,
             ring,
             piece_bytes,
+            solo_bytes: (per_worker / 4).clamp(4 * MIB, 128 * MIB) as usize,
             window: 2 * threads + 2,
             local_terms,
             dictionary_bytes: free * 2 / 5,
@@ -92,6 +106,20 @@ impl MemoryPlan {
             self.block_keys /= 2;
         }
     }
+}
+
+/// Has glibc give large buffers back to the system as soon as they are freed: left to itself, it puts
+/// all up to 32 MiB by once the first of that size was freed, in as many places as there are threads.
+/// It stays so for the process.
+pub(super) fn bound_allocator(plan: &MemoryPlan) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        let threshold = (plan.solo_bytes / 2).min(32 << 20) as libc::c_int;
+        // SAFETY: mallopt sets a parameter of the allocator and may be called at any time.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, threshold) };
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = plan;
 }
 
 fn prev_power_of_two(n: u64) -> u64 {
@@ -142,6 +170,16 @@ fn machine_memory() -> u64 {
     8192 * MIB
 }
 
+/// The memory that this process holds now, bytes (resident set, file mappings included); 0 where
+/// the system does not tell.
+pub fn memory_in_use() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0);
+    // SAFETY: sysconf takes a number and gives one.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages * u64::try_from(page).unwrap_or(4096)
+}
+
 /// The most memory that this process has held so far, bytes (resident set, file mappings included).
 pub fn peak_memory() -> u64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
@@ -167,6 +205,8 @@ mod tests {
                         let blocks = p.block_keys as u64 * 8 * (p.ring as u64 + 1);
                         let workers = t * (4 * p.piece_bytes as u64 + LocalTerms::bytes_for(p.local_terms) as u64);
                         assert!(blocks + workers + p.dictionary_bytes <= budget, "{p:?}");
+                        // Nearly all builds have a small dictionary when they meet an enormous record.
+                        assert!(blocks + workers + p.record_bytes <= budget, "{p:?}");
                         assert!(p.merge_bytes * t + p.dictionary_bytes <= budget, "{p:?}");
                     }
                     Err(Error::Memory { needed, .. }) => {

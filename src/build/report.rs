@@ -1,11 +1,11 @@
 //! The build report: what happened, for a person and for a machine.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use super::batch::Batch;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
 use crate::corpus::{Skip, SkipKind};
@@ -210,6 +210,38 @@ impl Skipped {
     }
 }
 
+/// Words longer than [`crate::text::MAX_TERM_BYTES`], which are dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct LongWords {
+    /// How many.
+    pub count: u64,
+    /// Where the first one was.
+    pub first: Option<Place>,
+}
+
+/// A document of the input.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Place {
+    /// The file; what is no UTF-8 in its name is replaced.
+    pub file: String,
+    /// Byte offset of the record in the file.
+    pub offset: u64,
+    /// External id.
+    pub id: String,
+}
+
+impl LongWords {
+    /// Adds those of a batch of the file at `path`, in input order.
+    pub fn add(&mut self, path: &Path, batch: &Batch) {
+        self.count += batch.long_words;
+        if self.first.is_none()
+            && let Some((offset, id)) = &batch.first_long_word
+        {
+            self.first = Some(Place { file: path.to_string_lossy().into_owned(), offset: *offset, id: id.clone() });
+        }
+    }
+}
+
 /// An input file, as recorded.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct InputRecord {
@@ -238,6 +270,9 @@ pub struct BuildReport {
     pub sorter: String,
     /// The device it ran on.
     pub device: String,
+    /// The device's driver and its version; empty for the CPU.
+    #[serde(default)]
+    pub driver: String,
     /// How memory was divided.
     pub plan: MemoryPlan,
     /// Input bytes on disk.
@@ -254,6 +289,9 @@ pub struct BuildReport {
     pub duplicate_ids: u64,
     /// Tokens.
     pub tokens: u64,
+    /// Words that were dropped for their length.
+    #[serde(default)]
+    pub long_words: LongWords,
     /// Distinct terms.
     pub terms: u64,
     /// Postings.
@@ -292,87 +330,6 @@ impl BuildReport {
     /// MB of document bodies a second, end to end.
     pub fn megabytes_per_second(&self) -> f64 {
         self.body_bytes as f64 / 1e6 / self.seconds
-    }
-
-    /// The readable summary, several lines.
-    pub fn summary(&self) -> String {
-        let mut s = String::new();
-        let mb = |n: u64| n as f64 / 1e6;
-        let _ = writeln!(
-            s,
-            "{} documents, {} terms, {} postings, {} tokens in {:.1} s",
-            count(self.documents),
-            count(self.terms),
-            count(self.postings),
-            count(self.tokens),
-            self.seconds
-        );
-        let _ = writeln!(
-            s,
-            "read      {:>10.1} MB on disk, {:.1} MB of documents, {:.1} MB of text: {:.0} MB/s of documents end to end",
-            mb(self.disk_bytes),
-            mb(self.body_bytes),
-            mb(self.text_bytes),
-            self.megabytes_per_second()
-        );
-        let _ = writeln!(
-            s,
-            "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s",
-            self.parse_seconds, self.merge_seconds, self.finish_seconds
-        );
-        let _ = writeln!(
-            s,
-            "sort      {} on {}: {} blocks, {:.2} s of work, {:.0} % of it behind parsing",
-            self.sorter,
-            self.device,
-            self.blocks,
-            self.stages.get("sort").map_or(0.0, |t| t.busy),
-            self.sort_hidden * 100.0
-        );
-        for (name, time) in &self.stages {
-            let _ = writeln!(
-                s,
-                "  {name:<10} {:>3} lane{} {:>8.2} s busy {:>8.2} s waiting",
-                time.lanes,
-                if time.lanes == 1 { " " } else { "s" },
-                time.busy,
-                time.waiting
-            );
-        }
-        let _ = writeln!(
-            s,
-            "memory    {:.0} MiB at the peak, {:.0} MiB allowed",
-            self.peak_memory as f64 / 1048576.0,
-            self.plan.budget as f64 / 1048576.0
-        );
-        let _ = writeln!(s, "index     {:.1} MB in {}", mb(self.index_bytes), self.index);
-        if self.duplicate_ids > 0 {
-            let _ = writeln!(
-                s,
-                "note      {} documents have an external id that occurred before; all are kept",
-                count(self.duplicate_ids)
-            );
-        }
-        for (kind, n) in &self.skipped.by_kind {
-            let what = if kind.is_damage() {
-                " (damage)"
-            } else if *kind == SkipKind::BadCoding {
-                " (a warning: used as it is)"
-            } else {
-                ""
-            };
-            let _ = writeln!(s, "skipped   {:>10} {}{what}", count(*n), kind.name());
-        }
-        for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
-            let _ = writeln!(s, "damage    {} at byte {}: {}", loss.file, loss.offset, loss.detail);
-        }
-        if self.skipped.damage() > 5 {
-            let _ = writeln!(s, "          more in {}", Path::new(&self.index).join(FILE).display());
-        }
-        for warning in &self.warnings {
-            let _ = writeln!(s, "warning   {warning}");
-        }
-        s
     }
 }
 

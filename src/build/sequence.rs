@@ -8,7 +8,7 @@
 use super::batch::Batch;
 use super::dictionary::{self, Dictionary};
 use super::run::pack;
-use super::terms::split;
+use super::terms::{LocalPosting, split};
 use crate::{Error, Result};
 
 /// Documents that a block can span: docs within a block are 24 bits.
@@ -118,6 +118,9 @@ impl Sequencer {
             if id - self.block.first_doc >= BLOCK_DOCS || (!fits && !self.block.keys.is_empty()) {
                 self.turn_over(id, exchange)?;
             }
+            if self.pack_plain(batch.worker, postings, id - self.block.first_doc) {
+                continue;
+            }
             let worker = &mut self.workers[batch.worker];
             let mut doc_in_block = id - self.block.first_doc;
             for &posting in postings {
@@ -156,6 +159,40 @@ impl Sequencer {
         // What a kept batch did not use of its own new terms (none, unless a document was dropped).
         debug_assert!(self.workers[batch.worker].ids[first_new..].iter().all(|&id| id != OPEN));
         Ok(())
+    }
+
+    /// Packs the postings of a document without a branch per posting. Gives up, and has packed nothing,
+    /// if they do not fit the block, a term has no number yet or a frequency takes more than one key.
+    fn pack_plain(&mut self, worker: usize, postings: &[LocalPosting], doc_in_block: u32) -> bool {
+        let (ids, keys) = (&self.workers[worker].ids, &mut self.block.keys);
+        let len = keys.len();
+        if postings.len() > self.block_keys - len {
+            return false;
+        }
+        let mut odd = false;
+        keys.extend(postings.iter().map(|&posting| {
+            let (local, tf) = split(posting);
+            let term = ids[local as usize];
+            odd |= (term == OPEN) | (tf > 255);
+            pack(term, doc_in_block, tf & 255)
+        }));
+        if odd {
+            keys.truncate(len);
+        }
+        !odd
+    }
+
+    /// Hands on the block that is being filled, though there is room in it.
+    ///
+    /// # Errors
+    /// What `exchange` returns.
+    pub fn hand_on(&mut self, exchange: &mut Exchange<'_>) -> Result<()> {
+        self.turn_over(self.documents as u32, exchange)
+    }
+
+    /// Number of the block that is being filled, and how many keys it has.
+    pub fn open_block(&self) -> (usize, usize) {
+        (self.block.number, self.block.keys.len())
     }
 
     fn next_document(&mut self) -> Result<u32> {

@@ -1,5 +1,6 @@
 //! What the threads of a build share, how they are started, and which error is the cause.
 
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     pub pool: Mutex<Vec<Batch>>,
     /// Workers hold it for reading; a serial build sorts under the write lock.
     pub gate: RwLock<()>,
+    /// Tells other builds that this one lives.
+    pub _claim: Option<File>,
 }
 
 impl Shared {
@@ -78,9 +81,11 @@ pub(super) fn panicked<T>(error: tokio::task::JoinError) -> Result<T> {
     }
 }
 
-/// Puts a batch by, its memory to be used again.
+/// Puts a batch by, its memory to be used again, unless an enormous document made it too large for that.
 pub(super) fn give_back(shared: &Shared, batch: Batch) {
-    if let Ok(mut pool) = shared.pool.lock() {
+    if batch.memory() <= 2 * shared.plan.piece_bytes
+        && let Ok(mut pool) = shared.pool.lock()
+    {
         pool.push(batch);
     }
 }

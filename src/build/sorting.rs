@@ -29,6 +29,8 @@ pub struct SortOutcome {
     pub sorter: String,
     /// The device's name, "CPU" for the CPU.
     pub device: String,
+    /// The device's driver and its version; empty for the CPU.
+    pub driver: String,
     /// Blocks sorted.
     pub blocks: usize,
     /// Keys sorted.
@@ -64,7 +66,12 @@ impl BlockSorter {
     pub fn with(sorter: Box<dyn Sorter>, threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::Invalid { what: format!("--threads {threads}"), why: e.to_string() })?;
-        let outcome = SortOutcome { sorter: sorter.name().into(), device: sorter.device(), ..SortOutcome::default() };
+        let outcome = SortOutcome {
+            sorter: sorter.name().into(),
+            device: sorter.device(),
+            driver: sorter.driver(),
+            ..SortOutcome::default()
+        };
         Ok(Self { sorter, pool, outcome })
     }
 

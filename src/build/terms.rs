@@ -34,6 +34,9 @@ struct Slot {
 
 const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, doc: 0, posting: 0 };
 
+/// Slots of an empty table.
+const FIRST_SLOTS: usize = 1 << 14;
+
 /// Tokens that wait for their slots.
 const QUEUE: usize = 16;
 
@@ -71,6 +74,11 @@ impl NewTerms {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + (self.ends.capacity() + self.hashes.capacity()) * size_of::<u32>()
     }
 
     /// Term `i`'s bytes.
@@ -114,10 +122,9 @@ pub struct LocalTerms {
 impl LocalTerms {
     /// An empty dictionary that asks to be reset once it holds `cap` terms.
     pub fn new(cap: usize) -> Self {
-        let slots = 1 << 14;
         Self {
-            slots: vec![EMPTY; slots],
-            mask: slots - 1,
+            slots: vec![EMPTY; FIRST_SLOTS],
+            mask: FIRST_SLOTS - 1,
             len: 0,
             cap: cap.max(1 << 12),
             long_terms: Vec::new(),
@@ -129,7 +136,7 @@ impl LocalTerms {
 
     /// Bytes that a dictionary of `terms` terms takes at most (the table doubles at 60 %).
     pub fn bytes_for(terms: usize) -> usize {
-        (terms * 10 / 6).next_power_of_two().max(1 << 14) * size_of::<Slot>() * 3 / 2
+        (terms * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * size_of::<Slot>() * 3 / 2
     }
 
     /// Terms held.
@@ -149,8 +156,17 @@ impl LocalTerms {
 
     /// Forgets all terms; numbers start at 0 again.
     pub fn reset(&mut self) {
-        self.slots.fill(EMPTY);
+        // One enormous piece may have made the table much larger than the cap wants it.
+        let usual = (self.cap * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * 2;
+        if self.slots.len() > usual {
+            self.slots = Vec::new();
+            self.slots = vec![EMPTY; usual];
+            self.mask = usual - 1;
+        } else {
+            self.slots.fill(EMPTY);
+        }
         self.long_terms.clear();
+        self.long_terms.shrink_to(self.cap.saturating_mul(16));
         self.len = 0;
         self.doc = 0;
     }

@@ -1,5 +1,6 @@
 //! The lanes of a build as SVG, so that the overlap of parsing and sorting can be seen.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 
 use plotters::prelude::*;
@@ -11,6 +12,16 @@ const WIDTH: u32 = 1400;
 const LEFT: i32 = 130;
 const ROW: i32 = 22;
 const TOP: i32 = 34;
+
+/// Finds out before the work whether `path` can be written after it. What is there stays.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot.
+pub fn check(path: &Path) -> Result<()> {
+    let existed = path.exists();
+    OpenOptions::new().create(true).append(true).open(path).map_err(Error::io("write", path))?;
+    if existed { Ok(()) } else { std::fs::remove_file(path).map_err(Error::io("remove", path)) }
+}
 
 /// Draws `spans` to `path`.
 ///

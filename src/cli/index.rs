@@ -17,7 +17,7 @@ use crate::text::AnalyzerSpec;
 #[command(after_long_help = format!("{}\n\nExamples:\n  \
     gamut index crawl.warc.gz -o out/crawl\n  \
     gamut index GOV2/ -o out/gov2 --analyzer english --codec all --memory 32GiB\n  \
-    gamut index corpus.jsonl -o out/beir --text-field title,text --timeline out/beir.svg", crate::corpus::RULES))]
+    gamut index corpus.jsonl -o out/beir --timeline out/beir.svg", crate::corpus::RULES))]
 pub struct Args {
     /// Files and directories
     #[arg(required = true, value_name = "INPUT")]

@@ -16,6 +16,7 @@ pub mod dump;
 pub mod index;
 pub mod query;
 pub mod reencode;
+pub mod reorder;
 pub mod stats;
 pub mod synth;
 pub mod ui;
@@ -43,6 +44,7 @@ enum Command {
     Index(Box<index::Args>),
     Query(query::Args),
     Reencode(reencode::Args),
+    Reorder(reorder::Args),
     Stats(stats::Args),
     Dump(dump::Args),
     Verify(verify::Args),
@@ -69,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Index(args) => index::run(args),
         Command::Query(args) => query::run(args),
         Command::Reencode(args) => reencode::run(args),
+        Command::Reorder(args) => reorder::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Verify(args) => verify::run(args),

@@ -3,16 +3,14 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 use anyhow::Context as _;
 
 use super::ui;
-use crate::build::Stage;
 use crate::codec;
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
-use crate::index::reencode::{self, Change, Changed, Estimate, Phase};
+use crate::index::reencode::{self, Change, Changed, Estimate};
 
 /// Add codecs to a built index, replace them, or take them out.
 ///
@@ -74,42 +72,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let gpu = args.device.as_deref().map(|name| Gpu::open(&Choice::parse(name))).transpose()?;
     let cancel = ui::cancel_on_signal();
-    let threads = match args.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
     let change = Change {
         add,
         remove: args.drop.clone(),
         from: args.from.as_deref(),
         output: args.output.as_deref(),
-        threads,
+        threads: ui::threads(args.threads),
         gpu: gpu.as_ref(),
         cancel: &cancel,
     };
     let progress = ui::Terminal::progress(args.quiet);
-    let current = Mutex::new(None);
-    let heard = |phase: Phase, done: u64, total: u64| {
-        let stage = match phase {
-            Phase::Encode => Stage::Encode,
-            Phase::Compare => Stage::Compare,
-        };
-        if let Ok(mut current) = current.lock()
-            && *current != Some(stage)
-        {
-            *current = Some(stage);
-            progress.begin(stage, total);
-        }
-        progress.advance(done);
-    };
     if args.estimate {
-        let estimates = reencode::estimate(&args.index, &change.add, &change, &heard)?;
+        let estimates = reencode::estimate(&args.index, &change.add, &change, &ui::phases(progress.as_ref()))?;
         let postings = Index::open(&args.index)?.statistics().postings;
         drop(progress);
         write_estimates(&mut io::stdout().lock(), &estimates, postings, args.json)
             .context("cannot write the result")?;
     } else {
-        let changed = reencode::reencode(&args.index, &change, &heard)?;
+        let changed = reencode::reencode(&args.index, &change, &ui::phases(progress.as_ref()))?;
         drop(progress);
         write_changed(&mut io::stdout().lock(), args, &changed).context("cannot write the result")?;
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::build::{Progress, Stage};
+use crate::index::reencode::Phase;
 
 /// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
 pub struct Terminal {
@@ -102,6 +103,29 @@ impl Drop for Terminal {
             drawn.finish_and_clear();
         }
     }
+}
+
+/// Shows the phases of a change to a built index.
+pub fn phases(progress: &dyn Progress) -> impl Fn(Phase, u64, u64) + Sync {
+    let current = Mutex::new(None);
+    move |phase, done, total| {
+        let stage = match phase {
+            Phase::Encode => Stage::Encode,
+            Phase::Compare => Stage::Compare,
+        };
+        if let Ok(mut current) = current.lock()
+            && *current != Some(stage)
+        {
+            *current = Some(stage);
+            progress.begin(stage, total);
+        }
+        progress.advance(done);
+    }
+}
+
+/// The number of threads that an option means: 0 is one per core.
+pub fn threads(option: usize) -> usize {
+    if option > 0 { option } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }
 
 /// Sets the flag it returns at the first Ctrl-C or termination request; a second one ends the

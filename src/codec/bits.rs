@@ -149,6 +149,20 @@ pub const UNPACKED: usize = 128 + 8;
 #[inline]
 pub fn unpack(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) -> Option<()> {
     debug_assert!(n <= 128 && width <= 32, "at most a block of words");
+    #[cfg(target_arch = "x86_64")]
+    if width > 0 && super::avx512::available() {
+        let there = n == 0 || (at + n * width as usize).div_ceil(32) <= words.len();
+        // SAFETY: the processor has the features that the function is compiled for.
+        return there.then(|| unsafe {
+            super::avx512::unpack(words, at, width, &mut out.as_chunks_mut().0[..n.div_ceil(16)]);
+        });
+    }
+    unpack_plain(words, at, width, n, out)
+}
+
+/// As [`unpack`].
+#[inline]
+fn unpack_plain(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) -> Option<()> {
     let end = at + n * width as usize;
     if width == 0 {
         out[..n].fill(0);
@@ -263,10 +277,12 @@ mod tests {
                 words.resize(words.len() + padding, u32::MAX);
                 let mut at = 0;
                 for (width, values) in &runs {
-                    let mut out = [7; UNPACKED];
-                    prop_assert_eq!(unpack(&words, at, *width, values.len(), &mut out), Some(()));
                     let expected: Vec<u32> = values.iter().map(|&value| mask(value, *width)).collect();
-                    prop_assert_eq!(&out[..values.len()], &expected[..]);
+                    for unpack in [unpack, unpack_plain] {
+                        let mut out = [7; UNPACKED];
+                        prop_assert_eq!(unpack(&words, at, *width, values.len(), &mut out), Some(()));
+                        prop_assert_eq!(&out[..values.len()], &expected[..]);
+                    }
                     at += values.len() * *width as usize;
                 }
             }

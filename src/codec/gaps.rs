@@ -1,5 +1,7 @@
 //! Gaps of a block and the docIDs that they add up to.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use crate::gpu::kernel::unroll;
 
 /// The numbers that a codec of gaps stores for `block`: how many docIDs are missing between each and the next. Of
@@ -17,22 +19,62 @@ pub(super) fn gaps_of<'a>(block: &[u32], gaps: &'a mut [u32]) -> &'a [u32] {
 /// would.
 #[inline(always)]
 pub(super) fn docs_of(first: u32, gaps: &[u32], out: &mut [u32]) {
-    let mut doc = first;
-    let (gaps_of_fours, gaps_of_rest) = gaps[..out.len()].as_chunks::<4>();
-    let (fours, rest) = out.as_chunks_mut::<4>();
-    // Four at a time, so that one addition per four waits for the one before.
-    for (slots, gaps) in fours.iter_mut().zip(gaps_of_fours) {
-        let near = gaps[0].wrapping_add(1);
-        let far = gaps[2].wrapping_add(1);
-        let half = near.wrapping_add(gaps[1]).wrapping_add(1);
-        let most = half.wrapping_add(far);
-        let all = most.wrapping_add(gaps[3]).wrapping_add(1);
-        *slots = [near, half, most, all].map(|sum| doc.wrapping_add(sum));
-        doc = doc.wrapping_add(all);
-    }
-    for (slot, gap) in rest.iter_mut().zip(gaps_of_rest) {
+    let gaps = &gaps[..out.len()];
+    #[cfg(target_arch = "x86_64")]
+    let (done, mut doc) = {
+        // SAFETY: the processor has the features that the function is compiled for.
+        let (done, doc) = if avx512::available() { unsafe { sixteens(first, gaps, out) } } else { (0, first) };
+        let (more, doc) = fours(doc, &gaps[done..], &mut out[done..]);
+        (done + more, doc)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let (done, mut doc) = (0, first);
+    for (slot, gap) in out[done..].iter_mut().zip(&gaps[done..]) {
         doc = doc.wrapping_add(1).wrapping_add(*gap);
         *slot = doc;
+    }
+}
+
+/// As [`fours`] for vectors of sixteen.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn sixteens(first: u32, gaps: &[u32], out: &mut [u32]) -> (usize, u32) {
+    use std::arch::x86_64::{_mm512_add_epi32, _mm512_loadu_epi32, _mm512_set1_epi32};
+    let (slots, gaps) = (out.as_chunks_mut::<16>().0, gaps.as_chunks::<16>().0);
+    let mut doc = _mm512_set1_epi32(first.cast_signed());
+    for (slots, gaps) in slots.iter_mut().zip(gaps) {
+        // SAFETY: sixteen numbers are there, and the load has no alignment to keep.
+        let gaps = unsafe { _mm512_loadu_epi32(gaps.as_ptr().cast()) };
+        let sums = avx512::running(_mm512_add_epi32(gaps, _mm512_set1_epi32(1)));
+        avx512::store(slots, _mm512_add_epi32(doc, sums));
+        doc = _mm512_add_epi32(doc, avx512::last(sums));
+    }
+    let done = 16 * gaps.len();
+    (done, if done > 0 { out[done - 1] } else { first })
+}
+
+/// As [`docs_of`] for whole vectors of four; says how many docIDs are done and which is the last. One addition per four
+/// waits for the one before.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fours(first: u32, gaps: &[u32], out: &mut [u32]) -> (usize, u32) {
+    use std::arch::x86_64::{
+        _mm_add_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_set1_epi32, _mm_shuffle_epi32, _mm_slli_si128,
+        _mm_storeu_si128,
+    };
+    let (slots, gaps) = (out.as_chunks_mut::<4>().0, gaps.as_chunks::<4>().0);
+    // SAFETY: every x86-64 processor has SSE2, and four numbers are one vector.
+    unsafe {
+        let ones = _mm_set1_epi32(1);
+        let mut doc = _mm_set1_epi32(first.cast_signed());
+        for (slots, gaps) in slots.iter_mut().zip(gaps) {
+            let mut sums = _mm_add_epi32(_mm_loadu_si128(gaps.as_ptr().cast()), ones);
+            sums = _mm_add_epi32(sums, _mm_slli_si128(sums, 4));
+            sums = _mm_add_epi32(sums, _mm_slli_si128(sums, 8));
+            _mm_storeu_si128(slots.as_mut_ptr().cast(), _mm_add_epi32(doc, sums));
+            doc = _mm_add_epi32(doc, _mm_shuffle_epi32(sums, 0xff));
+        }
+        (4 * gaps.len(), _mm_cvtsi128_si32(doc).cast_unsigned())
     }
 }
 

@@ -19,6 +19,8 @@
 //! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/team.wgsl` says what
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub mod bits;
 #[cfg(target_arch = "x86_64")]
 mod bits_wide;

@@ -19,8 +19,8 @@
 //! at `14 + h`), a prefix sum numbers them, and the one numbered `i` at bit `p` gives
 //! `d[i+1] = d[0] + 1 + i + ((p - 14 - i) << b | low[i])`.
 //!
-//! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block: up
-//! to three where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block where the
+//! slice has them: up to sixteen.
 
 use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
 use std::sync::Arc;
@@ -40,23 +40,23 @@ pub static PARA_EF: Family = Family {
     make: |_| Arc::new(ParaEf::new()),
 };
 
-/// Decodes what follows the header of a whole block: words, of which it reads 14 behind the longest block, the first docID,
-/// bits of a low part, bits of the high part.
-type DecodeWhole = fn(&[u32], u32, u32, usize, &mut [u32; BLOCK]) -> Result<(), CodecError>;
+/// Decodes what follows the header: the words of a block, its first docID, bits of a low part, bits of the high part, and
+/// room for the 1 to 127 other docIDs.
+type Unpack = fn(&[u32], u32, u32, usize, &mut [u32]) -> Result<(), CodecError>;
 
 /// Elias-Fano per block of 128, `para-ef`.
 struct ParaEf {
-    /// A faster way for whole blocks, if the processor has one.
-    whole: Option<DecodeWhole>,
+    /// The fastest that the processor can do.
+    unpack: Unpack,
 }
 
 impl ParaEf {
     fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
-        let whole = wide::decoder();
-        #[cfg(not(target_arch = "x86_64"))]
-        let whole = None;
-        Self { whole }
+        if let Some(unpack) = wide::unpack() {
+            return Self { unpack };
+        }
+        Self { unpack }
     }
 }
 
@@ -80,7 +80,7 @@ impl Codec for ParaEf {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-        decode(block_words(list, skip)?, skip.first, out, self.whole)
+        decode(block_words(list, skip)?, skip.first, out, self.unpack)
     }
 
     fn size(&self, list: &[u32]) -> usize {
@@ -140,17 +140,13 @@ fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
 }
 
 /// Decodes a block of `out.len()` docIDs at the start of `words`.
-fn decode(words: &[u32], first: u32, out: &mut [u32], whole: Option<DecodeWhole>) -> Result<usize, CodecError> {
-    let m = match out {
-        [] => return Ok(0),
-        [slot, rest @ ..] => {
-            *slot = first;
-            rest.len()
-        }
-    };
-    if m == 0 {
+fn decode(words: &[u32], first: u32, out: &mut [u32], unpack: Unpack) -> Result<usize, CodecError> {
+    let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
+    *slot = first;
+    if rest.is_empty() {
         return Ok(0);
     }
+    let m = rest.len();
     if m >= BLOCK {
         return Err(CodecError::Malformed("a para-ef block has at most 128 docIDs"));
     }
@@ -164,25 +160,9 @@ fn decode(words: &[u32], first: u32, out: &mut [u32], whole: Option<DecodeWhole>
     if used > words.len() {
         return Err(CodecError::Truncated);
     }
-    // Decoders load more than they need, up to as many words past the block.
-    let mut padded: [u32; MAX_WORDS + SLACK];
-    let words = match words.get(..used + SLACK) {
-        Some(words) => words,
-        None => {
-            padded = [0; MAX_WORDS + SLACK];
-            padded[..used].copy_from_slice(&words[..used]);
-            &padded[..used + SLACK]
-        }
-    };
-    match (whole, <&mut [u32; BLOCK]>::try_from(&mut *out)) {
-        (Some(decode), Ok(out)) => decode(words, first, b, high_len, out)?,
-        _ => unpack(words, first, b, high_len, &mut out[1..])?,
-    }
+    unpack(words, first, b, high_len, rest)?;
     Ok(used)
 }
-
-/// Words that decoders may read behind a block.
-const SLACK: usize = 16;
 
 const WRONG_COUNT: CodecError =
     CodecError::Malformed("the high part has another number of ones than the block has docIDs");
@@ -190,7 +170,19 @@ const WRONG_COUNT: CodecError =
 /// The most words of a block: 14 + 381 + 127 · 31 bits.
 const MAX_WORDS: usize = (HEADER_BITS + 3 * 127 + 127 * 31).div_ceil(32);
 
+/// [`Unpack`] for every processor.
 fn unpack(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
+    let used = (HEADER_BITS + high_len + out.len() * b as usize).div_ceil(32);
+    // Eight bytes are loaded at a time, up to two words past the block.
+    let mut padded: [u32; MAX_WORDS + 3];
+    let words = match words.get(..used + 3) {
+        Some(words) => words,
+        None => {
+            padded = [0; MAX_WORDS + 3];
+            padded[..used].copy_from_slice(&words[..used]);
+            &padded[..used + 3]
+        }
+    };
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("bmi1")
@@ -256,88 +248,52 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
     Ok(())
 }
 
-/// Whole blocks in registers of sixteen lanes: the positions of the ones are what remains of all positions when those of
+/// Blocks in registers of sixteen lanes: the positions of the ones are what remains of all positions when those of
 /// zeros are taken out, one instruction for 64 of them.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
-    use super::{BLOCK, CodecError, DecodeWhole, HEADER_BITS, WRONG_COUNT};
+    use super::super::avx512::{self, Bytes, Fields, lanes, load_some, ones, store};
+    use super::{CodecError, HEADER_BITS, Unpack, WRONG_COUNT};
 
     /// The decoder below, if the processor has what it is compiled for.
-    pub(super) fn decoder() -> Option<DecodeWhole> {
+    pub(super) fn unpack() -> Option<Unpack> {
         /// To be called after the check only, hence in here.
-        fn decode(
-            words: &[u32],
-            first: u32,
-            b: u32,
-            high_len: usize,
-            out: &mut [u32; BLOCK],
-        ) -> Result<(), CodecError> {
+        fn unpack(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
             // SAFETY: the processor has the features that the function is compiled for.
             unsafe {
                 match b {
-                    0..=25 => decode_whole::<false>(words, first, b, high_len, out),
-                    _ => decode_whole::<true>(words, first, b, high_len, out),
+                    0..=Fields::NEAR => unpack_wide::<false>(words, first, b, high_len, out),
+                    _ => unpack_wide::<true>(words, first, b, high_len, out),
                 }
             }
         }
-        (is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("popcnt"))
-        .then_some(decode)
-    }
-
-    /// 64 bytes that a register is loaded from.
-    #[repr(align(64))]
-    struct Bytes([u8; 64]);
-
-    /// Byte i is `first + i / every`.
-    const fn bytes(first: i32, every: i32) -> Bytes {
-        let mut bytes = Bytes([0; 64]);
-        let mut i = 0;
-        while i < 64 {
-            bytes.0[i as usize] = (first + i / every) as u8;
-            i += 1;
-        }
-        bytes
+        avx512::available().then_some(unpack)
     }
 
     /// Where the bits of words 0, 1, 2, 3 of 64 bits are in the high part, modulo 256; so are those of words 4 to 6.
     static POSITIONS: [Bytes; 4] = [
-        bytes(-(HEADER_BITS as i32), 1),
-        bytes(64 - HEADER_BITS as i32, 1),
-        bytes(128 - HEADER_BITS as i32, 1),
-        bytes(192 - HEADER_BITS as i32, 1),
+        Bytes::steps(-(HEADER_BITS as i32), 1),
+        Bytes::steps(64 - HEADER_BITS as i32, 1),
+        Bytes::steps(128 - HEADER_BITS as i32, 1),
+        Bytes::steps(192 - HEADER_BITS as i32, 1),
     ];
-    /// The numbers of the ones before docIDs 0 to 63 and 64 to 127.
-    static NUMBERS: [Bytes; 2] = [bytes(-1, 1), bytes(63, 1)];
+    /// The numbers of the ones.
+    static NUMBERS: [Bytes; 2] = [Bytes::steps(0, 1), Bytes::steps(64, 1)];
     /// Every fourth byte moves one of sixteen bytes there.
-    static WIDEN: [Bytes; 4] = [bytes(0, 4), bytes(16, 4), bytes(32, 4), bytes(48, 4)];
-    /// The bytes of a lane's number, less its first one.
-    const FOUR: i32 = 0x0302_0100;
+    static WIDEN: [Bytes; 4] = [Bytes::steps(0, 4), Bytes::steps(16, 4), Bytes::steps(32, 4), Bytes::steps(48, 4)];
 
-    /// 64 bytes from byte `at` on.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn load(bytes: &[u8], at: usize) -> __m512i {
-        let bytes: &[u8; 64] = bytes[at..].first_chunk().expect("words behind the block");
-        // SAFETY: 64 bytes are there, and the load has no alignment to keep.
-        unsafe { _mm512_loadu_epi8(bytes.as_ptr().cast()) }
-    }
-
-    /// `words` has [`super::SLACK`] words more than the block uses, `high_len` is below `3 * 127`. With `FAR` the low part
-    /// has fields that may lie in five bytes.
+    /// `out` has 1 to 127 slots, `high_len` is below three times as many. With `FAR` the low part has fields that may lie in
+    /// five bytes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-    fn decode_whole<const FAR: bool>(
+    fn unpack_wide<const FAR: bool>(
         words: &[u32],
         first: u32,
         b: u32,
         high_len: usize,
-        out: &mut [u32; BLOCK],
+        out: &mut [u32],
     ) -> Result<(), CodecError> {
         let bytes: &[u8] = bytemuck::cast_slice(words);
         let end = HEADER_BITS + high_len;
@@ -345,72 +301,60 @@ mod wide {
         let beyond = _mm512_max_epi64(_mm512_sub_epi64(ends, _mm512_set1_epi64(end as i64)), _mm512_setzero_si512());
         let keep = _mm512_srlv_epi64(_mm512_set1_epi64(-1), beyond);
         let head = _mm512_setr_epi64(!0 << HEADER_BITS, -1, -1, -1, -1, -1, -1, -1);
-        let high = _mm512_and_si512(_mm512_and_si512(load(bytes, 0), head), keep);
+        let high = _mm512_and_si512(_mm512_and_si512(load_some(bytes, 0), head), keep);
         let mut masks = [0u64; 8];
         // SAFETY: 64 bytes are there.
         unsafe { _mm512_storeu_epi64(masks.as_mut_ptr().cast(), high) };
 
         // One byte a docID. Each word's ones are written with 64 bytes, of which the next ones overwrite those that are too many.
-        let mut ones = MaybeUninit::<[u8; 1 + 7 * 64]>::uninit();
-        let start = ones.as_mut_ptr().cast::<u8>();
-        let mut found = 1;
-        // SAFETY: at most 64 ones a word come before, so all 64 bytes are there for each of seven words; byte 0 is there.
-        unsafe {
-            start.write(0);
-            for (&mask, i) in masks[..7].iter().zip(0..) {
-                let positions = _mm512_load_si512(POSITIONS[i % 4].0.as_ptr().cast());
-                _mm512_storeu_epi8(start.add(found).cast(), _mm512_maskz_compress_epi8(mask, positions));
-                found += mask.count_ones() as usize;
-            }
+        let mut places = MaybeUninit::<[u8; 7 * 64]>::uninit();
+        let start = places.as_mut_ptr().cast::<u8>();
+        // SAFETY: 128 bytes are there; the first 64 are always written.
+        unsafe { _mm512_storeu_epi8(start.add(64).cast(), _mm512_setzero_si512()) };
+        let mut found = 0;
+        let mut write = |mask: u64, positions: &Bytes| {
+            let positions = _mm512_maskz_compress_epi8(mask, positions.load());
+            // SAFETY: at most 64 ones a word come before, so all 64 bytes are there for each of seven words.
+            unsafe { _mm512_storeu_epi8(start.add(found).cast(), positions) };
+            found += mask.count_ones() as usize;
+        };
+        if out.len() > 64 {
+            // Mostly six words or seven; not to ask how many is faster.
+            masks[..7].iter().zip(POSITIONS.iter().cycle()).for_each(|(&mask, positions)| write(mask, positions));
+        } else {
+            let count = end.div_ceil(64);
+            masks[..count].iter().zip(&POSITIONS).for_each(|(&mask, positions)| write(mask, positions));
         }
-        if found != BLOCK {
+        // SAFETY: all 128 bytes were written, here or above.
+        let numbers =
+            unsafe { [0, 1].map(|i| _mm512_sub_epi8(_mm512_loadu_epi8(start.add(64 * i).cast()), NUMBERS[i].load())) };
+        if found != out.len() {
             return Err(WRONG_COUNT);
         }
-        // SAFETY: as many bytes were written, from the first on, without gaps.
-        let numbers = unsafe {
-            [0, 1].map(|i| {
-                let ones = _mm512_loadu_epi8(start.add(64 * i).cast());
-                _mm512_sub_epi8(ones, _mm512_load_si512(NUMBERS[i].0.as_ptr().cast()))
-            })
-        };
 
-        // the field before docID 0, which is none
-        let low = end - b as usize;
-        let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let fields = Fields::new(end % 8, b);
         let width = _mm512_set1_epi32(b as i32);
-        let bits = _mm512_add_epi32(_mm512_mullo_epi32(lane, width), _mm512_set1_epi32((low % 8) as i32));
-        let repeat = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
-        let places = _mm512_shuffle_epi8(_mm512_srli_epi32(bits, 3), repeat);
-        let places = _mm512_add_epi8(places, _mm512_set1_epi32(FOUR));
-        let shifts = _mm512_and_si512(bits, _mm512_set1_epi32(7));
-        let mask = _mm512_set1_epi32(((1u32 << b) - 1) as i32);
-        let mut base = _mm512_add_epi32(_mm512_set1_epi32(first as i32), lane);
-        for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let at = low / 8 + 2 * b as usize * i;
-            let near = _mm512_permutexvar_epi8(places, load(bytes, at));
-            let lows = if FAR {
-                let far = _mm512_permutexvar_epi8(places, load(bytes, at + 4));
-                _mm512_shrdv_epi32(near, far, shifts)
-            } else {
-                _mm512_srlv_epi32(near, shifts)
-            };
-            // SAFETY: 64 bytes, aligned.
-            let widen = unsafe { _mm512_load_si512(WIDEN[i % 4].0.as_ptr().cast()) };
-            let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, widen, numbers[i / 4]);
+        let base = _mm512_add_epi32(_mm512_set1_epi32(first.wrapping_add(1) as i32), lanes());
+        let docs = |i: usize| {
+            let lows = fields.get::<FAR>(bytes, end / 8 + 2 * b as usize * i);
+            let highs = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, WIDEN[i % 4].load(), numbers[i / 4]);
             // high << b | low & mask
-            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, mask, 0xf8);
-            // SAFETY: sixteen words are there, and the store has no alignment to keep.
-            unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), _mm512_add_epi32(base, number)) };
-            base = _mm512_add_epi32(base, _mm512_set1_epi32(16));
-        }
-        out[0] = first;
+            let number = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(highs, width), lows, fields.mask, 0xf8);
+            _mm512_add_epi32(_mm512_add_epi32(base, _mm512_set1_epi32(16 * i as i32)), number)
+        };
+        let (groups, rest) = out.as_chunks_mut::<16>();
+        groups.iter_mut().enumerate().for_each(|(i, out)| store(out, docs(i)));
+        // SAFETY: only slots that are there are written, and the store has no alignment to keep.
+        unsafe {
+            _mm512_mask_storeu_epi32(rest.as_mut_ptr().cast(), ones(rest.len()) as __mmask16, docs(groups.len()))
+        };
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::words_of;
+    use super::super::testing::{encoded, hard_lists, words_of};
     use super::*;
 
     /// The layout is part of the format: these words never change.
@@ -419,5 +363,42 @@ mod tests {
         // numbers 0, 1, 287; b = 6, high parts 0, 0, 4, so ones at 14, 15, 20 and h = 7; low parts 0, 1, 31
         let words = [6 | 7 << 5 | 1 << 14 | 1 << 15 | 1 << 20 | 1 << 27, 31 << 1];
         assert_eq!(words_of(&ParaEf::new(), &[10, 11, 13, 300]), words);
+    }
+
+    /// Every way to decode says the same of any words.
+    #[test]
+    fn test_decoders_agree() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        };
+        let (mut good, mut bad) = (0, 0);
+        for list in hard_lists().iter().map(|list| &list[..list.len().min(BLOCK)]).filter(|list| list.len() > 1) {
+            for round in 0..6 {
+                let (mut words, _, _) = encoded(&ParaEf::new(), list, random());
+                // as it is, with other low bits, with another header, with two other bits anywhere
+                let bits = 32 * words.len() as u32 - 5;
+                match round {
+                    0 => {}
+                    1 => words.iter_mut().skip(13).for_each(|word| *word = random()),
+                    2 => words[0] ^= 1 << (random() % 14),
+                    _ => [random() % bits, random() % bits]
+                        .iter()
+                        .for_each(|bit| words[*bit as usize / 32] ^= 1 << (bit % 32)),
+                }
+                for end in 0..words.len() {
+                    let (mut one, mut other) = (vec![0; list.len()], vec![0; list.len()]);
+                    let expected = decode(&words[..end], 5, &mut one, unpack);
+                    assert_eq!(decode(&words[..end], 5, &mut other, ParaEf::new().unpack), expected);
+                    if expected.is_ok() {
+                        assert_eq!(one, other);
+                    }
+                    (good, bad) =
+                        (good + usize::from(expected.is_ok()), bad + usize::from(expected == Err(WRONG_COUNT)));
+                }
+            }
+        }
+        assert!(good > 1000 && bad > 1000, "{good} and {bad}");
     }
 }

@@ -18,8 +18,10 @@
 //! other array has a `b` of its own, and at most `n / 4`. The parameter `levels` says how often the two arrays are stored
 //! this way: after that many, offsets and overflows are plain words, and `levels=0` compresses none of them.
 //!
-//! A `b` is the one of least size by an estimate from how many numbers have how many bits. That of the list is repeated
-//! in each of its blocks, so that a block can be decoded without another word and short lists have no header.
+//! The `b` of the list is found from the paper's, which leaves at most a tenth of the numbers as exceptions, on downhill as
+//! far as up to four blocks of the list get smaller; that of another array is the one of least size by an estimate from how
+//! many numbers have how many bits. The list's is repeated in each of its blocks, so that a block can be decoded
+//! without another word and short lists have no header.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most six words per docID; this much only for a block of
 //! exceptions alone. Words read past the block: up to three where the slice has them.
@@ -95,26 +97,35 @@ impl Widths {
         numbers.iter().for_each(|&number| self.0[bits_of(number) as usize] += 1);
     }
 
-    /// The `b` of least estimated size that leaves at most `most` exceptions to an array.
-    fn choose(&self, array: Array, most: usize) -> u32 {
-        let n: u64 = self.0.iter().map(|&count| u64::from(count)).sum();
+    /// The least `b` with at most `most` exceptions.
+    fn least(&self, most: usize) -> u32 {
+        let (mut b, mut en) = (32, 0);
+        while b > 0 && en + self.0[b] as usize <= most {
+            en += self.0[b] as usize;
+            b -= 1;
+        }
+        b as u32
+    }
+
+    /// The `b` of least estimated size for an array of `n` numbers that has arrays `inner` of at most `most` exceptions.
+    fn cheapest(&self, inner: Array, n: usize, most: usize) -> u32 {
         let (mut en, mut overflow_bits) = (0, 0);
-        let mut best = (u64::MAX, 0);
+        let mut best = (usize::MAX, 0);
         for b in (0..=32).rev() {
-            if en > most as u64 {
+            if en > most {
                 break;
             }
-            let exceptions = match (en, array.inner()) {
+            let exceptions = match (en, inner) {
                 (0, _) => 0,
                 (_, Array::Plain) => 64 * en,
                 // A level down, offsets need about what they need on average and a bit, overflows what they have.
-                _ => overflow_bits + en * u64::from(bits_of((n / en) as u32) + 1) + 2 * 8,
+                _ => overflow_bits + en * (bits_of((n / en) as u32) as usize + 1) + 2 * 8,
             };
-            best = best.min((n * b as u64 + exceptions, b as u32));
-            en += u64::from(self.0[b]);
+            best = best.min((n * b + exceptions, b));
+            en += self.0[b] as usize;
             overflow_bits += en;
         }
-        best.1
+        best.1 as u32
     }
 }
 
@@ -176,7 +187,7 @@ fn put_exceptions<const N: usize>(numbers: &[u32], array: Array, b: u32, en: usi
             inner => {
                 let mut widths = Widths([0; 33]);
                 widths.count(part);
-                put(part, inner, widths.choose(inner, inner.most(en)), sink);
+                put(part, inner, widths.cheapest(inner.inner(), en, inner.most(en)), sink);
             }
         }
     }
@@ -190,14 +201,37 @@ impl PforRecursive {
     /// Calls `each` with the slot width, and all gaps, of every block.
     fn for_blocks<const N: usize>(&self, list: &[u32], mut each: impl FnMut(u32, &[u32], &[u32])) {
         let mut gaps = [0; N];
-        let mut widths = Widths([0; 33]);
-        for block in list.chunks(BLOCK) {
-            widths.count(gaps_of(block, &mut gaps));
-        }
-        let b = widths.choose(self.array(), list.len());
+        let b = self.choose(list, &mut gaps);
         for block in list.chunks(BLOCK) {
             each(b, block, gaps_of(block, &mut gaps));
         }
+    }
+
+    /// The slot width for `list`.
+    fn choose(&self, list: &[u32], gaps: &mut [u32]) -> u32 {
+        let sampled = || list.chunks(BLOCK).step_by(list.len().div_ceil(4 * BLOCK));
+        let mut widths = Widths([0; 33]);
+        sampled().for_each(|block| widths.count(gaps_of(block, gaps)));
+        let count = widths.0.iter().sum::<u32>() as usize;
+        let mut words = |b: u32| sampled().map(|block| self.words_of(gaps_of(block, gaps), b)).sum::<usize>();
+        let (narrowest, widest) = (widths.least(count), widths.least(0));
+        let mut best = widths.least(count / 10);
+        let mut least = words(best);
+        let start = best;
+        // Down while it gets smaller, or up; of equals the one of fewer exceptions.
+        for b in (narrowest..start).rev() {
+            match words(b) {
+                smaller if smaller < least => (best, least) = (b, smaller),
+                _ => break,
+            }
+        }
+        for b in start + 1..=if best == start { widest } else { 0 } {
+            match words(b) {
+                smaller if smaller <= least => (best, least) = (b, smaller),
+                _ => break,
+            }
+        }
+        best
     }
 
     /// As [`Self::for_blocks`]. Most lists are short; clearing a buffer for a whole block would cost more than
@@ -246,6 +280,7 @@ impl Codec for PforRecursive {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        let words = block_words(list, skip)?;
         let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
         *slot = skip.first;
         if rest.is_empty() {
@@ -254,7 +289,6 @@ impl Codec for PforRecursive {
         if rest.len() >= BLOCK {
             return Err(CodecError::Malformed("a pfor-recursive block has at most 512 docIDs"));
         }
-        let words = block_words(list, skip)?;
         let end = if rest.len() <= 128 {
             decode::<UNPACKED>(words, skip.first, self.array(), rest)
         } else {

@@ -20,11 +20,13 @@
 //! prefix sum over counts of zeros, one over remainders.
 //!
 //! Range: every docID up to 2^32 - 1. Size: less than `5 + m (b + 3)` bits, never more than `para-ef`. Words
-//! read past the block: up to fifteen where the slice has them, most of them to know that it ends.
+//! read past the block: up to eleven where the slice has them, most of them to know that it ends.
 
 use std::sync::Arc;
 
-use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
+use super::bits::{self, Packer, UNPACKED, bits_of};
 use super::gaps::{self, docs_of, gaps_of};
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 
@@ -149,34 +151,72 @@ fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecErro
     if used <= words.len() { Ok(used) } else { Err(CodecError::Truncated) }
 }
 
+/// Both bit vectors of a block, and how many words they take up. `words` has three words more than the longest block
+/// of its `b`.
 fn unpack(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("popcnt")
     {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { unpack_x86(words, first, b, quotients, out) };
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { unpack_avx512(words, first, b, quotients, out) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("popcnt")
+        {
+            // SAFETY: as above.
+            return unsafe { unpack_avx2(words, first, b, quotients, out) };
+        }
     }
-    unpack_any(words, first, b, quotients, out)
+    unpack_with(words, first, b, quotients, out, list_ones)
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn unpack_x86(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-    unpack_any(words, first, b, quotients, out)
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,popcnt")]
+fn unpack_avx512(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+    use std::arch::x86_64::{_mm512_add_epi8, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_storeu_epi8};
+    static PLACES: avx512::Bytes = avx512::Bytes::steps(0, 1);
+    unpack_with(words, first, b, quotients, out, |word, base, slots| {
+        let places = _mm512_add_epi8(PLACES.load(), _mm512_set1_epi8(base.cast_signed()));
+        // SAFETY: 64 slots are there, and the store has no alignment to keep.
+        unsafe { _mm512_storeu_epi8(slots.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(word, places)) };
+    })
 }
 
-/// Both bit vectors of a block, and how many words they take up. `words` has three words more than the longest block
-/// of its `b`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn unpack_avx2(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+    unpack_with(words, first, b, quotients, out, list_ones)
+}
+
+/// Adds `base` to the positions of the ones in `word`, modulo 256.
 #[inline(always)]
-fn unpack_any(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+fn list_ones(mut word: u64, base: u8, slots: &mut [u8; 64]) {
+    let count = word.count_ones() as usize;
+    // In groups of eight, as many as it takes, without asking where in a group the ones end.
+    for group in &mut slots.as_chunks_mut::<8>().0[..count.div_ceil(8)] {
+        for slot in group {
+            *slot = base.wrapping_add(word.trailing_zeros() as u8);
+            word &= word.wrapping_sub(1);
+        }
+    }
+}
+
+/// As [`unpack`], with `list_ones` or what does the same.
+#[inline(always)]
+fn unpack_with(
+    words: &[u32],
+    first: u32,
+    b: u32,
+    quotients: usize,
+    out: &mut [u32],
+    list: impl Fn(u64, u8, &mut [u8; 64]),
+) -> Result<usize, CodecError> {
     let m = out.len();
     let end = quotients + 3 * m;
-    // Where the zeros are. A word's zeros are written in groups of eight without asking how many there are, hence
-    // the slack behind the array.
-    let mut zeros = [0u32; BLOCK + 64];
+    // Where the zeros are in the quotients, modulo 256: zero `i` has less than 256 ones before it, so that is what is
+    // left of it less `i`. A word may list 64 behind the last that counts.
+    let mut zeros = [0u8; BLOCK + 64];
     let mut found = 0;
     let mut base = quotients & !31;
     while found < m {
@@ -187,29 +227,25 @@ fn unpack_any(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u3
         if base < quotients {
             word &= !0 << (quotients - base);
         }
-        let count = word.count_ones() as usize;
-        for group in &mut zeros[found..found + 64].as_chunks_mut::<8>().0[..count.div_ceil(8)] {
-            for slot in group {
-                *slot = (base as u32).wrapping_add(word.trailing_zeros());
-                word &= word.wrapping_sub(1);
-            }
-        }
-        found += count;
+        let slots = zeros[found..].first_chunk_mut().expect("64 slots behind those of a block");
+        list(word, (base as u8).wrapping_sub(quotients as u8), slots);
+        found += word.count_ones() as usize;
         base += 64;
     }
     let mut remainders = [0u32; UNPACKED];
-    unpack_groups(words, HEADER_BITS, b, m, &mut remainders);
+    bits::unpack(words, HEADER_BITS, b, m, &mut remainders).ok_or(CodecError::Truncated)?;
     docs_of(first, &remainders, out);
     for (i, (slot, zero)) in out.iter_mut().zip(&zeros).enumerate() {
-        let ones = zero.wrapping_sub(quotients as u32 + i as u32);
-        *slot = slot.wrapping_add(ones << b);
+        *slot = slot.wrapping_add(u32::from(zero.wrapping_sub(i as u8)) << b);
     }
-    Ok((zeros[m - 1] as usize + 1).div_ceil(32))
+    // The last zero is in the last word.
+    let last = zeros[m - 1].wrapping_add(quotients as u8).wrapping_sub((base - 64) as u8);
+    Ok((base - 64 + usize::from(last) + 1).div_ceil(32))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::words_of;
+    use super::super::testing::{hard_lists, words_of};
     use super::*;
 
     /// The layout is part of the format: these words never change.
@@ -228,5 +264,29 @@ mod tests {
         // b = 0; 126 zeros, 253 ones and a zero from bit 5 on
         assert_eq!(words.len(), (5 + 127 + 253usize).div_ceil(32));
         assert_eq!(words.iter().map(|word| word.count_ones()).sum::<u32>(), 253);
+    }
+
+    /// What the processor is able to, and what every processor is.
+    #[test]
+    fn test_all_decoders_say_the_same() {
+        let mut blocks = 0;
+        for list in hard_lists() {
+            for block in list.chunks(BLOCK).filter(|block| block.len() > 1) {
+                let (m, mut words) = (block.len() - 1, words_of(&Rice, block));
+                let b = words[0] & 31;
+                let quotients = HEADER_BITS + m * b as usize;
+                words.resize(MAX_WORDS + 3, 0);
+                // as it is, and with a bit changed
+                for changed in [0, 1 << 9] {
+                    words[quotients / 32] ^= changed;
+                    let (mut fast, mut plain) = (vec![0; m], vec![0; m]);
+                    let found = unpack(&words, block[0], b, quotients, &mut fast);
+                    assert_eq!(found, unpack_with(&words, block[0], b, quotients, &mut plain, list_ones));
+                    assert_eq!(fast, plain);
+                    blocks += 1;
+                }
+            }
+        }
+        assert!(blocks > 1000);
     }
 }

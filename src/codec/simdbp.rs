@@ -29,12 +29,14 @@
 //! loads four neighbouring words, and the next four if the fields straddle, and one sum over the team turns gaps to docIDs.
 //!
 //! Range: every docID up to 2^32 - 1. Size: `4w` words for 128 docIDs, so at most 128; `⌈(5 + (n-1) w) / 32⌉` for fewer.
+//! Words read past the block where the slice has them: up to sixteen.
 
 use std::sync::Arc;
 
 use bitpacking::{BitPacker as _, BitPacker4x};
 
 use super::bits::{BitWriter, UNPACKED, bits_of, unpack};
+use super::gaps::docs_of;
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 
 const BLOCK: usize = 128;
@@ -192,10 +194,7 @@ fn decode_short(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, Cod
     let used = (head as usize + rest.len() * bits as usize).div_ceil(32);
     let mut gaps = [0; UNPACKED];
     unpack(words, head as usize, bits, rest.len(), &mut gaps).ok_or(CodecError::Truncated)?;
-    rest.iter_mut().zip(gaps).fold(first, |before, (slot, gap)| {
-        *slot = before.wrapping_add(gap).wrapping_add(1);
-        *slot
-    });
+    docs_of(first, &gaps, rest);
     Ok(used)
 }
 
@@ -205,6 +204,7 @@ fn decode_short(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, Cod
 mod wide {
     use std::arch::x86_64::*;
 
+    use super::super::avx512::{self, Bytes, lanes, last, load, running, store};
     use super::{BLOCK, Decode, decode_by_crate};
 
     /// Words that are read behind a block.
@@ -223,17 +223,8 @@ mod wide {
                 None => decode_by_crate(words, width, before, out),
             }
         }
-        (is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("avx512vnni"))
-        .then_some(decode)
+        avx512::available().then_some(decode)
     }
-
-    /// 64 bytes that a register is loaded from.
-    #[repr(align(64))]
-    struct Bytes([u8; 64]);
 
     /// For a width and a half of a block: which bytes of the half's words are the eight that start with rows
     /// 8s to 8s + 7 of stream c, at 8 (2c + s).
@@ -261,62 +252,23 @@ mod wide {
         table
     };
 
-    /// Sixteen words from word `at` on.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn load(words: &[u32], at: usize) -> __m512i {
-        let words: &[u32; 16] = words[at..].first_chunk().expect("words behind the block");
-        // SAFETY: sixteen words are there, and the load has no alignment to keep.
-        unsafe { _mm512_loadu_epi32(words.as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn load_bytes(bytes: &Bytes) -> __m512i {
-        // SAFETY: 64 bytes, aligned.
-        unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn store(out: &mut [u32; 16], docs: __m512i) {
-        // SAFETY: sixteen words are there, and the store has no alignment to keep.
-        unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), docs) }
-    }
-
-    /// The sums of the lanes up to each, itself included.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn running(x: __m512i) -> __m512i {
-        let zero = _mm512_setzero_si512();
-        let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
-        let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
-        let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
-        _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn last(x: __m512i) -> __m512i {
-        _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x)
-    }
-
     /// Widths 1 to 8: a gap is a byte, and a product of bytes with ones and zeros adds four of them up.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
     fn decode_narrow(words: &[u32], width: u32, before: u32, out: &mut [u32; BLOCK]) {
+        let bytes = bytemuck::cast_slice(words);
         let shifts = _mm512_set1_epi64(0x0706_0504_0302_0100 * i64::from(width));
         let mask = _mm512_set1_epi8(((1u32 << width) - 1) as i8);
         // lane c of a row sums bytes 0 to c
         let weights = _mm512_set4_epi32(0x0101_0101, 0x0001_0101, 0x0101, 0x01);
         let steps = _mm512_set4_epi32(4, 3, 2, 1);
-        let lane_row = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+        let lane_row = _mm512_srli_epi32(lanes(), 2);
         let mut carry = _mm512_set1_epi32(before as i32);
         let halves = out.as_chunks_mut::<64>().0;
         for (half, out) in halves.iter_mut().enumerate() {
-            let window = load(words, (half * width as usize / 2) * 4);
-            let streams = _mm512_permutexvar_epi8(load_bytes(&STREAMS[width as usize - 1][half]), window);
+            let window = load(bytes, half * width as usize / 2 * 16);
+            let streams = _mm512_permutexvar_epi8(STREAMS[width as usize - 1][half].load(), window);
             let fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, streams), mask);
-            let rows = _mm512_permutexvar_epi8(load_bytes(&ROWS), fields);
+            let rows = _mm512_permutexvar_epi8(ROWS.load(), fields);
             let totals = _mm512_dpbusd_epi32(_mm512_set1_epi32(4), rows, _mm512_set1_epi8(1));
             let sums = running(totals);
             let starts = _mm512_add_epi32(carry, _mm512_sub_epi32(sums, totals));
@@ -330,22 +282,23 @@ mod wide {
     }
 
     /// Any width: four rows at a time, whose words lie among sixteen neighbours.
-    #[target_feature(enable = "avx512f,avx512vbmi2")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
     fn decode_any(words: &[u32], width: u32, before: u32, out: &mut [u32; BLOCK]) {
-        let lane_row = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+        let bytes = bytemuck::cast_slice(words);
+        let lane_row = _mm512_srli_epi32(lanes(), 2);
         let stream = _mm512_set4_epi32(3, 2, 1, 0);
-        let steps = _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+        let steps = _mm512_add_epi32(lanes(), _mm512_set1_epi32(1));
         let mask = _mm512_set1_epi32((u32::MAX >> (32 - width)) as i32);
         let rows = _mm512_mullo_epi32(lane_row, _mm512_set1_epi32(width as i32));
         let mut carry = _mm512_add_epi32(_mm512_set1_epi32(before as i32), steps);
         for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let bit = 4 * i * width as usize;
-            let at = bit / 32 * 4;
+            let at = bit / 32 * 16;
             let bits = _mm512_add_epi32(rows, _mm512_set1_epi32((bit % 32) as i32));
             // word of the stream, times four, plus the stream: (bits / 8 & !3) | stream
             let places = _mm512_ternarylogic_epi32(_mm512_srli_epi32(bits, 3), _mm512_set1_epi32(!3), stream, 0xea);
-            let low = _mm512_permutexvar_epi32(places, load(words, at));
-            let high = _mm512_permutexvar_epi32(places, load(words, at + 4));
+            let low = _mm512_permutexvar_epi32(places, load(bytes, at));
+            let high = _mm512_permutexvar_epi32(places, load(bytes, at + 16));
             let sums = running(_mm512_and_si512(_mm512_shrdv_epi32(low, high, bits), mask));
             store(out, _mm512_add_epi32(carry, sums));
             carry = _mm512_add_epi32(carry, _mm512_add_epi32(last(sums), _mm512_set1_epi32(16)));

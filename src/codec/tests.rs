@@ -78,6 +78,18 @@ proptest! {
     }
 }
 
+/// Even a block of one docID, which needs no words, has to start within its list.
+#[test]
+fn test_a_block_behind_its_list_is_an_error() {
+    for codec in all() {
+        let skip = Skip { first: 7, offset: 2, bound: 0 };
+        for n in [1, 2] {
+            let found = codec.decode_block(&[0], &skip, 0, &mut vec![0; n]);
+            assert!(found.is_err(), "{}: {found:?}", codec.name());
+        }
+    }
+}
+
 #[test]
 fn test_registry_has_unique_names_and_ids() {
     for (i, a) in FAMILIES.iter().enumerate() {

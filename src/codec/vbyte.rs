@@ -23,11 +23,32 @@ pub static VBYTE: Family = Family {
     about: "gaps in bytes of seven bits",
     paper: "Williams, Zobel: Compressing integers for fast file access (Computer Journal 42(3), 1999)",
     params: &[],
-    make: |_| Arc::new(VByte),
+    make: |_| Arc::new(VByte::new()),
 };
 
+/// Decodes some gaps, at the start of the bytes, behind the docID, as long as they are of a kind that it knows and there are
+/// slots. Returns bytes read, slots filled and the last docID.
+type Leap = fn(&[u8], u32, &mut [u32]) -> (usize, usize, u32);
+
 /// Variable-byte gaps, `vbyte`.
-struct VByte;
+struct VByte {
+    /// The fastest that the processor can do.
+    leap: Leap,
+}
+
+impl VByte {
+    fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(leap) = wide::leap().or_else(vector::leap) {
+            return Self { leap };
+        }
+        Self { leap: no_leap }
+    }
+}
+
+fn no_leap(_bytes: &[u8], doc: u32, _out: &mut [u32]) -> (usize, usize, u32) {
+    (0, 0, doc)
+}
 
 /// Bytes of one number.
 #[inline]
@@ -50,7 +71,7 @@ impl Codec for VByte {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
-        decode(block_words(list, skip)?, skip.first, out)
+        decode(block_words(list, skip)?, skip.first, out, self.leap)
     }
 
     fn size(&self, list: &[u32]) -> usize {
@@ -95,17 +116,17 @@ fn encode_into<const BYTES: usize>(block: &[u32], out: &mut Vec<u32>) {
 const CONTINUES: u64 = 0x8080_8080_8080_8080;
 
 /// Decodes a block of `out.len()` docIDs at the start of `words`.
-fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
+fn decode(words: &[u32], first: u32, out: &mut [u32], leap: Leap) -> Result<usize, CodecError> {
     let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
     *slot = first;
     let bytes: &[u8] = bytemuck::cast_slice(words);
     let (mut at, mut done, mut doc) = (0, 0, first);
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("sse4.1") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        (at, done, doc) = unsafe { vector::decode(bytes, first, rest) };
-    }
     while done < rest.len() {
+        let (used, more, last) = leap(&bytes[at..], doc, &mut rest[done..]);
+        (at, done, doc) = (at + used, done + more, last);
+        if done == rest.len() {
+            break;
+        }
         let tail = &bytes[at..];
         let (gap, len) = match tail.first_chunk::<8>() {
             Some(chunk) => one_gap(u64::from_le_bytes(*chunk))?,
@@ -115,12 +136,6 @@ fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecErro
         rest[done] = doc;
         done += 1;
         at += len;
-        #[cfg(target_arch = "x86_64")]
-        if rest.len() - done >= 8 && std::arch::is_x86_feature_detected!("sse4.1") {
-            // SAFETY: as above.
-            let (used, more, last) = unsafe { vector::decode(&bytes[at..], doc, &mut rest[done..]) };
-            (at, done, doc) = (at + used, done + more, last);
-        }
     }
     Ok(at.div_ceil(4))
 }
@@ -166,6 +181,8 @@ mod vector {
         _mm_slli_si128, _mm_srli_epi16, _mm_srli_si128, _mm_storeu_si128,
     };
 
+    use super::Leap;
+
     /// For the high bits of eight bytes.
     #[derive(Clone, Copy)]
     struct Entry {
@@ -201,10 +218,19 @@ mod vector {
         table
     }
 
-    /// Decodes from the start of `bytes` while eight bytes and eight slots are there and the next gap has at most two
-    /// bytes. Returns bytes read, slots filled and the last docID.
+    /// The function below, if the processor has what it is compiled for.
+    pub(super) fn leap() -> Option<Leap> {
+        /// To be called after the check only, hence in here.
+        fn leap(bytes: &[u8], doc: u32, out: &mut [u32]) -> (usize, usize, u32) {
+            // SAFETY: the processor has the features that the function is compiled for.
+            unsafe { decode(bytes, doc, out) }
+        }
+        is_x86_feature_detected!("sse4.1").then_some(leap)
+    }
+
+    /// Decodes while eight bytes and eight slots are there and the next gap has at most two bytes.
     #[target_feature(enable = "sse4.1")]
-    pub(super) fn decode(bytes: &[u8], first: u32, out: &mut [u32]) -> (usize, usize, u32) {
+    fn decode(bytes: &[u8], first: u32, out: &mut [u32]) -> (usize, usize, u32) {
         let (mut at, mut done) = (0, 0);
         let mut last = _mm_set1_epi32(first as i32);
         while done + 8 <= out.len() {
@@ -245,15 +271,119 @@ mod vector {
     }
 }
 
+/// Gaps of one to four bytes, sixteen at once: where the last bytes of gaps are tells where all of them start, and one
+/// permutation brings each gap into a lane of its own.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+
+    use super::super::avx512::{self, four_from, last, load_some, ones, running};
+    use super::Leap;
+
+    /// The function below, if the processor has what it is compiled for.
+    pub(super) fn leap() -> Option<Leap> {
+        /// To be called after the check only, hence in here.
+        fn leap(bytes: &[u8], doc: u32, out: &mut [u32]) -> (usize, usize, u32) {
+            // SAFETY: the processor has the features that the function is compiled for.
+            unsafe { decode(bytes, doc, out) }
+        }
+        avx512::available().then_some(leap)
+    }
+
+    /// Decodes while none of the next sixteen gaps, or as many as there are slots, has more than four bytes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
+    fn decode(bytes: &[u8], first: u32, out: &mut [u32]) -> (usize, usize, u32) {
+        let (mut at, mut done) = (0, 0);
+        let mut before = _mm512_set1_epi32(first as i32);
+        let one = _mm512_set1_epi32(1);
+        while done < out.len() {
+            let count = (out.len() - done).min(16);
+            let window = load_some(bytes, at);
+            let last_bytes = !_mm512_movepi8_mask(window) & ones(bytes.len() - at);
+            // the last byte of the last gap, 64 if there are too few
+            let end = _pdep_u64(1 << (count - 1), last_bytes).trailing_zeros();
+            let ends = _mm512_maskz_compress_epi8(last_bytes, POSITIONS.load());
+            let ends = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(ends));
+            let starts = _mm512_add_epi32(_mm512_alignr_epi32(ends, _mm512_set1_epi32(-1), 15), one);
+            let more = _mm512_sub_epi32(ends, starts);
+            let slots = ones(count) as __mmask16;
+            if end == 64 || _mm512_mask_cmpgt_epi32_mask(slots, more, _mm512_set1_epi32(3)) != 0 {
+                break;
+            }
+            // bits of the bytes that are not the gap's, which may be negative where there is no slot
+            let others = _mm512_slli_epi32(_mm512_sub_epi32(_mm512_set1_epi32(3), more), 3);
+            let sevens = _mm512_srlv_epi32(_mm512_set1_epi32(0x7f7f_7f7f), others);
+            let groups = _mm512_and_si512(_mm512_permutexvar_epi8(four_from(starts), window), sevens);
+            // two groups of 7 bits to 14, and two of 14 to 28
+            let halves =
+                _mm512_ternarylogic_epi32(groups, _mm512_srli_epi16(groups, 1), _mm512_set1_epi32(0x007f_007f), 0xe4);
+            let gaps = _mm512_madd_epi16(halves, _mm512_set1_epi32(0x4000_0001));
+            let docs = _mm512_add_epi32(before, running(_mm512_add_epi32(gaps, one)));
+            let out = &mut out[done..done + count];
+            // SAFETY: only slots that are there are written, and the store has no alignment to keep.
+            unsafe { _mm512_mask_storeu_epi32(out.as_mut_ptr().cast(), slots, docs) };
+            before = last(docs);
+            at += end as usize + 1;
+            done += count;
+        }
+        (at, done, if done == 0 { first } else { out[done - 1] })
+    }
+
+    static POSITIONS: avx512::Bytes = avx512::Bytes::steps(0, 1);
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::words_of;
+    use super::super::testing::{check_gpu, from_gaps, words_of};
     use super::*;
+    use proptest::prelude::*;
 
     /// The layout is part of the format: these words never change.
     #[test]
     fn test_literal_words() {
         // gaps less one: 0, 1, 286 = 2 · 128 + 30
-        assert_eq!(words_of(&VByte, &[10, 11, 13, 300]), [0x029e_0100]);
+        assert_eq!(words_of(&VByte::new(), &[10, 11, 13, 300]), [0x029e_0100]);
+    }
+
+    proptest! {
+        /// Every way to decode says the same of any bytes.
+        #[test]
+        fn test_decoders_agree(
+            bytes in proptest::collection::vec(prop_oneof![6 => 0u8..128, 3 => 128u8.., 1 => Just(0xff)], 0..700),
+            longest in 1usize..7, n in 1usize..=BLOCK,
+        ) {
+            // no run of bytes that go on is longer than that, so that whole blocks are met
+            let mut bytes = bytes;
+            for i in longest - 1..bytes.len() {
+                if bytes[i + 1 - longest..=i].iter().all(|&byte| byte >= 128) {
+                    bytes[i] &= 127;
+                }
+            }
+            bytes.truncate(bytes.len() / 4 * 4);
+            let words: Vec<u32> = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+            let mut expected = vec![0; n];
+            let used = decode(&words, 5, &mut expected, no_leap);
+            let ways = [
+                Some(VByte::new().leap),
+                #[cfg(target_arch = "x86_64")]
+                vector::leap(),
+            ];
+            for leap in ways.into_iter().flatten() {
+                let mut out = vec![0; n];
+                prop_assert_eq!(decode(&words, 5, &mut out, leap), used);
+                if used.is_ok() {
+                    prop_assert_eq!(&out, &expected);
+                }
+            }
+        }
+    }
+
+    /// The most bytes that 127 gaps have: some of five, all others of four, since docIDs end.
+    #[test]
+    fn test_the_shader_decodes_the_longest_block() {
+        let list = from_gaps(0, (0..127).map(|i| if i % 9 == 4 { (1 << 28) + 1 } else { (1 << 21) + 1 }));
+        assert_eq!(list.len(), 128);
+        assert_eq!(words_of(&VByte::new(), &list).len(), (14 * 5 + 113 * 4usize).div_ceil(4));
+        check_gpu(&VByte::new(), &[list]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
 use memmap2::Mmap;
@@ -12,11 +12,15 @@ use super::Skip;
 use super::format::{Record, Size};
 use super::open::Plan;
 use super::piece::{map, release, unreadable};
+use super::solo::{Gate, Turn};
 use super::walk::Walker;
 use super::window::RecordSink;
 
 /// Batches that wait for a worker, per file.
 const WAITING: usize = 2;
+
+/// Bytes on disk after which what was read is released.
+const RELEASE: u64 = 2 << 20;
 
 enum Entry {
     Record { range: Range<usize>, offset: u64, size: Size },
@@ -29,6 +33,8 @@ pub(super) struct Batch {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     disk: u64,
+    /// Of an enormous batch: closed when the batch is gone.
+    _alive: Option<Sender<()>>,
 }
 
 impl Batch {
@@ -65,20 +71,36 @@ struct Cutter<'m> {
     size: usize,
     reached: u64,
     sent: u64,
+    released: u64,
     stopped: bool,
+    turn: Turn,
+    /// Open when this is the file that the workers read.
+    front: Arc<Gate>,
+    /// The enormous batch before.
+    pending: Option<Receiver<()>>,
 }
 
 impl Cutter<'_> {
     fn send(&mut self) {
+        if self.turn.is_held() {
+            let (alive, gone) = channel();
+            (self.batch._alive, self.pending) = (Some(alive), Some(gone));
+        }
+        // Sending may wait for a worker, and the worker for this turn.
+        self.turn.give_back();
         self.batch.disk = self.reached - self.sent;
-        release(self.map, self.sent as usize, self.reached as usize);
         self.sent = self.reached;
         let batch = std::mem::take(&mut self.batch);
         self.stopped |= self.sender.send(batch).is_err();
     }
 
+    fn is_full(&self) -> bool {
+        self.batch.bytes.len() >= self.size || self.batch.entries.len() >= 1 << 16
+    }
+
     fn send_if_full(&mut self) {
-        if self.batch.bytes.len() >= self.size || self.batch.entries.len() >= 1 << 16 {
+        // With a turn in hand it waits until the window that the record was copied from has shrunk.
+        if self.is_full() && !self.turn.is_held() {
             self.send();
         }
     }
@@ -86,7 +108,14 @@ impl Cutter<'_> {
 
 impl RecordSink for Cutter<'_> {
     fn record(&mut self, record: Record<'_>) {
+        if self.is_full() {
+            self.send();
+        }
+        self.alone(record.bytes.len());
         let from = self.batch.bytes.len();
+        if self.turn.is_held() {
+            self.batch.bytes.reserve_exact(record.bytes.len());
+        }
         self.batch.bytes.extend_from_slice(record.bytes);
         let range = from..self.batch.bytes.len();
         self.batch.entries.push(Entry::Record { range, offset: record.offset, size: record.size });
@@ -98,8 +127,31 @@ impl RecordSink for Cutter<'_> {
         self.send_if_full();
     }
 
+    fn alone(&mut self, bytes: usize) {
+        if self.turn.lacks(bytes) {
+            // All waiting comes before the turn: for workers to take what is ready, to come to this
+            // file, and to be done with the enormous batch before this one.
+            if !self.batch.entries.is_empty() {
+                self.send();
+            }
+            self.front.pass();
+            if let Some(gone) = self.pending.take() {
+                // It is an error that nothing was sent, and the sign that is waited for.
+                let _ = gone.recv();
+            }
+            self.turn.take_for(bytes);
+        }
+    }
+
     fn reached(&mut self, disk: u64) {
+        if self.is_full() {
+            self.send();
+        }
         self.reached = self.reached.max(disk);
+        if self.reached - self.released >= RELEASE {
+            release(self.map, self.released as usize, self.reached as usize);
+            self.released = self.reached;
+        }
     }
 
     fn stopped(&self) -> bool {
@@ -111,6 +163,7 @@ impl RecordSink for Cutter<'_> {
 pub(super) struct Ahead {
     /// The file it reads.
     pub(super) file: usize,
+    front: Arc<Gate>,
     receiver: Option<Receiver<Batch>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -120,6 +173,8 @@ impl Ahead {
     pub(super) fn start(plan: &Arc<Plan>, file: usize) -> Option<Self> {
         let (sender, receiver) = sync_channel(WAITING);
         let plan = plan.clone();
+        let front = Arc::<Gate>::default();
+        let gate = front.clone();
         let body = move || {
             let (entry, options) = (&plan.files[file], &plan.options);
             let map = match map(&entry.info.path) {
@@ -128,7 +183,7 @@ impl Ahead {
                     let entries = vec![Entry::Lost(unreadable(&error))];
                     let (bytes, disk) = (Vec::new(), entry.info.bytes);
                     // If nobody listens, nobody misses it.
-                    let _ = sender.send(Batch { bytes, entries, disk });
+                    let _ = sender.send(Batch { bytes, entries, disk, _alive: None });
                     return;
                 }
             };
@@ -139,7 +194,11 @@ impl Ahead {
                 size: options.piece_bytes,
                 reached: 0,
                 sent: 0,
+                released: 0,
                 stopped: false,
+                turn: Turn::new(plan.solo.clone(), options.solo_bytes),
+                front: gate,
+                pending: None,
             };
             entry.read_all(&map, options, &mut Walker::new(), &mut cutter);
             cutter.reached = cutter.reached.max(entry.info.bytes);
@@ -148,11 +207,12 @@ impl Ahead {
             }
         };
         let thread = std::thread::Builder::new().name("gamut-read".into()).spawn(body).ok()?;
-        Some(Self { file, receiver: Some(receiver), thread: Some(thread) })
+        Some(Self { file, front, receiver: Some(receiver), thread: Some(thread) })
     }
 
     /// The next batch; blocks. `None` after the last.
     pub(super) fn next(&mut self) -> Option<Batch> {
+        self.front.open();
         self.receiver.as_ref()?.recv().ok()
     }
 }
@@ -161,6 +221,7 @@ impl Drop for Ahead {
     fn drop(&mut self) {
         // Without a receiver the next send fails, and the thread ends.
         self.receiver = None;
+        self.front.open();
         if let Some(thread) = self.thread.take()
             && let Err(panic) = thread.join()
             && !std::thread::panicking()

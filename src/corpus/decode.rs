@@ -29,6 +29,9 @@ enum Outcome {
 /// Only so many codings of a field are undone: each may make the body larger.
 const MAX_CODINGS: usize = 8;
 
+/// A buffer over this size that holds nothing any more is given back at once.
+const KEEP: usize = 8 << 20;
+
 /// Undoes the transfer coding, then the content codings, last one first.
 ///
 /// A body that is not coded as it says stays as it is; of one that breaks off, what came out is
@@ -72,6 +75,9 @@ pub(super) fn undo<'a>(
             undone = true;
             std::mem::swap(&mut front, &mut back);
         }
+    }
+    if back.capacity() > KEEP {
+        *back = Vec::new();
     }
     let body = if undone { front } else { body };
     Undone { body, lies, too_large: false }

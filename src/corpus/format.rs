@@ -1,8 +1,11 @@
 //! What a format is: how its records are told apart, and how a record becomes a document.
 
+use std::sync::Arc;
+
 use memchr::memmem;
 
 use super::members::Inflater;
+use super::solo::{Solo, Turn};
 use super::{CorpusOptions, DocSink, Skip, SkipKind, formats};
 
 /// How far a head test may look, in bytes.
@@ -128,7 +131,7 @@ impl Record<'_> {
                 true
             }
             Size::Long => {
-                let detail = format!("a record is longer than the limit of {max} bytes");
+                let detail = format!("the record is longer than the limit of {max} bytes");
                 sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
                 false
             }
@@ -176,11 +179,14 @@ pub struct Context {
     pub(super) bodies: [Vec<u8>; 2],
     pub(super) id: Vec<u8>,
     pub(super) title: Vec<u8>,
+    /// For records over [`CorpusOptions::solo_bytes`].
+    pub(super) turn: Turn,
 }
 
 impl Context {
-    pub(super) fn new(options: &CorpusOptions) -> Self {
+    pub(super) fn new(options: &CorpusOptions, solo: &Arc<Solo>) -> Self {
         Self {
+            turn: Turn::new(solo.clone(), options.solo_bytes),
             options: options.clone(),
             name: String::new(),
             inflater: Inflater::new(),
@@ -190,14 +196,15 @@ impl Context {
         }
     }
 
-    /// Gives back what one enormous record made the buffers grow to.
+    /// Gives back what one enormous record made the buffers grow to, and the turn it took.
     pub(super) fn shrink(&mut self) {
-        const KEEP: usize = 8 << 20;
+        let keep = self.options.solo_bytes.min(8 << 20);
         for buffer in self.bodies.iter_mut().chain([&mut self.id, &mut self.title]) {
-            if buffer.capacity() > KEEP {
+            if buffer.capacity() > keep {
                 *buffer = Vec::new();
             }
         }
+        self.turn.give_back();
     }
 }
 

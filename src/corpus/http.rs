@@ -172,17 +172,18 @@ pub(super) fn document(
     if !record.admit(context.options.max_record, sink) {
         return;
     }
-    let Context { inflater, bodies, options, .. } = context;
-    let Undone { body, lies, too_large } = decode::undo(
-        body,
-        head.transfer_encoding.unwrap_or_default(),
-        head.content_encoding.unwrap_or_default(),
-        options.max_record,
-        inflater,
-        bodies,
-    );
+    let Context { inflater, bodies, options, turn, .. } = context;
+    let (transfer, content) = (head.transfer_encoding.unwrap_or_default(), head.content_encoding.unwrap_or_default());
+    let max = options.max_record;
+    let first_max = if turn.lacks(max) { options.solo_bytes } else { max };
+    let mut undone = decode::undo(body, transfer, content, first_max, inflater, bodies);
+    if undone.too_large && first_max < max {
+        turn.take_for(max);
+        undone = decode::undo(body, transfer, content, max, inflater, bodies);
+    }
+    let Undone { body, lies, too_large } = undone;
     if too_large {
-        let detail = format!("the body inflates to more than {} bytes", options.max_record);
+        let detail = format!("the body inflates to more than {max} bytes");
         return record.skip(SkipKind::TooLarge, detail, sink);
     }
     if let Some(lies) = lies {

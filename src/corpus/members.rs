@@ -134,7 +134,7 @@ pub(super) enum Wrapper {
     Raw,
 }
 
-/// The first size of an output buffer; it grows fourfold, and only as far as data really inflates.
+/// The first size of an output buffer; it grows fourfold, later twofold, and only as far as data really inflates.
 const FIRST: usize = 1 << 20;
 
 /// What all frames of a zstd file may refer to.
@@ -213,7 +213,9 @@ impl Inflater {
                     return Whole::TooBig;
                 }
                 ld::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => {
-                    out.resize(at + room.saturating_mul(4).min(cap), 0);
+                    // Inflating again costs time, room that stays unused memory.
+                    let factor = if room < 16 * FIRST { 4 } else { 2 };
+                    out.resize(at + room.saturating_mul(factor).min(cap), 0);
                 }
                 _ => return Whole::Bad,
             }

@@ -12,6 +12,7 @@ use super::members::{Compression, Dictionary, Inflater, Whole};
 use super::piece::{PieceReader, map};
 use super::pieces::Pieces;
 use super::sniff::{Look, look};
+use super::solo::Solo;
 use super::transcode;
 use super::walk::{PROOF, Source, Walker};
 use super::window::RecordSink;
@@ -33,11 +34,21 @@ pub struct CorpusOptions {
     pub max_record: usize,
     /// Size of a piece in inflated bytes. The documents do not depend on it. Default: 8 MiB.
     pub piece_bytes: usize,
+    /// Records that need a buffer larger than this are read one at a time, to save memory. The documents
+    /// do not depend on it. Default: no limit.
+    pub solo_bytes: usize,
 }
 
 impl Default for CorpusOptions {
     fn default() -> Self {
-        Self { id_field: None, text_field: None, title_field: None, max_record: 64 << 20, piece_bytes: 8 << 20 }
+        Self {
+            id_field: None,
+            text_field: None,
+            title_field: None,
+            max_record: 64 << 20,
+            piece_bytes: 8 << 20,
+            solo_bytes: usize::MAX,
+        }
     }
 }
 
@@ -89,6 +100,7 @@ impl PlannedFile {
             compression: self.compression,
             format: self.format,
             max: options.max_record,
+            solo: options.solo_bytes,
             proof: self.proof,
             dictionary: self.dictionary.as_ref(),
         }
@@ -110,6 +122,7 @@ impl PlannedFile {
 pub(super) struct Plan {
     pub files: Vec<PlannedFile>,
     pub options: CorpusOptions,
+    pub solo: Arc<Solo>,
 }
 
 /// Input files and what they are.
@@ -159,7 +172,10 @@ impl Corpus {
                     Ok(file) => files.push(file),
                     Err(why) => {
                         let formats: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-                        let why = format!("{why}; it is none of: {}", formats.join(", "));
+                        let why = match why.as_str() {
+                            UNKNOWN => format!("{why}; it is none of: {}", formats.join(", ")),
+                            _ => why,
+                        };
                         return Err(Error::Invalid { what: path.display().to_string(), why });
                     }
                 }
@@ -175,7 +191,7 @@ impl Corpus {
             }
         }
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
-        corpus.plan = Arc::new(Plan { files, options: options.clone() });
+        corpus.plan = Arc::new(Plan { files, options: options.clone(), solo: Arc::default() });
         Ok(corpus)
     }
 
@@ -218,7 +234,7 @@ impl Corpus {
 }
 
 fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
-    Arc::new(Plan { files: Vec::new(), options: options.clone() })
+    Arc::new(Plan { files: Vec::new(), options: options.clone(), solo: Arc::default() })
 }
 
 /// The files below a directory with their names relative to it, sorted.
@@ -249,6 +265,9 @@ fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(Pa
     Ok(found)
 }
 
+/// Why a file is nothing, as a rule.
+const UNKNOWN: &str = "unknown content";
+
 /// Finds out what a file is; the inner error says why it is nothing.
 fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
     let Look { bytes, compression, utf16, head, complete, dictionary } = look(path)?;
@@ -258,7 +277,10 @@ fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Resul
     let (format, label) = match found {
         _ if is_empty => (*FORMATS.last().expect("there are formats"), "empty"),
         Some(format) => (*format, format.name()),
-        None => return Ok(Err("unknown content".into())),
+        None if head.bytes.is_empty() => {
+            return Ok(Err(format!("{} data that breaks off before anything can be read", compression.name())));
+        }
+        None => return Ok(Err(UNKNOWN.into())),
     };
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);
     let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };

@@ -22,6 +22,8 @@ pub(super) enum Work {
     File,
     /// Records that a thread has inflated and framed.
     Batch(Arc<Batch>),
+    /// Nothing any more.
+    Done,
     /// Nothing: the file could not be opened.
     Lost(Skip),
 }
@@ -43,6 +45,14 @@ impl Piece {
     pub fn disk_bytes(&self) -> u64 {
         self.disk
     }
+
+    /// Gives back the memory of records that were read ahead for this piece. To be called when it was
+    /// read; it is still good for [`Handover::check`].
+    pub fn free(&mut self) {
+        if let Work::Batch(_) = self.work {
+            self.work = Work::Done;
+        }
+    }
 }
 
 impl std::fmt::Debug for Piece {
@@ -51,6 +61,7 @@ impl std::fmt::Debug for Piece {
             Work::Range { from, to, fixed, .. } => format!("{from}..{to}{}", if *fixed { " fixed" } else { "" }),
             Work::File => "all".into(),
             Work::Batch(batch) => format!("{} records", batch.len()),
+            Work::Done => "read".into(),
             Work::Lost(skip) => format!("{skip:?}"),
         };
         write!(f, "Piece({} of file {}: {what})", self.number, self.file)
@@ -102,9 +113,10 @@ pub(super) fn unreadable(error: &std::io::Error) -> Skip {
 /// Turns pieces into documents. One per worker, from [`super::Corpus::reader`]; keeps its
 /// decompressor and buffers.
 ///
-/// Memory: a few MiB for files of small members, up to 32 MiB for members of that size. For an
-/// enormous record it is up to four times [`super::CorpusOptions::max_record`] (the window doubles as
-/// the record comes in, and each of two codings may fill a buffer), given back afterwards.
+/// Memory: a few MiB for files of small members, up to 32 MiB for members of that size, or
+/// [`super::CorpusOptions::solo_bytes`] if that is less. For an enormous record it is the record
+/// itself and what it is without its codings (of two codings, for a moment, both), given back
+/// afterwards; so is the turn that only one reader of a corpus has at a time.
 pub struct PieceReader {
     plan: Arc<Plan>,
     context: Context,
@@ -120,17 +132,22 @@ struct Parsing<'a> {
 
 impl RecordSink for Parsing<'_> {
     fn record(&mut self, record: Record<'_>) {
+        self.alone(record.bytes.len());
         self.format.read(&record, self.context, self.sink);
     }
 
     fn lost(&mut self, skip: Skip) {
         self.sink.skip(skip);
     }
+
+    fn alone(&mut self, bytes: usize) {
+        self.context.turn.take_for(bytes);
+    }
 }
 
 impl PieceReader {
     pub(super) fn new(plan: Arc<Plan>) -> Self {
-        Self { context: Context::new(&plan.options), plan, walker: Walker::new() }
+        Self { context: Context::new(&plan.options, &plan.solo), plan, walker: Walker::new() }
     }
 
     /// Reads a piece of the corpus this reader was made for; `sink` gets its documents and losses in order.
@@ -156,6 +173,7 @@ impl PieceReader {
                 self.walker.inflated = batch.inflated();
                 batch.replay(&mut out);
             }
+            Work::Done => {}
             Work::Lost(skip) => out.lost(skip.clone()),
         }
         self.context.shrink();

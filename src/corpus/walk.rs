@@ -37,6 +37,8 @@ pub(super) struct Source<'a> {
     pub format: &'static dyn Format,
     /// Size limit of a record.
     pub max: usize,
+    /// Larger buffers are taken turns at; see [`super::solo`].
+    pub solo: usize,
     /// [`PROOF`], or less in tests.
     pub proof: usize,
     pub dictionary: Option<&'a Dictionary>,
@@ -83,13 +85,14 @@ impl Walker {
         fixed: bool,
         out: &mut dyn RecordSink,
     ) -> Span {
-        self.window.clear();
+        let keep = source.solo.min(PROOF);
+        self.window.clear(keep);
         let first = if fixed {
             Some(from)
         } else if source.compression == Compression::None {
             find_head(source, from, to)
         } else {
-            self.find_member(source, from, to)
+            self.find_member(source, from, to, out)
         };
         let Some(first) = first else {
             return Span { first: None, end: to };
@@ -100,10 +103,7 @@ impl Walker {
         } else {
             self.members(source, first, to, out)
         };
-        self.window.clear();
-        if self.probe.capacity() > STEP {
-            self.probe = Vec::new();
-        }
+        self.window.clear(keep);
         Span { first: Some(first), end }
     }
 
@@ -121,14 +121,7 @@ impl Walker {
             }
             let end = self.window.end();
             self.make_room(source, &data[at..]);
-            match self.inflater.member(
-                source.compression,
-                source.dictionary,
-                &data[at..],
-                &mut self.window.bytes,
-                end,
-                source.proof,
-            ) {
+            match member(&mut self.inflater, source, &data[at..], &mut self.window.bytes, end, out) {
                 Whole::Done { consumed, produced } => {
                     if begins_run(source, &self.window.bytes[end..end + produced]) {
                         self.window.end_run(&mut framing, end, out);
@@ -154,10 +147,10 @@ impl Walker {
     /// trials. It need not be true, so it only makes room, up to what any member may take.
     fn make_room(&mut self, source: &Source<'_>, rest: &[u8]) {
         if source.compression == Compression::Gzip
-            && rest.len() <= source.proof
+            && rest.len() <= source.proof.min(source.solo)
             && let Some(size) = rest.last_chunk::<4>()
         {
-            let room = self.window.end() + (u32::from_le_bytes(*size) as usize).min(source.proof);
+            let room = self.window.end() + (u32::from_le_bytes(*size) as usize).min(source.proof.min(source.solo));
             if self.window.bytes.len() < room {
                 self.window.bytes.resize(room, 0);
             }
@@ -195,11 +188,7 @@ impl Walker {
         let mut total = 0;
         loop {
             let end = self.window.end();
-            if self.window.bytes.len() < end + step {
-                // Doubling keeps the cost of growing linear.
-                let room = (end + step).max(self.window.bytes.len() * 2);
-                self.window.bytes.resize(room.min(end + step + source.max), 0);
-            }
+            self.window.make_room(step, end + step + source.max, out);
             let pulled = stream.pull(&data[at + used..], &mut self.window.bytes[end..end + step]);
             let produced = match &pulled {
                 Ok(pulled) => pulled.produced,
@@ -258,7 +247,7 @@ impl Walker {
         to: usize,
         out: &mut dyn RecordSink,
     ) -> Next {
-        let found = self.find_member(source, from, source.data.len());
+        let found = self.find_member(source, from, source.data.len(), out);
         match (found, source.format.cut()) {
             (Some(next), Cut::Records) if next >= to => return Next::End(next),
             (Some(next), Cut::Records | Cut::File) => return Next::At(next),
@@ -275,23 +264,34 @@ impl Walker {
 
     /// True if a provable member begins in `from..to`.
     pub(super) fn begins_between(&mut self, source: &Source<'_>, from: usize, to: usize) -> bool {
-        self.find_member(source, from, to).is_some()
+        /// Nobody else reads yet.
+        struct Unheard;
+        impl RecordSink for Unheard {
+            fn record(&mut self, _: super::format::Record<'_>) {}
+            fn lost(&mut self, _: Skip) {}
+        }
+        self.find_member(source, from, to, &mut Unheard).is_some()
     }
 
     /// The first provable member in `from..to`.
-    fn find_member(&mut self, source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
+    fn find_member(&mut self, source: &Source<'_>, from: usize, to: usize, out: &mut dyn RecordSink) -> Option<usize> {
         let data = source.data;
         let mut from = from;
+        let mut found = None;
         while let Some(at) = source.compression.find_header(data, from, to) {
-            if self.proves(source, &data[at..]) {
-                return Some(at);
+            if self.proves(source, &data[at..], out) {
+                found = Some(at);
+                break;
             }
             from = at + 1;
         }
-        None
+        if self.probe.capacity() > STEP {
+            self.probe = Vec::new();
+        }
+        found
     }
 
-    fn proves(&mut self, source: &Source<'_>, data: &[u8]) -> bool {
+    fn proves(&mut self, source: &Source<'_>, data: &[u8], out: &mut dyn RecordSink) -> bool {
         if source.format.cut() == Cut::Records {
             // The first bytes tell cheaply that most candidates are none.
             let mut head = [0; LOOK];
@@ -303,9 +303,29 @@ impl Walker {
                 return false;
             }
         }
-        self.inflater.member(source.compression, source.dictionary, data, &mut self.probe, 0, source.proof)
-            != Whole::Bad
+        member(&mut self.inflater, source, data, &mut self.probe, 0, out) != Whole::Bad
     }
+}
+
+/// Inflates a member of up to [`Source::proof`] bytes in one go to `bytes[at..]`. What is larger than
+/// most is tried again when its turn has come.
+fn member(
+    inflater: &mut Inflater,
+    source: &Source<'_>,
+    data: &[u8],
+    bytes: &mut Vec<u8>,
+    at: usize,
+    out: &mut dyn RecordSink,
+) -> Whole {
+    let mut inflate = |cap| inflater.member(source.compression, source.dictionary, data, bytes, at, cap);
+    if source.solo < source.proof {
+        let whole = inflate(source.solo);
+        if whole != Whole::TooBig {
+            return whole;
+        }
+        out.alone(source.proof);
+    }
+    inflate(source.proof)
 }
 
 /// True if a member with these bytes begins a run.
@@ -330,6 +350,8 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
     let data = source.data;
     let mut framing = Framing::new(source.format, source.max);
     let enough = framing.enough();
+    // What nearly all records need; more of a file would count as memory in use.
+    let usual = source.solo.saturating_add(LOOK);
     let mut at = first;
     loop {
         out.reached(at as u64);
@@ -342,7 +364,15 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
             return at;
         }
         let offset = at as u64;
-        match framing.step(bytes, stop == data.len(), Some(&data[at..])) {
+        let mut step = Step::More;
+        if usual < bytes.len() {
+            step = framing.step(&bytes[..usual], false, Some(&data[at..]));
+        }
+        if step == Step::More {
+            out.alone(bytes.len());
+            step = framing.step(bytes, stop == data.len(), Some(&data[at..]));
+        }
+        match step {
             // Cannot be: the bytes are enough. Going on loses less than stopping.
             Step::More => at = stop,
             Step::Advance(n) => at += n,

@@ -7,6 +7,8 @@ use super::{Skip, SkipKind};
 pub(super) trait RecordSink {
     fn record(&mut self, record: Record<'_>);
     fn lost(&mut self, skip: Skip);
+    /// A buffer of so many bytes is about to be needed.
+    fn alone(&mut self, _bytes: usize) {}
     /// The file is read up to here, in bytes on disk.
     fn reached(&mut self, _disk: u64) {}
     /// True if nobody wants more.
@@ -106,7 +108,7 @@ impl<'f> Framing<'f> {
         if let (Some(next), Some(rest)) = (next, known) {
             if next > rest.len() as u64 {
                 self.searching = true;
-                let why = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                let why = format!("the record says it has {next} bytes, but the file has only {} more", rest.len());
                 return Step::Lost { kind: SkipKind::BadLength, why, skip: 0 };
             }
             let after = rest[next as usize..].trim_ascii_start();
@@ -127,6 +129,9 @@ struct Held {
     size: Size,
 }
 
+/// Unused room that is left to a window over the size to keep.
+const SLACK: usize = 8 << 20;
+
 /// The inflated bytes that are not framed yet.
 ///
 /// `bytes[start..end]` is the content; all of `bytes` is initialised, so that members inflate into it.
@@ -140,19 +145,43 @@ pub(super) struct Window {
     /// A step over fewer bytes than this is known to want more. It doubles, so that a record is
     /// not looked through again for every few bytes that arrive.
     retry: usize,
+    /// Memory beyond so many bytes is given back as soon as it can be.
+    keep: usize,
 }
 
 impl Window {
     pub(super) fn new() -> Self {
-        Self { bytes: Vec::new(), start: 0, end: 0, marks: Vec::new(), held: None, retry: 0 }
+        Self { bytes: Vec::new(), start: 0, end: 0, marks: Vec::new(), held: None, retry: 0, keep: usize::MAX }
     }
 
-    /// Empties it, and gives back memory that one enormous record took.
-    pub(super) fn clear(&mut self) {
-        const KEEP: usize = 32 << 20;
+    /// Empties it. From now on memory beyond `keep` bytes is given back as soon as it can be.
+    pub(super) fn clear(&mut self, keep: usize) {
+        self.keep = keep;
         self.drop_content();
-        if self.bytes.capacity() > KEEP {
-            self.bytes = Vec::new();
+        self.shrink();
+    }
+
+    /// Gives back what an enormous record took that is no longer there.
+    fn shrink(&mut self) {
+        let room = self.keep.max(self.end);
+        if self.bytes.capacity() > room.saturating_add(SLACK) || (self.bytes.capacity() > room && self.end <= room / 2)
+        {
+            self.bytes.truncate(room);
+            self.bytes.shrink_to(room);
+        }
+    }
+
+    /// Makes room for `more` bytes behind the content, of which there will be no more than `most`.
+    pub(super) fn make_room(&mut self, more: usize, most: usize, out: &mut dyn RecordSink) {
+        /// Up to here the room doubles, which keeps the cost of growing linear; from here on it grows
+        /// in steps of this size, since half of a doubled window might stay unused.
+        const DOUBLED: usize = 4 << 20;
+        let (len, needed) = (self.bytes.len(), self.end + more);
+        if len < needed {
+            let room = needed.max((len + len.clamp(0, DOUBLED)).min(most));
+            out.alone(room);
+            self.bytes.reserve_exact(room - len);
+            self.bytes.resize(room, 0);
         }
     }
 
@@ -276,5 +305,6 @@ impl Window {
                 mark.0 = mark.0.saturating_sub(from);
             }
         }
+        self.shrink();
     }
 }

@@ -244,6 +244,17 @@ impl NameTable {
         Ok((start as usize..end as usize, first..last as u32, raw as usize))
     }
 
+    /// How many documents frame `i` has, and bytes of their records.
+    pub(super) fn frame_size(&self, i: usize) -> Result<(usize, usize)> {
+        let (_, docs, bytes) = self.frame(i)?;
+        Ok((docs.len(), bytes))
+    }
+
+    /// The documents of frame `i`.
+    pub(super) fn frame_docs(&self, i: usize) -> Result<std::ops::Range<u32>> {
+        Ok(self.frame(i)?.1)
+    }
+
     /// The records of frame `i`, in docID order.
     pub(super) fn read_frame(&self, i: usize) -> Result<Vec<DocName>> {
         let (bytes, docs, raw) = self.frame(i)?;

@@ -14,8 +14,10 @@ use std::sync::{Mutex, PoisonError};
 /// Consecutive termIDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Batch {
-    first: u32,
-    end: u32,
+    /// The first.
+    pub first: u32,
+    /// The one after the last.
+    pub end: u32,
     /// Postings of terms with more than one document.
     pub postings: u64,
 }
@@ -180,14 +182,20 @@ pub(super) fn bounds(
         return Ok(());
     }
     let mut tfs = Vec::with_capacity(docs.len());
-    let mut unpacked = [0; UNPACKED];
-    for (i, block) in docs.chunks(tf::BLOCK).enumerate() {
-        let frequencies = list.tf.block(i).and_then(|frequencies| frequencies.decode(&mut unpacked));
-        frequencies.ok_or_else(|| list.bad_tf(i * tf::BLOCK))?;
-        tfs.extend_from_slice(&unpacked[..block.len()]);
-    }
+    frequencies(list, docs.len(), &mut tfs)?;
     let (lens, norm) = (index.lens(), index.default_norm());
     out.extend(docs.chunks(wanted).zip(tfs.chunks(wanted)).map(|(docs, tfs)| gather(docs, tfs, lens, norm)));
+    Ok(())
+}
+
+/// Appends the first `len` term frequencies of a list to `out`.
+pub(super) fn frequencies(list: &ListWords<'_>, len: usize, out: &mut Vec<u32>) -> Result<()> {
+    let mut unpacked = [0; UNPACKED];
+    for start in (0..len).step_by(tf::BLOCK) {
+        let block = list.tf.block(start / tf::BLOCK).and_then(|block| block.decode(&mut unpacked));
+        block.ok_or_else(|| list.bad_tf(start))?;
+        out.extend_from_slice(&unpacked[..tf::BLOCK.min(len - start)]);
+    }
     Ok(())
 }
 

@@ -31,6 +31,7 @@ mod parts;
 mod publish;
 mod reader;
 pub mod reencode;
+pub mod reorder;
 pub mod tables;
 pub mod tf;
 mod verify;

@@ -96,6 +96,19 @@ pub(super) fn publish(dir: tempfile::TempDir, target: &Path, force: bool) -> Res
     Ok(())
 }
 
+/// Makes `to/name` the same file as `from/name`, or one with the same bytes.
+pub(super) fn link(from: &Path, to: &Path, name: &str) -> Result<()> {
+    let (from, to) = (from.join(name), to.join(name));
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    }
+    if fs::hard_link(&from, &to).is_ok() {
+        return Ok(());
+    }
+    fs::copy(&from, &to).map_err(Error::io("copy", &from))?;
+    fs::File::open(&to).and_then(|file| file.sync_all()).map_err(Error::io("sync", &to))
+}
+
 /// Swaps two paths in one step; false where that cannot be done.
 #[cfg(target_os = "linux")]
 fn exchange(a: &Path, b: &Path) -> bool {

@@ -120,6 +120,11 @@ impl<'a> CodecRef<'a> {
     pub fn codec(&self) -> &'a dyn Codec {
         self.files.codec.as_ref()
     }
+
+    /// The codec, shared.
+    pub(super) fn shared(&self) -> Arc<dyn Codec> {
+        self.files.codec.clone()
+    }
 }
 
 fn map(path: &Path) -> Result<Mmap> {
@@ -310,6 +315,11 @@ impl Index {
             Place::List { list, .. } => u64::from(list) < self.manifest.statistics.lists,
         };
         if inside && u64::from(info.df) <= documents { Ok(info) } else { Err(bad()) }
+    }
+
+    /// An error about a term.
+    pub(super) fn bad_term(&self, id: u32, what: &str) -> Error {
+        damaged(&self.terms.words.path, 0, format!("term {id} {what}"))
     }
 
     /// The postings of a term.

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Postings that a thread decodes and encodes at a time, on the CPU and with a GPU.
-const BATCH: [u64; 2] = [1 << 18, 1 << 24];
+pub(super) const BATCH: [u64; 2] = [1 << 18, 1 << 24];
 
 /// What to change.
 pub struct Change<'a> {
@@ -96,10 +96,10 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
     let mut manifest = index.manifest().clone();
     manifest.files.retain(|file| file.name.split_once('/').is_none_or(|(folder, _)| kept.contains(&folder)));
     for file in &manifest.files {
-        link(&dir, temporary.path(), &file.name)?;
+        publish::link(&dir, temporary.path(), &file.name)?;
     }
     if dir.join(REPORT).is_file() {
-        link(&dir, temporary.path(), REPORT)?;
+        publish::link(&dir, temporary.path(), REPORT)?;
     }
     let source = Source::new(&index, from, change.gpu)?;
     let work = batches(&index, BATCH[usize::from(change.gpu.is_some())])?;
@@ -142,7 +142,7 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
 }
 
 /// The report of the build, which stays with the index.
-const REPORT: &str = "build-report.json";
+pub(super) const REPORT: &str = "build-report.json";
 
 /// The names of the codecs that stay as they are.
 fn kept<'a>(index: &'a Index, change: &Change<'_>) -> Result<Vec<&'a str>> {
@@ -167,19 +167,6 @@ fn kept<'a>(index: &'a Index, change: &Change<'_>) -> Result<Vec<&'a str>> {
         return Err(Error::Invalid { what: "nothing to do".to_owned(), why });
     }
     Ok(kept)
-}
-
-/// Makes `to/name` the same file as `from/name`, or one with the same bytes.
-fn link(from: &Path, to: &Path, name: &str) -> Result<()> {
-    let (from, to) = (from.join(name), to.join(name));
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    }
-    if std::fs::hard_link(&from, &to).is_ok() {
-        return Ok(());
-    }
-    std::fs::copy(&from, &to).map_err(Error::io("copy", &from))?;
-    std::fs::File::open(&to).and_then(|file| file.sync_all()).map_err(Error::io("sync", &to))
 }
 
 fn encode(

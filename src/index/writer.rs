@@ -119,6 +119,19 @@ impl IndexWriter {
         Ok(TermsWriter { builder, path, count: 0, files: self.files.clone(), dictionary: self.dictionary.clone() })
     }
 
+    /// Takes the dictionary of another index, whose termIDs this one keeps.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn adopt_terms(&mut self, other: &super::Index) -> Result<()> {
+        const NAME: &str = "terms.fst";
+        publish::link(other.dir(), self.dir.path(), NAME)?;
+        let spec = other.manifest().file(NAME).cloned();
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).extend(spec);
+        *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = Some(other.statistics().terms);
+        Ok(())
+    }
+
     /// Appends the lists that follow those appended before. How lists were cut into batches leaves no
     /// trace in the bytes.
     ///
@@ -153,6 +166,19 @@ impl IndexWriter {
     /// # Errors
     /// [`Error::Invalid`] if documents or terms are unfinished or do not match the lists, [`Error::Io`].
     pub fn finish(self, docs: &DocTable, fields: ManifestFields) -> Result<Summary> {
+        self.finish_checked(docs, fields, |_| Ok(()))
+    }
+
+    /// As [`Self::finish`], with a last look at the complete directory before it is moved.
+    ///
+    /// # Errors
+    /// Those of [`Self::finish`] and of `check`.
+    pub fn finish_checked(
+        self,
+        docs: &DocTable,
+        fields: ManifestFields,
+        check: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Summary> {
         let terms = self.terms.count;
         let dictionary = *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
         if dictionary != Some(terms) {
@@ -200,6 +226,7 @@ impl IndexWriter {
         output.write(manifest.to_json().as_bytes())?;
         let mut files = manifest.files;
         files.push(output.finish()?);
+        check(self.dir.path())?;
         publish::publish(self.dir, &self.target, self.force)?;
         Ok(Summary { statistics, files })
     }

@@ -155,6 +155,10 @@ impl Sorter for Bitonic {
         self.gpu.report().name.clone()
     }
 
+    fn driver(&self) -> String {
+        self.gpu.report().driver.clone()
+    }
+
     fn max_keys(&self) -> usize {
         let report = self.gpu.report();
         let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;

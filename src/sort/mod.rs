@@ -31,6 +31,11 @@ pub trait Sorter: Send {
         "CPU".into()
     }
 
+    /// The driver of that device and its version; empty for the processor.
+    fn driver(&self) -> String {
+        String::new()
+    }
+
     /// The largest block that it can sort.
     fn max_keys(&self) -> usize;
 

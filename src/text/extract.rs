@@ -29,7 +29,7 @@ pub struct Extracted<'s> {
 }
 
 /// Turns documents into text. One per worker: its buffers are used again for the next document, and grow to a little
-/// more than the largest one (those over a few MiB are given back afterwards).
+/// more than the largest one, until [`Extractor::shrink`] gives those over a few MiB back.
 pub struct Extractor {
     keep: Keep,
     scanner: Scanner,
@@ -37,7 +37,7 @@ pub struct Extractor {
     title: String,
 }
 
-/// Buffers over this size are given back after a document that does not need them.
+/// Buffers over this size are given back by [`Extractor::shrink`].
 const KEEP_BYTES: usize = 8 << 20;
 
 impl Extractor {
@@ -51,10 +51,16 @@ impl Extractor {
         Self { keep, scanner: Scanner::with_level(keep.links, level), decoded: String::new(), title: String::new() }
     }
 
+    /// Gives back the buffers of an enormous document.
+    pub fn shrink(&mut self) {
+        self.decoded.clear();
+        self.decoded.shrink_to(KEEP_BYTES);
+        self.scanner.shrink();
+    }
+
     /// The text, title and links of a document, whatever its bytes are.
     pub fn extract<'s>(&'s mut self, doc: &'s Doc<'_>) -> Extracted<'s> {
         self.decoded.clear();
-        self.decoded.shrink_to(KEEP_BYTES);
         self.title.clear();
         let html = doc.content == Content::Html;
         let claim = charset::claim(doc.body, doc.charset, html);
@@ -86,8 +92,11 @@ impl Extractor {
         }
         if !valid {
             encoding = claim.settle(doc.body, doc.url);
+            self.scanner.shrink();
             charset::decode(body, encoding, &mut self.decoded);
             self.scanner.scan(self.decoded.as_bytes());
+            self.decoded.clear();
+            self.decoded.shrink_to(KEEP_BYTES);
         }
         if self.keep.title {
             let title = String::from_utf8_lossy(self.scanner.title());

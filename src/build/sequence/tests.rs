@@ -72,6 +72,10 @@ fn check(plan: &[Planned], block_keys: usize) -> Result<(), TestCaseError> {
                 Ok(Block::default())
             };
             sequencer.accept(&batch, &mut exchange).unwrap();
+            if documents.len() == 3 && sequencer.open_block().1 > 0 {
+                sequencer.hand_on(&mut exchange).unwrap();
+                prop_assert_eq!(sequencer.open_block(), (blocks.len(), 0));
+            }
         }
     }
     prop_assert_eq!(sequencer.documents(), kept.len() as u64);

@@ -6,18 +6,19 @@
 //! next word. A block of one docID has no words.
 //!
 //! Parameters: `segment`, docIDs per block; `exceptions`, the share of the numbers that may be exceptions. As in
-//! the paper a slot has the fewest bits that keep to that share. Unlike the paper's, the header has no `ib`, `hb` and `en` if
+//! the paper a slot has the fewest bits that keep to that share; lists of web pages get smaller up to a share of a
+//! tenth, and larger beyond. Unlike the paper's, the header has no `ib`, `hb` and `en` if
 //! there are no exceptions, since most lists of an index are short.
 //!
-//! Range: every docID up to 2^32 - 1. Size: a word for the header and a word per docID at most. Words read past
-//! the block: up to three where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: `25 + 32 (n - 1)` bits at most with the default share of exceptions, see
+//! [segment] for others. Words read past the block: up to three where the slice has them.
 
 pub mod segment;
 
 use std::sync::Arc;
 
 use self::segment::{Form, MAX_LEN, SLOTS};
-use super::bits::Packer;
+use super::bits::{Packer, UNPACKED};
 use super::gaps::{self, docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 use crate::gpu::kernel::{constants, unroll};
@@ -39,7 +40,7 @@ pub static PARAPFOR: Family = Family {
             name: "exceptions",
             about: "greatest share of gaps that are wider than their slots",
             domain: Domain::Share { to: 60 },
-            default: "0.2",
+            default: "0.1",
         },
     ],
     make: |settings| {
@@ -99,6 +100,7 @@ impl Codec for ParaPfor {
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+        let words = block_words(list, skip)?;
         let Some((slot, rest)) = out.split_first_mut() else { return Ok(0) };
         *slot = skip.first;
         if rest.is_empty() {
@@ -107,10 +109,10 @@ impl Codec for ParaPfor {
         if rest.len() >= MAX_LEN {
             return Err(CodecError::Malformed("a parapfor block has at most 512 docIDs"));
         }
-        let mut gaps = [0; SLOTS];
-        let end = Form::unpack(block_words(list, skip)?, 0, rest.len(), &mut gaps)?;
-        docs_of(skip.first, &gaps, rest);
-        Ok(end.div_ceil(32))
+        match rest.len() {
+            ..=128 => decode_with::<UNPACKED>(words, skip.first, rest),
+            _ => decode_with::<SLOTS>(words, skip.first, rest),
+        }
     }
 
     fn size(&self, list: &[u32]) -> usize {
@@ -122,6 +124,13 @@ impl Codec for ParaPfor {
         let source = segment + &gaps::shader(self.segment) + include_str!("../../../shaders/codec/parapfor.wgsl");
         Some(Shader { source, scratch_words, random_access: false })
     }
+}
+
+fn decode_with<const N: usize>(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
+    let mut gaps = [0; N];
+    let end = Form::unpack(words, 0, out.len(), &mut gaps)?;
+    docs_of(first, &gaps, out);
+    Ok(end.div_ceil(32))
 }
 
 /// The shader text that reads segments in blocks of `block_len`, `shaders/codec/parapfor_segment.wgsl`, and how many words of

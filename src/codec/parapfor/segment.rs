@@ -16,7 +16,8 @@
 //! | .. | indexes: `en` fields of `ib` bits, ascending |
 //! | .. | highs: `en` fields of `hb` bits |
 //!
-//! The first bit may be any bit of a word. Size: at most `7 + 32 n` bits.
+//! The first bit may be any bit of a word. Size: at most `7 + 32 n` bits without exceptions, and `25 + (31 + 10 s) n` if a
+//! share `s` of the numbers is one, all of them a bit too wide.
 
 use crate::codec::CodecError;
 use crate::codec::bits::{self, Packer, UNPACKED, bits_of, get_bits};
@@ -24,7 +25,7 @@ use crate::codec::bits::{self, Packer, UNPACKED, bits_of, get_bits};
 /// The longest segment.
 pub const MAX_LEN: usize = 512;
 
-/// Slots of a buffer for [`Form::unpack`]: the longest segment, and what the last group writes beyond it.
+/// Slots of a buffer in which [`Form::unpack`] has room for any segment. One of 128 numbers needs [`UNPACKED`].
 pub const SLOTS: usize = MAX_LEN + UNPACKED - 128;
 
 const SHORT_HEADER: usize = 7;
@@ -112,12 +113,13 @@ impl Form {
     }
 
     /// Unpacks the segment of `n` (at most [`MAX_LEN`]) numbers at bit `at` of `words` into the front of `out`, and
-    /// returns the first bit behind it. What follows the numbers in `out` may change.
+    /// returns the first bit behind it. What follows the numbers in `out` may change; it has room as
+    /// [`bits::unpack_long`] wants it.
     ///
     /// # Errors
     /// The segment runs past the end of `words`, or is none.
     #[inline]
-    pub fn unpack(words: &[u32], at: usize, n: usize, out: &mut [u32; SLOTS]) -> Result<usize, CodecError> {
+    pub fn unpack(words: &[u32], at: usize, n: usize, out: &mut [u32]) -> Result<usize, CodecError> {
         debug_assert!(n <= MAX_LEN);
         let (form, lows) = Self::read(words, at)?;
         bits::unpack_long(words, lows, form.b, n, out).ok_or(CodecError::Truncated)?;

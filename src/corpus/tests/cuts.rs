@@ -12,7 +12,7 @@ fn format(name: &str) -> &'static dyn Format {
 
 /// Small limits, so that small files reach them.
 fn options() -> CorpusOptions {
-    CorpusOptions { max_record: 6000, piece_bytes: 512, ..CorpusOptions::default() }
+    CorpusOptions { max_record: 6000, piece_bytes: 512, solo_bytes: 700, ..CorpusOptions::default() }
 }
 
 /// A stretch of a WARC file before it is compressed.

@@ -64,7 +64,7 @@ const LIMIT: usize = 1 << 20;
 
 impl<'a> Oracle<'a> {
     pub(super) fn new(format: &'static dyn Format, data: &'a [u8], options: &CorpusOptions, proof: usize) -> Self {
-        let context = Context::new(options);
+        let context = Context::new(options, &Default::default());
         Self { format, max: options.max_record, proof, context, data, sink: Collect::default() }
     }
 
@@ -204,7 +204,8 @@ impl<'a> Oracle<'a> {
                     continue;
                 }
                 Frame::Long { next: Some(next), .. } if next > rest.len() as u64 => {
-                    let detail = format!("a length leads to byte {next} of the {} that are left", rest.len());
+                    let detail =
+                        format!("the record says it has {next} bytes, but the file has only {} more", rest.len());
                     self.sink.skip(Skip { kind: SkipKind::BadLength, offset, detail });
                     true
                 }

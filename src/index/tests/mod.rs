@@ -91,4 +91,5 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
 mod damage;
 mod reading;
 mod reencoding;
+mod reordering;
 mod writing;

@@ -9,7 +9,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 /// Some thousand short documents: lists from one document to most of them, frequencies over 1.
-fn texts() -> Vec<(String, String)> {
+pub(super) fn texts() -> Vec<(String, String)> {
     let mut state = 7u64;
     let mut random = move |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -37,7 +37,7 @@ fn make(target: &Path, codecs: Vec<Arc<dyn Codec>>) {
 }
 
 /// Every file of an index by name, but the manifest.
-fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.unwrap()) {
         if entry.file_type().is_file() && entry.file_name() != MANIFEST {

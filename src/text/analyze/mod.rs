@@ -163,9 +163,10 @@ impl Analyzer {
         Ok(Self { plan, words: Words::new(level), cache })
     }
 
-    /// Hands the terms of `text` to `sink`, in order.
+    /// Hands the terms of `text` to `sink`, in order. Returns how many words were dropped for being
+    /// longer than [`MAX_TERM_BYTES`](crate::text::MAX_TERM_BYTES).
     #[inline]
-    pub fn analyze<S: TermSink>(&mut self, text: &str, sink: &mut S) {
+    pub fn analyze<S: TermSink>(&mut self, text: &str, sink: &mut S) -> u64 {
         let Self { plan: Plan { splitter, rules }, words, cache } = self;
         match cache {
             None => words.split(*splitter, text, |small, start, end| {

@@ -59,9 +59,15 @@ impl Words {
     }
 
     /// Calls `word` with each word of at most [`MAX_TERM_BYTES`]: its bytes are `small[start..end]`, and
-    /// [`READABLE_AFTER_TERM`] more follow in `small`.
+    /// [`READABLE_AFTER_TERM`] more follow in `small`. Returns how many longer words there were.
     #[inline(always)]
-    pub(super) fn split(&mut self, splitter: Splitter, mut text: &str, mut word: impl FnMut(&[u8], usize, usize)) {
+    pub(super) fn split(
+        &mut self,
+        splitter: Splitter,
+        mut text: &str,
+        mut word: impl FnMut(&[u8], usize, usize),
+    ) -> u64 {
+        let mut dropped = 0;
         let chunk = &mut *self.chunk;
         (chunk.small_len, chunk.edges_len, chunk.open, chunk.run) = (0, 0, false, None);
         while !text.is_empty() {
@@ -79,10 +85,13 @@ impl Words {
                 let (start, end) = (edges[0] as usize, edges[1] as usize);
                 if end - start <= MAX_TERM_BYTES {
                     word(&chunk.small, start, end);
+                } else {
+                    dropped += 1;
                 }
             }
             chunk.carry();
         }
+        dropped
     }
 }
 

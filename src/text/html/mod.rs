@@ -101,6 +101,13 @@ impl Scanner {
         }
     }
 
+    /// Gives back the buffers of an enormous page, and with them its text.
+    pub(super) fn shrink(&mut self) {
+        self.out.shrink();
+        self.title = None;
+        self.links.clear();
+    }
+
     /// The text of the page.
     pub(super) fn text(&self) -> &[u8] {
         &self.out.bytes()[1..]
@@ -128,7 +135,7 @@ struct Out {
     len: usize,
 }
 
-/// Buffers over this size are given back after a page that does not need them.
+/// Buffers over this size are given back by [`Scanner::shrink`].
 const KEEP_BYTES: usize = 8 << 20;
 
 impl Out {
@@ -138,11 +145,20 @@ impl Out {
 
     fn start(&mut self, input: usize) {
         let room = Self::room(input);
-        if self.buffer.len() < room || (self.buffer.len() > KEEP_BYTES && room < KEEP_BYTES) {
+        if self.buffer.len() < room {
+            // The old one first: both at once are never needed.
+            self.buffer = Vec::new();
             self.buffer = vec![0; room.next_power_of_two().min(room.max(KEEP_BYTES))];
         }
         self.buffer[0] = b' ';
         self.len = 1;
+    }
+
+    fn shrink(&mut self) {
+        if self.buffer.len() > KEEP_BYTES {
+            self.buffer = Vec::new();
+            self.start(0);
+        }
     }
 
     fn bytes(&self) -> &[u8] {

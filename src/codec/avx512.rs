@@ -1,0 +1,168 @@
+//! What decoders in registers of 64 bytes share: AVX-512 with its byte permutations (Intel since Ice Lake, AMD since Zen 4).
+
+use std::arch::x86_64::*;
+use std::sync::LazyLock;
+
+/// Whether the processor has every feature that decoders enable.
+#[inline]
+pub fn available() -> bool {
+    static AVAILABLE: LazyLock<bool> = LazyLock::new(detect);
+    *AVAILABLE
+}
+
+fn detect() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512vnni")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+}
+
+/// A register in memory.
+#[repr(align(64))]
+pub struct Bytes(pub [u8; 64]);
+
+impl Bytes {
+    /// Byte `i` is `first + i / every`, modulo 256.
+    pub const fn steps(first: i32, every: i32) -> Self {
+        let mut bytes = [0; 64];
+        let mut i = 0;
+        while i < 64 {
+            bytes[i as usize] = (first + i / every) as u8;
+            i += 1;
+        }
+        Self(bytes)
+    }
+
+    /// The register.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub fn load(&self) -> __m512i {
+        // SAFETY: 64 bytes, aligned.
+        unsafe { _mm512_load_si512(self.0.as_ptr().cast()) }
+    }
+}
+
+/// The 64 bytes from byte `at` on, which are there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn load(bytes: &[u8], at: usize) -> __m512i {
+    let bytes: &[u8; 64] = bytes[at..].first_chunk().expect("words behind the block");
+    // SAFETY: 64 bytes are there, and the load has no alignment to keep.
+    unsafe { _mm512_loadu_epi8(bytes.as_ptr().cast()) }
+}
+
+/// Writes sixteen docIDs.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn store(out: &mut [u32; 16], docs: __m512i) {
+    // SAFETY: sixteen words are there, and the store has no alignment to keep.
+    unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), docs) }
+}
+
+/// The numbers of the sixteen lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn lanes() -> __m512i {
+    _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+}
+
+/// Takes sixteen neighbouring fields of one width out of a row of bits, of which the first starts at any bit of a byte.
+pub struct Fields {
+    /// For each byte of a lane, where the byte stands that it becomes.
+    places: __m512i,
+    /// How many bits before the field its first byte has.
+    shifts: __m512i,
+    /// Ones where a field has bits.
+    pub mask: __m512i,
+}
+
+impl Fields {
+    /// Widths up to this one fit four bytes, wherever they start; wider ones are [`Self::get`] with `FAR`.
+    pub const NEAR: u32 = 25;
+
+    /// Fields of `width` (0 to 32) bits, the first of which starts at bit `bit` (0 to 7).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub fn new(bit: usize, width: u32) -> Self {
+        let starts = _mm512_mullo_epi32(lanes(), _mm512_set1_epi32(width as i32));
+        let starts = _mm512_add_epi32(starts, _mm512_set1_epi32(bit as i32));
+        Self {
+            places: four_from(_mm512_srli_epi32(starts, 3)),
+            shifts: _mm512_and_si512(starts, _mm512_set1_epi32(7)),
+            mask: _mm512_set1_epi32(((1u64 << width) - 1) as i32),
+        }
+    }
+
+    /// The fields of which the first starts in byte `at`, with any other bits above them. What is behind the bytes counts as
+    /// zeros.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
+    pub fn get<const FAR: bool>(&self, bytes: &[u8], at: usize) -> __m512i {
+        let near = _mm512_permutexvar_epi8(self.places, load_some(bytes, at));
+        if FAR {
+            let far = _mm512_permutexvar_epi8(self.places, load_some(bytes, at + 4));
+            _mm512_shrdv_epi32(near, far, self.shifts)
+        } else {
+            _mm512_srlv_epi32(near, self.shifts)
+        }
+    }
+}
+
+/// The 64 bytes from byte `at` on, zeros where there are none.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn load_some(bytes: &[u8], at: usize) -> __m512i {
+    let bytes = &bytes[at.min(bytes.len())..];
+    // SAFETY: only bytes that are there are read, and the load has no alignment to keep.
+    unsafe { _mm512_maskz_loadu_epi8(ones(bytes.len()), bytes.as_ptr().cast()) }
+}
+
+/// As many ones as there are of 64, from bit 0 on.
+#[inline]
+pub fn ones(n: usize) -> u64 {
+    if n < 64 { (1 << n) - 1 } else { u64::MAX }
+}
+
+/// The sums of the lanes up to each, itself included.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn running(x: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
+    let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
+    let x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
+    _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8))
+}
+
+/// The last lane in every lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn last(x: __m512i) -> __m512i {
+    _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x)
+}
+
+/// For each lane, where the byte of its number and the three after it stand; numbers up to 252.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn four_from(x: __m512i) -> __m512i {
+    let lowest_byte = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
+    _mm512_add_epi8(_mm512_shuffle_epi8(x, lowest_byte), _mm512_set1_epi32(0x0302_0100))
+}
+
+/// [`super::bits::unpack`] for fields that are there, of 1 to 32 bits.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
+pub fn unpack(words: &[u32], at: usize, width: u32, out: &mut [[u32; 16]]) {
+    let bytes = bytemuck::cast_slice(words);
+    let fields = Fields::new(at % 8, width);
+    for (i, out) in out.iter_mut().enumerate() {
+        let at = at / 8 + 2 * width as usize * i;
+        let found = match width {
+            0..=Fields::NEAR => fields.get::<false>(bytes, at),
+            _ => fields.get::<true>(bytes, at),
+        };
+        store(out, _mm512_and_si512(found, fields.mask));
+    }
+}

@@ -1,0 +1,90 @@
+//! A reordered index is the one that a build of the reordered documents gives.
+
+use super::reencoding::{files, texts};
+use super::*;
+use crate::Error;
+use crate::index::manifest::MANIFEST;
+use crate::index::reorder::{Reorder, permutation, reorder};
+use crate::order::{Order, Permutation};
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+/// Documents with URLs for two thirds of them, in docID order.
+fn documents() -> Vec<(String, String, String)> {
+    let with_url =
+        |doc: usize| if doc.is_multiple_of(3) { String::new() } else { format!("http://h{}.org/{doc}", doc % 7) };
+    texts().into_iter().enumerate().map(|(doc, (id, text))| (id, with_url(doc), text)).collect()
+}
+
+fn make(target: &Path, documents: &[(String, String, String)]) {
+    let texts: Vec<Text<'_>> =
+        documents.iter().map(|(id, url, text)| (id.as_str(), url.as_str(), "a title", text.as_str())).collect();
+    build(target, &texts, &Plan { window: 1 << 12, ..Plan::default() }).unwrap();
+}
+
+fn change<'a>(permutation: &'a Permutation, cancel: &'a AtomicBool) -> Reorder<'a> {
+    // Little memory: the names are moved in several parts.
+    let (order, memory) = ("test".to_owned(), 1);
+    Reorder { permutation, order, output: None, force: false, threads: 3, memory, cancel }
+}
+
+#[test]
+fn test_the_bytes_of_a_build_in_that_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let (index, expected) = (dir.path().join("index"), dir.path().join("expected"));
+    let go = AtomicBool::new(false);
+    make(&index, &documents());
+    let before = files(&index);
+    for order in [Order::Random(3), Order::Url] {
+        let permutation = permutation(&index, &order).unwrap();
+        let current = documents_of(&index);
+        let moved: Vec<_> = permutation.old_of_new().iter().map(|&old| current[old as usize].clone()).collect();
+        let _ = fs::remove_dir_all(&expected);
+        make(&expected, &moved);
+        let done = reorder(&index, &change(&permutation, &go), &|_, _, _| ()).unwrap();
+        assert_eq!(done.codecs.len(), codec::names().len());
+        for (name, bytes) in files(&expected) {
+            assert!(files(&index)[&name] == bytes, "{name} differs from that of a build in order {order}");
+        }
+        assert_eq!(Manifest::read(&index).unwrap().order, "test");
+        assert!(verify(&index).unwrap().problems.is_empty());
+    }
+    // And back to where it began: the ids tell the way.
+    let number = |id: &str| id[1..].parse::<u32>().unwrap();
+    let first: Vec<u32> = documents_of(&index).iter().map(|document| number(&document.0)).collect();
+    let back = Permutation::from_old_of_new(Permutation::from_old_of_new(&first).new_of_old());
+    reorder(&index, &change(&back, &go), &|_, _, _| ()).unwrap();
+    assert!(files(&index) == before);
+}
+
+/// The documents of an index in docID order, with the texts they came from.
+fn documents_of(index: &Path) -> Vec<(String, String, String)> {
+    let all: BTreeMap<String, (String, String, String)> =
+        documents().into_iter().map(|document| (document.0.clone(), document)).collect();
+    let index = Index::open(index).unwrap();
+    (0..index.statistics().documents as u32).map(|doc| all[&index.name(doc).unwrap().id].clone()).collect()
+}
+
+#[test]
+fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = dir.path().join("index");
+    let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+    make(&index, &documents());
+    let before = (files(&index), fs::read(index.join(MANIFEST)).unwrap());
+    let fails = |change: &Reorder<'_>| reorder(&index, change, &|_, _, _| ()).unwrap_err();
+    let right = Permutation::random(3000, 1);
+    assert!(matches!(fails(&change(&Permutation::random(2999, 1), &go)), Error::Invalid { .. }));
+    assert!(matches!(fails(&change(&right, &stop)), Error::Interrupted));
+    assert!(matches!(fails(&Reorder { output: Some(&index), ..change(&right, &go) }), Error::Exists { .. }));
+    let path = dir.path().join("order.txt");
+    Permutation::random(2999, 1).write(&path).unwrap();
+    let error = permutation(&index, &Order::File(path)).unwrap_err().to_string();
+    assert!(error.contains("2999 lines for 3000 documents"), "{error}");
+    assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
+    let other = dir.path().join("other");
+    reorder(&index, &Reorder { output: Some(&other), ..change(&right, &go) }, &|_, _, _| ()).unwrap();
+    assert!(before.0 == files(&index));
+    let error = permutation(&other, &Order::Input).unwrap_err().to_string();
+    assert!(error.contains("does not know"), "{error}");
+}
