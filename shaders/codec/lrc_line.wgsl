@@ -96,9 +96,10 @@ fn own_lined(block: Block) -> Lined {
         lined.slots = slots_with_code(block.at, 17u, block.len);
         lined.base -= segment_number(block.at, lined.slots, 0u);
     } else {
-        // slot 0 is not stored
+        // slot 1 is at bit 6; slot 0, which is not stored, may then start in the word before the block's
         let width = width_of(extractBits(head, 1u, 5u));
-        lined.slots = slots_of_width(6u - width, width);
+        lined.at -= 1u;
+        lined.slots = slots_of_width(32u + 6u - width, width);
     }
     return lined;
 }

@@ -189,10 +189,6 @@ pub fn unpack_long(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u3
 /// As [`unpack`]; three words follow the last field, and the width is not 0.
 fn unpack_fast(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UNPACKED]) {
     #[cfg(target_arch = "x86_64")]
-    if super::bits_wide::unpack(words, at, width, n, out) {
-        return;
-    }
-    #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the feature that the function is compiled for.
         return unsafe { unpack_avx2(words, at, width, n, out) };

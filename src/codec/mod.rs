@@ -22,8 +22,6 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod bits;
-#[cfg(target_arch = "x86_64")]
-mod bits_wide;
 mod family;
 mod gaps;
 mod gpu;
