@@ -25,6 +25,7 @@
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
+//! | `ordered` | a build in another order than the input's |
 //! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
@@ -38,6 +39,7 @@ pub mod dictionary;
 mod leftovers;
 pub mod merge;
 pub mod options;
+mod ordered;
 pub mod pipeline;
 pub mod plan;
 pub mod report;
@@ -51,5 +53,6 @@ pub mod terms;
 pub mod timeline;
 
 pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
-pub use pipeline::{ParseTimes, build, parse_only};
+pub use ordered::build;
+pub use pipeline::{ParseTimes, parse_only};
 pub use report::BuildReport;

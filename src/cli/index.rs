@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use crate::build::{self, BuildOptions, Pipeline};
 use crate::cli::ui;
 use crate::corpus::CorpusOptions;
+use crate::order::Order;
 use crate::text::AnalyzerSpec;
 
 /// Build an index from a crawl or a collection.
@@ -28,6 +29,9 @@ pub struct Args {
     /// Replace the index if it is already there
     #[arg(long)]
     force: bool,
+    /// What decides the docIDs: input, url (smaller and faster), random:SEED, file:PATH; see `gamut reorder`
+    #[arg(long, default_value = "input", value_name = "ORDER")]
+    order: Order,
     /// Codecs for the docIDs, comma-separated, or "all"
     #[arg(long, default_value = "para-ef", value_name = "LIST", help = codec_help(), long_help = codec_long_help())]
     codec: String,
@@ -117,6 +121,7 @@ impl Args {
         let defaults = CorpusOptions::default();
         Ok(BuildOptions {
             force: self.force,
+            order: self.order.clone(),
             codecs: vec![self.codec.clone()],
             analyzer: AnalyzerSpec::parse(&self.analyzer, self.stop_words.as_deref())?,
             corpus: CorpusOptions {

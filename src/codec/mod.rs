@@ -16,7 +16,7 @@
 //! does more work than the block's length asks for.
 //!
 //! # On a GPU
-//! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/team.wgsl` says what
+//! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/block.wgsl` says what
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 #[cfg(target_arch = "x86_64")]
@@ -70,6 +70,7 @@ pub const FAMILIES: &[&Family] = &[
     &lrc::HS_LRC,
     &partitioned::pef::PEF,
     &para_ef::PARA_EF,
+    &partitioned::best::BEST,
     &simdbp::SIMDBP,
 ];
 

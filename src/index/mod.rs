@@ -46,6 +46,7 @@ pub use cursor::{Cursor, END, List, ListWords};
 pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
 pub use manifest::{FileSpec, Manifest, Statistics};
+pub(crate) use publish::{check_target, temporary_beside};
 pub use reader::{CodecRef, Index};
 pub use tables::{Place, TermInfo};
 pub use verify::{Verified, verify};
