@@ -19,6 +19,7 @@ use std::process::ExitCode;
 Examples:
   gamut stats out/gov2
   gamut stats out/gov2 --top 50
+  gamut stats out/gov2 --linearity --top 0
   gamut stats out/gov2 --json | jq '.codecs[] | {name, bits_per_posting}'")]
 pub struct Args {
     /// Directory of the index.
@@ -26,6 +27,9 @@ pub struct Args {
     /// How many of the most frequent terms to show.
     #[arg(long, default_value_t = 10)]
     top: usize,
+    /// Show how straight the lists are, by length: what the lrc codecs and searches along a line live by.
+    #[arg(long)]
+    linearity: bool,
     /// Write one JSON object instead of lines.
     #[arg(long)]
     json: bool,
@@ -70,6 +74,17 @@ struct Report {
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
     top_terms: Vec<TopTerm>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    linearity: Vec<Linearity>,
+}
+
+/// The lists of one length, after Ao et al., table 1.
+#[derive(serde::Serialize)]
+struct Linearity {
+    lengths: String,
+    lists: u64,
+    contraction_ratio: f64,
+    r_squared: f64,
 }
 
 /// Runs the command.
@@ -78,7 +93,10 @@ struct Report {
 /// The index cannot be read, the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
-    let report = report(&index, args.top)?;
+    let mut report = report(&index, args.top)?;
+    if args.linearity {
+        report.linearity = linearity(&index)?;
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let result = if args.json {
         serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from).and_then(|()| writeln!(out))
@@ -129,7 +147,21 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
         top_terms: top_terms(index, top)?,
+        linearity: Vec::new(),
     })
+}
+
+fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
+    let classes = index.linearity(super::ui::threads(0))?;
+    let classes = classes.into_iter().enumerate().filter(|(_, class)| class.lists > 0);
+    Ok(classes
+        .map(|(i, class)| Linearity {
+            lengths: class_name(i),
+            lists: class.lists,
+            contraction_ratio: class.contraction_ratio,
+            r_squared: class.r_squared,
+        })
+        .collect())
 }
 
 /// The terms of the most documents; of equal ones the first in termID order.
@@ -208,6 +240,13 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         writeln!(out, "  {:<18} {:>8.2} {:>9.2}", codec.name, codec.bits_per_posting, codec.bits_per_posting_with_tf)?;
     }
     write_lengths(out, report)?;
+    if !report.linearity.is_empty() {
+        writeln!(out, "\nlinearity       lists  contraction  R squared")?;
+        for class in &report.linearity {
+            let (lists, ratio) = (grouped(class.lists), class.contraction_ratio);
+            writeln!(out, "  {:<10} {lists:>8} {ratio:>12.4} {:>10.4}", class.lengths, class.r_squared)?;
+        }
+    }
     if !report.top_terms.is_empty() {
         writeln!(out, "\nmost frequent terms  documents     occurrences")?;
         for term in &report.top_terms {

@@ -25,6 +25,7 @@ mod encode;
 pub mod format;
 mod in_order;
 pub mod lengths;
+pub mod linearity;
 mod lists;
 pub mod manifest;
 mod output;
