@@ -339,7 +339,7 @@ mod tests {
         for name in codec::names() {
             assert_eq!(label(codec::codec(name).unwrap().as_ref()), name);
         }
-        assert_eq!(label(codec::codec("hs-lrc:bucket=256").unwrap().as_ref()), "hs-lrc:bucket=256");
+        assert_eq!(label(codec::codec("pfor-recursive:levels=2").unwrap().as_ref()), "pfor-recursive:levels=2");
     }
 
     #[test]
