@@ -36,41 +36,31 @@ use node::{Child, Id, Node};
 /// The children of nodes of fewer postings are done one after the other.
 const PARALLEL_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
+/// In all passes but the last, terms that fewer documents hold do not count.
+const COMMON_DF: u32 = 128;
+
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// How often to start anew with the order that the pass before found. What passes before the last
+    /// find, by the common terms only, is a better start than the input's order. At least one is made.
+    pub passes: u32,
     /// Rounds of exchanges in a node, at most.
     pub iterations: u32,
     /// Nodes of so many documents or fewer are not cut again; their documents keep their order.
     pub leaf: usize,
-    /// x
-    pub cool: i64,
-    /// x
-    pub stop: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { iterations: 20, leaf: 16, cool: 256, stop: 0 }
+        Self { passes: 2, iterations: 20, leaf: 16 }
     }
 }
 
-impl Options {
-    /// What a document must gain to change sides, in units of [`gain::UNITS`]. It rises with the iteration, so that
-    /// documents that change sides to meet, and miss each other, settle.
-    fn inertia(&self, iteration: u32) -> i64 {
-        1 + i64::from(iteration) * self.cool
-    }
-
-    /// Whether so few of `n` documents moved that another iteration would not pay.
-    fn settled(&self, moved: usize, n: usize) -> bool {
-        moved * 1000 <= n * self.stop
-    }
-}
-
-/// What [`bisect`] hands to its `progress`, summed up: each document once per level.
+/// What [`bisect`] hands to its `progress`, summed up: each document once per level and pass.
 pub fn work(forward: &Forward, options: &Options) -> u64 {
-    u64::from(forward.documents()) * u64::from(levels(forward.documents() as usize, options.leaf))
+    let levels = levels(forward.documents() as usize, options.leaf);
+    u64::from(forward.documents()) * u64::from(levels) * u64::from(options.passes.max(1))
 }
 
 /// How often so many documents are halved until the larger half is a leaf.
@@ -88,23 +78,25 @@ fn levels(documents: usize, leaf: usize) -> u32 {
 /// Documents without a kept term come last, in their old order. Works on the threads of the current rayon
 /// pool; `progress` is called from any of them with the work done since, which adds up to [`work`].
 pub fn bisect(
-    forward: Forward,
+    forward: &Forward,
     options: &Options,
     progress: &(dyn Fn(u64) + Sync),
     cancel: &AtomicBool,
 ) -> Option<Vec<u32>> {
     let documents = forward.documents() as usize;
     let levels = levels(documents, options.leaf);
-    let (root, without) = forward.into_root();
+    let passes = options.passes.max(1);
     let run = Run { options, gains: Gains::new(), progress, cancel };
-    let mut old_of_new = vec![0; documents];
-    let (with, end) = old_of_new.split_at_mut(root.documents());
-    end.copy_from_slice(&without);
-    progress(without.len() as u64 * u64::from(levels));
-    run.order(root, with, levels);
-    if run.cancelled() {
-        return None;
+    let (mut old_of_new, without) = forward.with_and_without_terms();
+    progress(without.len() as u64 * u64::from(levels) * u64::from(passes));
+    for pass in 1..=passes {
+        let root = forward.root(old_of_new.clone(), if pass < passes { COMMON_DF } else { 0 });
+        run.order(root, &mut old_of_new, levels);
+        if run.cancelled() {
+            return None;
+        }
     }
+    old_of_new.extend(without);
     let mut new_of_old = vec![0; documents];
     for (new, &old) in (0..).zip(&old_of_new) {
         new_of_old[old as usize] = new;
@@ -126,7 +118,7 @@ impl Run<'_> {
     }
 
     /// Writes the documents of a node in their order; there are up to `levels` levels from it down.
-    fn order<I: Id>(&self, node: Node<I>, order: &mut [u32], levels: u32) {
+    fn order<I: Id>(&self, node: Node<'_, I>, order: &mut [u32], levels: u32) {
         let n = node.documents();
         if n <= self.options.leaf.max(1) {
             order.copy_from_slice(&node.docs);

@@ -13,7 +13,7 @@ pub struct Forward {
     /// Where each document's terms start, and the end of the last.
     starts: Vec<usize>,
     terms: Vec<u32>,
-    /// How many documents hold each term.
+    /// How many documents hold each term; falling, but where lists had docIDs out of range.
     degrees: Vec<u32>,
 }
 
@@ -94,9 +94,9 @@ impl Forward {
     /// An upper bound on the bytes that [`Forward::build`] and [`bisect`](super::bisect) allocate, for so many
     /// kept postings of so many kept terms.
     pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
-        // a node and its children; the build's counts, or the keys, spans and places of documents; degrees,
+        // the index, all nodes of a level and their children; the build's counts, or the keys, spans and places of documents; degrees,
         // gains, numbers and the tasks' counts of terms
-        let (per_posting, per_document, per_term) = (8, 32 + 4 * TASKS as u64 + 24, 48 + 4 * TASKS as u64);
+        let (per_posting, per_document, per_term) = (12, 32 + 4 * TASKS as u64 + 24, 48 + 4 * TASKS as u64);
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
@@ -128,21 +128,21 @@ impl Forward {
         self.terms.len()
     }
 
-    /// The node of all documents that have terms, and those that have none.
-    pub(super) fn into_root(self) -> (Node<u32>, Vec<u32>) {
-        let (docs, without) = (0..self.documents()).partition(|&doc| {
-            let doc = doc as usize;
-            self.starts[doc] < self.starts[doc + 1]
-        });
-        let docs: Vec<u32> = docs;
-        let spans = docs
-            .iter()
-            .map(|&doc| {
-                let (start, end) = (self.starts[doc as usize], self.starts[doc as usize + 1]);
-                (start, (end - start) as u32)
-            })
-            .collect();
-        (Node { docs, spans, terms: self.terms, degrees: self.degrees }, without)
+    /// The node of all given documents, with those of their terms that at least `min_df` documents hold.
+    pub(super) fn root(&self, docs: Vec<u32>, min_df: u32) -> Node<'_, u32> {
+        let common = self.degrees.partition_point(|&degree| degree >= min_df);
+        let span = |&doc: &u32| {
+            let start = self.starts[doc as usize];
+            let terms = &self.terms[start..self.starts[doc as usize + 1]];
+            (start, terms.partition_point(|&term| (term as usize) < common) as u32)
+        };
+        let spans = docs.par_iter().map(span).collect();
+        Node { docs, spans, terms: (&self.terms).into(), degrees: self.degrees[..common].to_vec() }
+    }
+
+    /// The documents that have terms, and those that have none.
+    pub(super) fn with_and_without_terms(&self) -> (Vec<u32>, Vec<u32>) {
+        (0..self.documents()).partition(|&doc| self.starts[doc as usize] < self.starts[doc as usize + 1])
     }
 }
 

@@ -1,5 +1,6 @@
 //! One set of documents: cutting it in two, and making its two children.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +13,9 @@ use super::gain::Gains;
 const SHARED_POSTINGS: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// The tasks that a node is dealt out in; each may count the moves of all terms for itself.
 pub(super) const TASKS: usize = 8;
+
+/// A node is done when only one in so many of its documents changes sides.
+pub(super) const SETTLED: usize = 512;
 
 /// The number of a term within a node.
 pub(super) trait Id: Copy + Default + Send + Sync + 'static {
@@ -48,20 +52,20 @@ impl Id for u32 {
 }
 
 /// A set of documents with their terms, both numbered from 0.
-pub(super) struct Node<I> {
-    /// DocIDs, rising.
+pub(super) struct Node<'a, I: Clone> {
+    /// DocIDs, in the order that the pass began with.
     pub docs: Vec<u32>,
     /// Where in `terms` each document's terms start, and how many there are.
     pub spans: Vec<(usize, u32)>,
-    pub terms: Vec<I>,
+    pub terms: Cow<'a, [I]>,
     /// How many of the documents hold each term.
     pub degrees: Vec<u32>,
 }
 
 /// A node whose terms are numbered as shortly as they can be.
 pub(super) enum Child {
-    Short(Node<u16>),
-    Long(Node<u32>),
+    Short(Node<'static, u16>),
+    Long(Node<'static, u32>),
 }
 
 impl Child {
@@ -79,7 +83,7 @@ pub(super) struct Cut {
     pub left_degrees: Vec<u32>,
 }
 
-impl<I: Id> Node<I> {
+impl<I: Id> Node<'_, I> {
     pub(super) fn documents(&self) -> usize {
         self.docs.len()
     }
@@ -98,13 +102,19 @@ impl<I: Id> Node<I> {
     /// The documents in one run, or in up to `TASKS` runs of about equal postings if they are worth it.
     fn tasks(&self) -> Vec<Range<usize>> {
         let n = self.documents();
-        let tasks = if self.postings() < SHARED_POSTINGS { 1 } else { TASKS };
-        let first = |task: usize| match task {
-            0 => 0,
-            _ if task == tasks => n,
-            _ => self.spans.partition_point(|&(start, _)| start < self.postings() / tasks * task),
-        };
-        (0..tasks).map(|task| first(task)..first(task + 1)).collect()
+        if self.postings() < SHARED_POSTINGS {
+            return std::iter::once(0..n).collect();
+        }
+        let share = self.spans.iter().map(|&(_, len)| len as usize).sum::<usize>() / TASKS + 1;
+        let (mut tasks, mut start, mut sum) = (Vec::with_capacity(TASKS), 0, 0);
+        for (doc, &(_, len)) in self.spans.iter().enumerate() {
+            sum += len as usize;
+            if sum >= share || doc + 1 == n {
+                tasks.push(start..doc + 1);
+                (start, sum) = (doc + 1, 0);
+            }
+        }
+        tasks
     }
 
     /// Cuts the documents in halves, the odd one right, and moves them until no move gains or the
@@ -123,12 +133,11 @@ impl<I: Id> Node<I> {
             if cancel.load(Ordering::Relaxed) {
                 return None;
             }
-            fill_table(&mut table, &left_degrees, &self.degrees, gains, tasks.len());
-            let inertia = options.inertia(iteration);
+            fill_table(&mut table, &left_degrees, &self.degrees, gains, iteration, tasks.len());
             let parts = deal(&mut keys, tasks.iter().map(Range::len)).into_iter().zip(&tasks);
             each(parts.collect(), |(keys, task)| {
                 for (key, doc) in keys.iter_mut().zip(task.clone()) {
-                    *key = self.key(doc, right[doc], &table, inertia);
+                    *key = self.key(doc, right[doc], &table);
                 }
             });
             selected.clone_from(&keys);
@@ -138,7 +147,7 @@ impl<I: Id> Node<I> {
             for (right, &key) in right.iter_mut().zip(&keys) {
                 *right = key >= median;
             }
-            if options.settled(moved, n) {
+            if moved <= n / SETTLED {
                 break;
             }
         }
@@ -148,11 +157,10 @@ impl<I: Id> Node<I> {
     /// Documents in the order of their keys are in the order of how much they belong right; among equals
     /// in the order of docIDs.
     #[inline(always)]
-    pub(super) fn key(&self, doc: usize, right: bool, table: &[[i16; 2]], inertia: i64) -> u64 {
+    pub(super) fn key(&self, doc: usize, right: bool, table: &[[i16; 2]]) -> u64 {
         let side = usize::from(right);
         let sum: i64 = self.terms_of(doc).iter().map(|&term| i64::from(table[term.index()][side])).sum();
-        let gain = sum - inertia;
-        let gain = if right { -gain } else { gain };
+        let gain = if right { -sum } else { sum };
         let gain = gain.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
         u64::from(gain as u32 ^ 1 << 31) << 32 | doc as u64
     }
@@ -210,7 +218,13 @@ impl<I: Id> Node<I> {
     }
 
     /// The node of the documents on one side, whose terms have the given degrees there.
-    fn copy<J: Id>(&self, right: &[bool], side: bool, degrees: &[u32], useful: impl Fn(u32) -> bool) -> Node<J> {
+    fn copy<J: Id>(
+        &self,
+        right: &[bool],
+        side: bool,
+        degrees: &[u32],
+        useful: impl Fn(u32) -> bool,
+    ) -> Node<'static, J> {
         let mut kept = Vec::new();
         let mut map = vec![J::of(J::NONE); degrees.len()];
         for (number, &degree) in map.iter_mut().zip(degrees) {
@@ -254,15 +268,15 @@ impl<I: Id> Node<I> {
                 *span = (base + start, (end - start) as u32);
             }
         });
-        Node { docs, spans, terms, degrees: kept }
+        Node { docs, spans, terms: terms.into(), degrees: kept }
     }
 }
 
 /// What leaving the left and leaving the right gains, for each term.
-fn fill_table(table: &mut [[i16; 2]], left: &[u32], all: &[u32], gains: &Gains, tasks: usize) {
+fn fill_table(table: &mut [[i16; 2]], left: &[u32], all: &[u32], gains: &Gains, iteration: u32, tasks: usize) {
     let fill = |table: &mut [[i16; 2]], left: &[u32], all: &[u32]| {
         for ((entry, &left), &all) in table.iter_mut().zip(left).zip(all) {
-            *entry = gains.of(left, all - left);
+            *entry = gains.of(left, all - left, iteration);
         }
     };
     if tasks == 1 {

@@ -69,7 +69,7 @@ fn forward(documents: u32, lists: &[Vec<u32>]) -> Forward {
 }
 
 fn order(documents: u32, lists: &[Vec<u32>], options: &Options) -> Vec<u32> {
-    bisect(forward(documents, lists), options, &|_| (), &AtomicBool::new(false)).unwrap()
+    bisect(&forward(documents, lists), options, &|_| (), &AtomicBool::new(false)).unwrap()
 }
 
 fn assert_permutation(new_of_old: &[u32]) {
@@ -150,7 +150,8 @@ fn more_terms_than_16_bits_number() {
             docs.into_iter().collect()
         })
         .collect();
-    let (root, _) = forward(documents, &lists).into_root();
+    let forward = forward(documents, &lists);
+    let root = forward.root((0..documents).collect(), 0);
     let right: Vec<bool> = (0..documents).map(|doc| doc % 2 == 1).collect();
     let mut left_degrees = vec![0; root.degrees.len()];
     for doc in (0..documents as usize).step_by(2) {
@@ -162,35 +163,36 @@ fn more_terms_than_16_bits_number() {
         assert_eq!(child.documents(), 30);
         assert!(child.degrees.len() > 1 << 16 && child.degrees.iter().all(|&degree| degree == 3));
     }
-    assert_permutation(&order(documents, &lists, &Options { leaf: 8, ..Options::default() }));
+    let options = Options { leaf: 8, ..Options::default() };
+    assert_permutation(&bisect(&forward, &options, &|_| (), &AtomicBool::new(false)).unwrap());
 }
 
 #[test]
 fn cancelling_ends_it() {
     let (documents, lists) = clustered(30, 20);
     let cancel = AtomicBool::new(true);
-    assert_eq!(bisect(forward(documents, &lists), &Options::default(), &|_| (), &cancel), None);
+    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &|_| (), &cancel), None);
     let cancel = AtomicBool::new(false);
     let calls = AtomicU64::new(0);
     let progress = |_| {
         calls.fetch_add(1, Ordering::Relaxed);
         cancel.store(true, Ordering::Relaxed);
     };
-    assert_eq!(bisect(forward(documents, &lists), &Options::default(), &progress, &cancel), None);
+    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &progress, &cancel), None);
     assert!(calls.into_inner() <= 3, "work went on");
 }
 
 #[test]
 fn progress_adds_up_to_the_work() {
-    for (clusters, leaf) in [(1, 3), (13, 1), (30, 7)] {
+    for (clusters, leaf, passes) in [(1, 3, 1), (13, 1, 3), (30, 7, 0)] {
         let (documents, lists) = clustered(clusters, 20);
         let forward = forward(documents + 5, &lists);
-        let options = Options { leaf, ..Options::default() };
+        let options = Options { leaf, passes, ..Options::default() };
         let (expected, done) = (work(&forward, &options), AtomicU64::new(0));
         let progress = |units| {
             done.fetch_add(units, Ordering::Relaxed);
         };
-        bisect(forward, &options, &progress, &AtomicBool::new(false)).unwrap();
+        bisect(&forward, &options, &progress, &AtomicBool::new(false)).unwrap();
         assert_eq!(done.into_inner(), expected);
     }
 }
@@ -201,14 +203,16 @@ fn gains_are_differences_of_costs() {
     let side = |d: f64| -d * (d + 1.0).log2();
     let gains = Gains::new();
     let some = [0, 1, 2, 3, 7, 100, 1000, 65_533, 65_534, 65_535, 65_536, 70_000, 131_072, 1_000_000];
-    for (stay, go) in some.into_iter().flat_map(|stay| some.map(|go| (stay, go))).filter(|&(stay, _)| stay > 0) {
-        let [leave_left, _] = gains.of(stay, go);
-        let [_, leave_right] = gains.of(go, stay);
+    let pairs = some.into_iter().flat_map(|stay| some.map(|go| (stay, go))).filter(|&(stay, _)| stay > 0);
+    for ((stay, go), iteration) in pairs.flat_map(|pair| [0, 3, 16, 40].map(|iteration| (pair, iteration))) {
+        let part = f64::from(iteration.min(16)) / 16.0;
+        let [leave_left, _] = gains.of(stay, go, iteration);
+        let [_, leave_right] = gains.of(go, stay, iteration);
         assert_eq!(leave_left, leave_right);
         let (stay, go) = (f64::from(stay), f64::from(go));
         let arrives = side(go) - side(go + 1.0);
-        let exact =
-            0.75 * (arrives - (side(stay - 1.0) - side(stay))) + 0.25 * (arrives - (side(stay) - side(stay + 1.0)));
+        let exact = (1.0 - part) * (arrives - (side(stay - 1.0) - side(stay)))
+            + part * (arrives - (side(stay) - side(stay + 1.0)));
         let gain = f64::from(leave_left) / gain::UNITS;
         assert!((gain - exact).abs() < 0.006, "{stay} {go}: {gain} instead of {exact}");
     }
@@ -220,8 +224,9 @@ fn lists_out_of_bounds_and_failing_reads() {
     let forward = forward(4, &lists);
     assert_eq!(forward.postings(), 2 + 2 + 2, "not 9, nor the lists of one document and of all");
 
-    let (root, without) = forward.into_root();
-    assert_eq!((root.docs, root.degrees, without), (vec![0, 1, 2, 3], vec![2, 2, 2], vec![]));
+    let (docs, without) = forward.with_and_without_terms();
+    assert_eq!((&docs[..], without), (&[0, 1, 2, 3][..], vec![]));
+    assert_eq!(forward.root(docs, 0).degrees, [2, 2, 2]);
     let broken = |list: usize, _: &mut Vec<u32>| if list == 1 { Err("broken") } else { Ok(()) };
     assert_eq!(Forward::build(4, &[3, 2, 1, 4, 2], 2..=9, broken).unwrap_err(), "broken");
 }
@@ -240,7 +245,7 @@ fn sheds_the_shortest_lists_that_do_not_fit() {
 }
 
 /// What [`Node::cut`] does, by counting all anew and sorting all in every iteration.
-fn slow_cut(node: &Node<u32>, options: &Options, gains: &Gains) -> Vec<bool> {
+fn slow_cut(node: &Node<'_, u32>, options: &Options, gains: &Gains) -> Vec<bool> {
     let n = node.documents();
     let mut right: Vec<bool> = (0..n).map(|doc| doc >= n / 2).collect();
     let holds = |doc: usize, term: u32| node.terms_of(doc).contains(&term);
@@ -248,9 +253,10 @@ fn slow_cut(node: &Node<u32>, options: &Options, gains: &Gains) -> Vec<bool> {
         let degree = |term, side| (0..n).filter(|&doc| right[doc] == side && holds(doc, term)).count() as u32;
         let mut order: Vec<(i64, usize)> = (0..n)
             .map(|doc| {
-                let gain =
-                    |&term: &u32| i64::from(gains.of(degree(term, false), degree(term, true))[usize::from(right[doc])]);
-                let gain = node.terms_of(doc).iter().map(gain).sum::<i64>() - options.inertia(iteration);
+                let gain = |&term: &u32| {
+                    i64::from(gains.of(degree(term, false), degree(term, true), iteration)[usize::from(right[doc])])
+                };
+                let gain = node.terms_of(doc).iter().map(gain).sum::<i64>();
                 (if right[doc] { -gain } else { gain }, doc)
             })
             .collect();
@@ -259,7 +265,7 @@ fn slow_cut(node: &Node<u32>, options: &Options, gains: &Gains) -> Vec<bool> {
         order[n / 2..].iter().for_each(|&(_, doc)| to[doc] = true);
         let moved = to.iter().zip(&right).filter(|(to, right)| to != right).count();
         right = to;
-        if options.settled(moved, n) {
+        if moved <= n / node::SETTLED {
             break;
         }
     }
@@ -277,7 +283,8 @@ proptest! {
             .map(|list| list.into_iter().collect())
             .collect();
         let options = Options { iterations: 6, ..Options::default() };
-        let (node, _) = forward(documents, &lists).into_root();
+        let forward = forward(documents, &lists);
+        let node = forward.root(forward.with_and_without_terms().0, 0);
         prop_assume!(node.documents() > 1);
         let gains = Gains::new();
         let cut = node.cut(&options, &gains, &AtomicBool::new(false)).unwrap();
@@ -299,7 +306,7 @@ proptest! {
 
 /// Both children hold their documents in order, and of their terms those that some but not all of them
 /// hold and more than one.
-fn check_children(node: &Node<u32>, cut: &Cut) {
+fn check_children(node: &Node<'_, u32>, cut: &Cut) {
     let (left, right) = node.split(cut);
     for (child, side) in [(left, false), (right, true)] {
         let Child::Short(child) = child else { panic!("few terms") };
