@@ -94,8 +94,8 @@ impl Forward {
     /// An upper bound on the bytes that [`Forward::build`] and [`bisect`](super::bisect) allocate, for so many
     /// kept postings of so many kept terms.
     pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
-        // the index, all nodes of a level and their children; the build's counts, or the keys, spans and places of documents; degrees,
-        // gains, numbers and the tasks' counts of terms
+        // per posting: the index, all nodes of a level, and their children; per document: the build's counts, or
+        // keys, spans and places; per term: degrees, gains, new numbers, and the tasks' counts
         let (per_posting, per_document, per_term) = (12, 32 + 4 * TASKS as u64 + 24, 48 + 4 * TASKS as u64);
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
