@@ -53,6 +53,20 @@ fn an_index_is_built_queried_and_checked() {
     }
     let stats = gamut(&["stats", path]);
     assert!(text(&stats.stdout).contains("para-ef"), "{}", text(&stats.stdout));
+    assert!(text(&stats.stdout).contains("by list length") && text(&stats.stdout).contains("32-127"));
+    let (csv, svg) = (dir.path().join("codecs.csv"), dir.path().join("codecs.svg"));
+    let files = ["--csv", csv.to_str().unwrap(), "--svg", svg.to_str().unwrap()];
+    let measure = ["bench", "codecs", path, "--device", "none", "--repetitions", "1"];
+    let measured = gamut(&[&measure[..], &files].concat());
+    assert_eq!(measured.status.code(), Some(0), "{}", text(&measured.stderr));
+    let csv = std::fs::read_to_string(csv).unwrap();
+    for name in gamut::codec::names().into_iter().chain(["tf"]) {
+        assert!(text(&measured.stdout).lines().any(|l| l.split(' ').next() == Some(name)), "{name}");
+        assert!(csv.lines().any(|l| l.starts_with(&format!("{name},")) && l.contains(",all,")), "{csv}");
+    }
+    assert!(std::fs::read_to_string(svg).unwrap().starts_with("<svg"));
+    let nonsense = gamut(&[&measure[..], &["--sweep", "nonsense"]].concat());
+    assert_eq!((nonsense.status.code(), text(&nonsense.stdout).as_str()), (Some(2), ""));
     assert_eq!(gamut(&["verify", path]).status.code(), Some(0));
 
     let again = index(&input, &out, &[]);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use common::{Random, gzip, index_bytes, put, record};
 use gamut::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
 use gamut::index::{Index, verify};
+use gamut::order::Order;
 
 fn build(options: &BuildOptions) -> BuildReport {
     build::build(options, Arc::new(SilentProgress)).unwrap()
@@ -208,6 +209,10 @@ fn the_command_line_shows_ranks_and_orders_by_them() {
     assert!(text(&refused.stderr).contains("index --links"), "{}", text(&refused.stderr));
     let done = gamut(&["reorder", with, "--order", "pagerank", "-q"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let again = dir.path().join("again");
+    let ordered = BuildOptions { order: Order::PageRank, links: false, threads: 1, ..options(Path::new(input), again) };
+    build(&ordered);
+    assert!(index_bytes(&ordered.output) == index_bytes(Path::new(with)), "a build in that order gives the same");
     let ranks = Index::open(Path::new(with)).unwrap();
     assert!(ranks.pagerank().unwrap().is_sorted_by(|a, b| a >= b));
     assert_eq!(gamut(&["verify", with]).status.code(), Some(0));

@@ -17,7 +17,7 @@ struct Head {
 fn head_of(list: u32) -> Head {
     let packed = word(list);
     let line = list_line(list + 1u);
-    let entries = list + 4u;
+    let entries = list + 3u;
     return Head(packed & 31u, max(packed >> 5u, 1u), line, entries, line.width + 28u, field(entries, 0u, line.width));
 }
 
@@ -45,23 +45,26 @@ fn bucket_at(head: Head, h: u32, position: u32) -> u32 {
 }
 
 // What the positions of a block have in common.
-struct Slots {
+struct Parts {
     // position of the list where it starts
     start: u32,
-    // word of its slots, and bits of one
-    at: u32,
-    width: u32,
     // bucket of its first docID
     bucket: u32,
+    // its slots, from word `at` on
+    at: u32,
+    slots: Segment,
+    // what the docIDs of that bucket have in common
+    base: u32,
 }
 
-fn slots_of(block: Block, head: Head) -> Slots {
+fn parts_of(block: Block, head: Head) -> Parts {
     let entries_words = (head.count * head.entry_bits + 31u) / 32u;
-    let widths = head.entries + entries_words;
-    let width = width_of(field(widths, 5u * block.index, 5u));
-    let head_words = 4u + entries_words + (5u * word(block.list + 3u) + 31u) / 32u;
+    let table = head.entries + entries_words;
+    let head_words = 3u + entries_words + table_words(table);
     let at = block.at + select(0u, head_words, block.index == 0u);
-    return Slots(block.index * BLOCK, at, width, min(block.first >> head.shift, head.count - 1u));
+    let slots = slots_with_table(at, table, block);
+    let bucket = min(block.first >> head.shift, head.count - 1u);
+    return Parts(block.index * BLOCK, bucket, at, slots, block.first - segment_number(at, slots, 0u));
 }
 
 // What a bucket and a block have in common.
@@ -75,56 +78,72 @@ struct Part {
     end: u32,
 }
 
-fn part_of(block: Block, head: Head, slots: Slots, bucket: u32) -> Part {
+fn part_of(head: Head, parts: Parts, bucket: u32) -> Part {
     let code = field(head.entries, bucket * head.entry_bits + head.line.width, 28u);
-    var base = block.first - field(slots.at, 0u, slots.width);
+    var base = parts.base;
     var start = 0u;
-    if bucket != slots.bucket {
+    if bucket != parts.bucket {
         // -2048 to 2047 units above the bucket's least docID
         let units = extractBits(bitcast<i32>(code), 0u, 12u);
         base = (bucket << head.shift) + (bitcast<u32>(units) << (max(head.shift, 11u) - 11u));
-        start = bucket_start(head, bucket) - slots.start;
+        start = bucket_start(head, bucket) - parts.start;
     }
     var end = 0xffffffffu;
     if bucket + 1u < head.count {
-        end = bucket_start(head, bucket + 1u) - slots.start;
+        end = bucket_start(head, bucket + 1u) - parts.start;
     }
     return Part(bucket, base, start, code >> 12u, end);
 }
 
-fn part_docid(slots: Slots, part: Part, i: u32) -> u32 {
+fn part_docid(part: Part, i: u32, slot: u32) -> u32 {
     let j = i - part.start;
-    return part.base + j + height(part.slope, j) + field(slots.at, i * slots.width, slots.width);
+    return part.base + j + height(part.slope, j) + slot;
 }
 
 fn docid_at(block: Block, i: u32) -> u32 {
     if is_list_of_one_block(block) {
-        return segment_docid(block, segment(block), i);
+        let lined = own_lined(block);
+        return lined_docid(block, lined, i, segment_number(lined.at, lined.slots, i));
     }
     let head = head_of(block.list);
-    let slots = slots_of(block, head);
-    let part = part_of(block, head, slots, bucket_at(head, slots.bucket, slots.start + i));
-    return part_docid(slots, part, i);
+    let parts = parts_of(block, head);
+    let part = part_of(head, parts, bucket_at(head, parts.bucket, parts.start + i));
+    return part_docid(part, i, segment_number(parts.at, parts.slots, i));
+}
+
+// The docIDs at positions i .. i + 3.
+fn part_docids(head: Head, parts: Parts, i: u32, slots: vec4<u32>) -> vec4<u32> {
+    var part = part_of(head, parts, bucket_at(head, parts.bucket, parts.start + i));
+    var docs: vec4<u32>;
+    for (var k = 0u; k < 4u; k++) {
+        if i + k >= part.end {
+            // so the next bucket starts at most here
+            part = part_of(head, parts, bucket_at(head, part.bucket + 1u, parts.start + i + k));
+        }
+        docs[k] = part_docid(part, i + k, slots[k]);
+    }
+    return docs;
 }
 
 fn decode_block(block: Block, me: Me) -> Docs {
-    var docs: Docs;
-    let first = 4u * me.lane;
-    if is_list_of_one_block(block) {
-        docs[0] = segment_docids(block, first);
-        return docs;
+    let short = is_list_of_one_block(block);
+    var lined: Lined;
+    var head: Head;
+    var parts: Parts;
+    if short {
+        lined = own_lined(block);
+        parts.at = lined.at;
+        parts.slots = lined.slots;
+    } else {
+        head = head_of(block.list);
+        parts = parts_of(block, head);
     }
-    let head = head_of(block.list);
-    let slots = slots_of(block, head);
-    var part = part_of(block, head, slots, bucket_at(head, slots.bucket, slots.start + first));
-    var found: vec4<u32>;
-    for (var k = 0u; k < 4u; k++) {
-        let i = first + k;
-        if i >= part.end {
-            part = part_of(block, head, slots, bucket_at(head, part.bucket, slots.start + i));
-        }
-        found[k] = part_docid(slots, part, i);
+    // the team together, whatever its block is
+    var docs = segment_numbers(parts.at, parts.slots, me);
+    if short {
+        docs[0] = lined_docids(block, lined, 4u * me.lane, docs[0]);
+    } else {
+        docs[0] = part_docids(head, parts, 4u * me.lane, docs[0]);
     }
-    docs[0] = found;
     return docs;
 }

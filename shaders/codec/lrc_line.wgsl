@@ -1,4 +1,5 @@
-// Lines and slots, as lrc, lrc-seg, seg-lrc and hs-lrc share them; and a block with a line of its own.
+// Lines and slots, as lrc, lrc-seg, seg-lrc and hs-lrc share them; and blocks with one line. parapfor_segment.wgsl
+// stands before this text.
 
 // Lists of less than a block are a block with a line of its own in all of them. Only the first block of such a list is the
 // first and not a whole one.
@@ -45,36 +46,76 @@ fn list_height(line: ListLine, i: u32) -> u32 {
     return line.high * i + high_product(line.low, i);
 }
 
-// A block with a line of its own, or without one.
-struct Segment {
-    // where its line starts, less the least deviation
+// Slots that are fields: as a segment without exceptions, slot 0 at bit `bit`.
+fn slots_of_width(bit: u32, width: u32) -> Segment {
+    return Segment(min(width, 32u), 0u, 0u, 0u, bit, bit, bit, bit);
+}
+
+// n slots at bit `bit` of the words that start at word `at`: the code of a width and fields, or with exceptions a segment.
+fn slots_with_code(at: u32, bit: u32, n: u32) -> Segment {
+    if EXCEPTIONS != 0u {
+        return segment_read(at, bit, n);
+    }
+    return slots_of_width(bit + 5u, width_of(field(at, bit, 5u)));
+}
+
+// The slots of a block whose width stands in a table at word `table`; with exceptions, a segment at word `at`.
+fn slots_with_table(at: u32, table: u32, block: Block) -> Segment {
+    if EXCEPTIONS != 0u {
+        return segment_read(at, 0u, block.len);
+    }
+    return slots_of_width(0u, width_of(field(table + 1u, 5u * block.index, 5u)));
+}
+
+// Words of that table.
+fn table_words(table: u32) -> u32 {
+    return select(1u + (5u * word(table) + 31u) / 32u, 0u, EXCEPTIONS != 0u);
+}
+
+// A block with one line.
+struct Lined {
+    // its slots, from word `at` on
+    at: u32,
+    slots: Segment,
+    // what all docIDs have in common
     base: u32,
+    // whether it has a line of its own, of this slope, or none
+    own: bool,
     slope: u32,
-    width: u32,
-    // the bit where slot 0 is, or would be
-    origin: u32,
+    // else the line of the list, and the position where the block starts
+    line: ListLine,
+    start: u32,
 }
 
-fn segment(block: Block) -> Segment {
+// A block with a line of its own, or without one.
+fn own_lined(block: Block) -> Lined {
     let head = word(block.at);
-    let lined = (head & 1u) == 1u;
-    let width = width_of(extractBits(head, 1u, 5u));
-    let slot = field(block.at, 22u, select(0u, width, lined));
-    let slope = select(0u, extractBits(head, 6u, 16u), lined);
-    return Segment(block.first - slot, slope, width, select(6u - width, 22u, lined));
+    var lined = Lined(block.at, slots_of_width(0u, 0u), block.first, true, 0u, ListLine(), 0u);
+    if (head & 1u) == 1u {
+        lined.slope = extractBits(head, 1u, 16u);
+        lined.slots = slots_with_code(block.at, 17u, block.len);
+        lined.base -= segment_number(block.at, lined.slots, 0u);
+    } else {
+        // slot 1 is at bit 6; slot 0, which is not stored, may then start in the word before the block's
+        let width = width_of(extractBits(head, 1u, 5u));
+        lined.at -= 1u;
+        lined.slots = slots_of_width(32u + 6u - width, width);
+    }
+    return lined;
 }
 
-fn segment_docid(block: Block, segment: Segment, i: u32) -> u32 {
-    let slot = field(block.at, segment.origin + i * segment.width, segment.width);
-    return select(segment.base + i + height(segment.slope, i) + slot, block.first, i == 0u);
+fn lined_docid(block: Block, lined: Lined, i: u32, slot: u32) -> u32 {
+    if lined.own {
+        return select(lined.base + i + height(lined.slope, i) + slot, block.first, i == 0u);
+    }
+    return lined.base + list_height(lined.line, lined.start + i) + slot;
 }
 
-fn segment_docids(block: Block, i: u32) -> vec4<u32> {
-    let segment = segment(block);
+fn lined_docids(block: Block, lined: Lined, i: u32, slots: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(
-        segment_docid(block, segment, i),
-        segment_docid(block, segment, i + 1u),
-        segment_docid(block, segment, i + 2u),
-        segment_docid(block, segment, i + 3u),
+        lined_docid(block, lined, i, slots.x),
+        lined_docid(block, lined, i + 1u, slots.y),
+        lined_docid(block, lined, i + 2u, slots.z),
+        lined_docid(block, lined, i + 3u, slots.w),
     );
 }

@@ -15,9 +15,10 @@ fn decode_block(block: Block, me: Me) -> Docs {
     scratch[sum + 1u] = 0u;
     scratch[sum + 2u] = 0u;
     scratch[sum + 3u] = 0u;
-    // At most 176 words: four places or more in each, then a word for each high part, and one more for 16 of them.
-    let done = numbers_of_rows(block.at, array_at, 0u, 0u, 2u * count, me);
-    _ = numbers_of_rows(block.at, array_at, 96u, done, 2u * count, me);
+    // Four places or more in a word, then a word for each high part, and one more for 16 of them: not more than 175.
+    let words = (count + 3u) / 4u + count + 16u;
+    let done = numbers_of_rows(block.at, array_at, words, 0u, 0u, 2u * count, me);
+    _ = numbers_of_rows(block.at, array_at, words, 96u, done, 2u * count, me);
     team_barrier();
     let step = me.base + i;
     let steps = vec4<u32>(scratch[step], scratch[step + 1u], scratch[step + 2u], scratch[step + 3u]) + vec4<u32>(1u);

@@ -12,13 +12,15 @@ struct Head {
     widths: u32,
     // bits before the low part
     bits: u32,
+    // whether there is no high part
+    packed: bool,
 }
 
 struct Cell {
     // bits of a low part, or RUN
     width: u32,
-    // numbers that the cell has bits for
-    stored: u32,
+    // numbers that have a one
+    ones: u32,
     // bits in the low part
     low_bits: u32,
 }
@@ -27,24 +29,23 @@ struct Cell {
 struct Pair {
     a: Cell,
     b: Cell,
-    // numbers of the cells before that have bits
-    stored: u32,
+    // ones of the cells before
+    rank: u32,
     // bit of the block where their low parts start
     low: u32,
-    // numbers of the block that have bits
-    ones: u32,
 }
 
 fn read_head(block: Block) -> Head {
     let w = word(block.at);
     let splits = (block.len - 1u) / CELL;
     let split = splits > 0u && extractBits(w, WIDTH_BITS, 1u) == 1u;
-    let mask = WIDTH_BITS + 1u;
+    let mask = WIDTH_BITS + TAGS;
     let x = extractBits(field(block.at, mask, 32u), 0u, select(0u, min(splits, 32u), split));
     let y = extractBits(field(block.at, mask + 32u, 32u), 0u, select(0u, max(splits, 32u) - 32u, split));
     let widths = select(select(mask, WIDTH_BITS, splits == 0u), mask + splits, split);
+    let packed = TAGS == 2u && splits > 0u && extractBits(w, WIDTH_BITS + 1u, 1u) == 1u;
     let more = WIDTH_BITS * (countOneBits(x) + countOneBits(y));
-    return Head(vec2<u32>(x << 1u, (y << 1u) | (x >> 31u)), extractBits(w, 0u, WIDTH_BITS), widths, widths + more);
+    return Head(vec2<u32>(x << 1u, (y << 1u) | (x >> 31u)), extractBits(w, 0u, WIDTH_BITS), widths, widths + more, packed);
 }
 
 // The bits of `starts` for cells 0 to c.
@@ -68,14 +69,15 @@ fn read_cell(block: Block, head: Head, c: u32) -> Cell {
     let width = width_of(block, head, c);
     let count = numbers_before(block, c + 1u) - numbers_before(block, c);
     let stored = select(count, 0u, width == RUN);
-    return Cell(width, stored, stored * width);
+    return Cell(width, select(stored, 0u, head.packed), stored * width);
 }
 
 // This lane's cells; and the position of the block's i-th one goes to scratch[me.base + i]. A team_barrier() must follow.
+// None is needed before: the sums keep a team together between what it read of an earlier block and what it writes.
 fn spread(block: Block, head: Head, me: Me) -> Pair {
     let a = read_cell(block, head, 2u * me.lane);
     let b = read_cell(block, head, 2u * me.lane + 1u);
-    let mine = (a.stored + b.stored) | ((a.low_bits + b.low_bits) << 16u);
+    let mine = (a.ones + b.ones) | ((a.low_bits + b.low_bits) << 16u);
     let before = team_sum_before(mine, me);
     let all = team_read(before + mine, 31u, me);
     let ones = all & 0xffffu;
@@ -97,10 +99,10 @@ fn spread(block: Block, head: Head, me: Me) -> Pair {
         y &= y - 1u;
         rank += 1u;
     }
-    return Pair(a, b, before & 0xffffu, head.bits + (before >> 16u), ones);
+    return Pair(a, b, before & 0xffffu, head.bits + (before >> 16u));
 }
 
-// The first column of a team's scratch behind the ones.
+// The place of cell c in the k-th column.
 fn column(k: u32, c: u32, me: Me) -> u32 {
     return me.base + BLOCK + k * CELLS + (c & (CELLS - 1u));
 }
@@ -110,9 +112,9 @@ fn column(k: u32, c: u32, me: Me) -> u32 {
 fn write_places(pair: Pair, me: Me) {
     let first = select(0u, 1u, me.lane == 0u);
     let c = 2u * me.lane;
-    scratch[column(0u, c, me)] = (pair.stored + 1u - first) | (pair.a.width << 16u);
+    scratch[column(0u, c, me)] = (pair.rank + 1u - first) | (pair.a.width << 16u);
     scratch[column(1u, c, me)] = pair.low - first * pair.a.width;
-    scratch[column(0u, c + 1u, me)] = (pair.stored + pair.a.stored + 1u) | (pair.b.width << 16u);
+    scratch[column(0u, c + 1u, me)] = (pair.rank + pair.a.ones + 1u) | (pair.b.width << 16u);
     scratch[column(1u, c + 1u, me)] = pair.low + pair.a.low_bits;
 }
 

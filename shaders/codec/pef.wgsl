@@ -24,7 +24,7 @@ fn span(block: Block, head: Head, c: u32, cell: Cell, rank: u32, low: u32, me: M
     let count = numbers_before(block, c + 1u) - numbers_before(block, start);
     // the rank of the partition's first number, where its own cell has left it
     let first = (scratch[column(0u, start, me)] & 0xffffu) - select(1u, 0u, start == 0u);
-    let end = rank + cell.stored - 1u;
+    let end = rank + cell.ones - 1u;
     let high = one_at(end, me) - end - zeros_before(first, me);
     let top = (high << cell.width) | field(block.at, low + cell.low_bits - cell.width, cell.width);
     let ends = c == last || (c < last && starts_partition(head, c + 1u));
@@ -53,8 +53,8 @@ fn decode_block(block: Block, me: Me) -> Docs {
     write_places(pair, me);
     team_barrier();
     let c = 2u * me.lane;
-    let a = span(block, head, c, pair.a, pair.stored, pair.low, me);
-    let b = span(block, head, c + 1u, pair.b, pair.stored + pair.a.stored, pair.low + pair.a.low_bits, me);
+    let a = span(block, head, c, pair.a, pair.rank, pair.low, me);
+    let b = span(block, head, c + 1u, pair.b, pair.rank + pair.a.ones, pair.low + pair.a.low_bits, me);
     let docs = block.first + team_sum_before(a + b, me);
     write_base(block, head, c, docs, me);
     write_base(block, head, c + 1u, docs + a, me);

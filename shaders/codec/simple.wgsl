@@ -2,9 +2,10 @@
 
 fn decode_block(block: Block, me: Me) -> Docs {
     let n = block.len - 1u;
-    // A block has at most 143 words: one per number, and one more for each of 16 numbers that are too wide.
-    let done = numbers_of_rows(block.at, 0u, 0u, 0u, n, me);
-    _ = numbers_of_rows(block.at, 0u, 96u, done, n, me);
+    // A word per number, and one more for each of 16 numbers that are too wide: not more than 143.
+    let words = n + 16u;
+    let done = numbers_of_rows(block.at, 0u, words, 0u, 0u, n, me);
+    _ = numbers_of_rows(block.at, 0u, words, 96u, done, n, me);
     team_barrier();
     let i = me.base + 4u * me.lane;
     var gaps: Docs;

@@ -5,13 +5,19 @@
 // where a slot of the word starts.
 
 // Puts the numbers of 96 words into `scratch`, those at the places below `n`, which is at most SCRATCH. The array starts
-// `bit` bits behind the word `at`, the 96 are those from its word `row` on, and the first one's first number has the
-// place `done`. Returns the place of the first number behind them.
-fn numbers_of_rows(at: u32, bit: u32, row: u32, done: u32, n: u32, me: Me) -> u32 {
+// `bit` bits behind the word `at` and has at most `words` words, the 96 are those from its word `row` on, and the first
+// one's first number has the place `done`. Returns the place of the first number behind them.
+fn numbers_of_rows(at: u32, bit: u32, words: u32, row: u32, done: u32, n: u32, me: Me) -> u32 {
+    let end = select(0u, words, done < n);
     //[
-    let here@ = bit + 32u * (row + 32u * @u + me.lane);
-    let bits@ = field(at, here@, 32u);
-    let starts@ = select(number_starts(bits@), 0u, bits@ - NUMBERS_NO_TOP < NUMBERS_TOPS);
+    let word@ = row + 32u * @u + me.lane;
+    let here@ = bit + 32u * word@;
+    var bits@ = 0u;
+    var starts@ = 0u;
+    if word@ < end {
+        bits@ = field(at, here@, 32u);
+        starts@ = select(number_starts(bits@), 0u, bits@ - NUMBERS_NO_TOP < NUMBERS_TOPS);
+    }
     //]
     // Three sums in one: of 32 words, each of at most 28 numbers.
     let counts = countOneBits(starts0) | (countOneBits(starts1) << 10u) | (countOneBits(starts2) << 20u);

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::median;
 use crate::build::plan::parse_size;
 use crate::build::report::count;
 use crate::build::run::pack;
@@ -146,12 +147,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         print_table(&rows, &bare)?
     }
     Ok(())
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {

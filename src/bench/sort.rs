@@ -15,7 +15,9 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 use rayon::prelude::*;
 
-use crate::gpu::{Access, AdapterKind, Buffer, Choice, Dispatch, Gpu, GpuError, Kernel, Pipeline, Usage};
+use super::copier::Copier;
+use super::mix;
+use crate::gpu::{Choice, Gpu};
 use crate::sort::{SORTERS, SortTimes, Sorter};
 
 /// Sort blocks of keys with every sorter, check the results, and compare.
@@ -95,13 +97,6 @@ const DISTRIBUTIONS: &[Distribution] = &[
     // what a build packs: terms by frequency, documents in order
     Distribution { name: "crawl", sorted_low_bits: 32, key: |random, i| zipf(random) << 32 | (i >> 8) << 8 | 1 },
 ];
-
-/// A bijection that scatters (the finalizer of splitmix64).
-fn mix(x: u64) -> u64 {
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
-}
 
 /// One of 2^22 terms, the r-th with a probability near 1/r.
 fn zipf(random: u64) -> u64 {
@@ -240,11 +235,7 @@ fn repeat(
     };
     sort()?;
     if let Some((copier, bandwidth)) = copier {
-        let start = Instant::now();
-        let mut reached = 0.0;
-        while reached < 0.9 * bandwidth && start.elapsed().as_secs_f64() <= 8.0 * args.warm_up {
-            reached = copier.bytes_per_second(args.warm_up)?;
-        }
+        let reached = copier.warm_up(args.warm_up, bandwidth)?;
         if reached < 0.9 * bandwidth {
             eprintln!("gamut: the GPU does not get back to its speed; it copies {:.0} GB/s now", reached / 1e9);
         }
@@ -258,9 +249,7 @@ fn repeat(
 }
 
 fn median(times: &[SortTimes], of: impl Fn(&SortTimes) -> f64) -> f64 {
-    let mut values: Vec<_> = times.iter().map(of).collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    super::median(&times.iter().map(of).collect::<Vec<_>>())
 }
 
 fn line(
@@ -335,61 +324,6 @@ fn write_csv(file: std::fs::File, lines: &[Line]) -> std::io::Result<()> {
         )?;
     }
     out.flush()
-}
-
-/// The kernel whose speed is the floor.
-fn copy_kernel() -> Kernel {
-    Kernel {
-        name: "copy",
-        source: include_str!("../../shaders/shared/copy.wgsl").to_owned(),
-        bindings: &[Access::Read, Access::ReadWrite],
-        immediate_bytes: 4,
-        workgroup_bytes: 0,
-    }
-}
-
-/// Copies in device memory.
-struct Copier {
-    gpu: Gpu,
-    pipeline: Pipeline,
-    buffers: [Buffer; 2],
-}
-
-impl Copier {
-    fn new(gpu: &Gpu) -> Result<Self, GpuError> {
-        let report = gpu.report();
-        let wanted = if report.kind == AdapterKind::Software { 16 << 20 } else { 512 << 20 };
-        let bytes = report.max_binding_bytes.min(report.max_buffer_bytes).min(wanted) / 16 * 16;
-        Ok(Self {
-            gpu: gpu.clone(),
-            pipeline: gpu.pipeline(&copy_kernel())?,
-            buffers: [
-                gpu.buffer("copy source", bytes, Usage::Storage)?,
-                gpu.buffer("copy target", bytes, Usage::Storage)?,
-            ],
-        })
-    }
-
-    /// Copies without a pause for so many seconds; returns the most bytes read and written a second.
-    fn bytes_per_second(&self, seconds: f64) -> Result<f64, GpuError> {
-        let bytes = self.buffers[0].bytes();
-        let count = (bytes / 16) as u32;
-        let immediates = count.to_le_bytes();
-        let dispatch = Dispatch {
-            pipeline: &self.pipeline,
-            buffers: &[&self.buffers[0], &self.buffers[1]],
-            immediates: &immediates,
-            groups: count.div_ceil(256),
-        };
-        let start = Instant::now();
-        let mut best = f64::INFINITY;
-        loop {
-            best = best.min(self.gpu.run("copy", &[dispatch; 16])? / 16.0);
-            if start.elapsed().as_secs_f64() >= seconds {
-                return Ok(2.0 * bytes as f64 / best);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! in order. Appending is pure concatenation, so neither the ranges nor the threads show in the bytes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -172,6 +173,8 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         parse_seconds: seconds,
         merge_seconds,
         finish_seconds: finish_began.elapsed().as_secs_f64(),
+        order: "input".into(),
+        order_seconds: 0.0,
         stages: report::stage_times(&spans),
         sort_times: sorting.times,
         sort_hidden: report::hidden_sort(&spans),
@@ -179,7 +182,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         warnings: passed_over(corpus).into_iter().chain(sorting.warnings).collect(),
         skipped,
     };
-    write_report(shared, &report)?;
+    write_report(&shared.options.output, &report)?;
     Ok(report)
 }
 
@@ -195,8 +198,9 @@ fn passed_over(corpus: &Corpus) -> Vec<String> {
     lines
 }
 
-fn write_report(shared: &Shared, report: &BuildReport) -> Result<()> {
-    let path = shared.options.output.join(report::FILE);
+/// Writes the report into the index.
+pub(super) fn write_report(index: &Path, report: &BuildReport) -> Result<()> {
+    let path = index.join(report::FILE);
     let text = serde_json::to_vec_pretty(report).map_err(|e| Error::io("write", &path)(e.into()))?;
     std::fs::write(&path, text).map_err(Error::io("write", &path))
 }

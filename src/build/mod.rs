@@ -26,6 +26,7 @@
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
 //! | [`links`] | the links of a crawl, and the rank of each document |
+//! | `ordered` | a build in another order than the input's |
 //! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
@@ -40,6 +41,7 @@ mod leftovers;
 pub mod links;
 pub mod merge;
 pub mod options;
+mod ordered;
 pub mod pipeline;
 pub mod plan;
 pub mod report;
@@ -53,5 +55,6 @@ pub mod terms;
 pub mod timeline;
 
 pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
-pub use pipeline::{ParseTimes, build, parse_only};
+pub use ordered::build;
+pub use pipeline::{ParseTimes, parse_only};
 pub use report::BuildReport;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::corpus::CorpusOptions;
+use crate::order::Order;
 use crate::text::AnalyzerSpec;
 
 /// How parsing and sorting share the time: the three indexers of Capannini et al., figure 7.
@@ -28,6 +29,8 @@ pub struct BuildOptions {
     pub output: PathBuf,
     /// Replace an existing index.
     pub force: bool,
+    /// What decides the docIDs.
+    pub order: Order,
     /// Names of codecs, as the registry knows them.
     pub codecs: Vec<String>,
     /// The analyzer.
@@ -52,7 +55,7 @@ pub struct BuildOptions {
     pub store_urls: bool,
     /// Keep titles.
     pub store_titles: bool,
-    /// Follow the links of pages and store each document's PageRank.
+    /// Follow the links of pages and store each document's PageRank; so does an order by it.
     pub links: bool,
     /// Set from outside to stop the build; it then ends with [`crate::Error::Interrupted`].
     pub cancel: Arc<AtomicBool>,
@@ -65,6 +68,7 @@ impl BuildOptions {
             inputs,
             output,
             force: false,
+            order: Order::Input,
             codecs: vec!["para-ef".into()],
             analyzer: AnalyzerSpec { name: "simple".into(), stop_words: None },
             corpus: CorpusOptions::default(),

@@ -319,6 +319,10 @@ pub struct BuildReport {
     pub merge_seconds: f64,
     /// Sync, checksums, publication.
     pub finish_seconds: f64,
+    /// What decided the docIDs.
+    pub order: String,
+    /// Seconds of finding the order and rewriting the index in it.
+    pub order_seconds: f64,
     /// Per stage.
     pub stages: BTreeMap<String, StageTime>,
     /// Sorting by part, summed over blocks.

@@ -30,8 +30,11 @@ impl BuildReport {
         );
         let _ = writeln!(
             s,
-            "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s",
-            self.parse_seconds, self.merge_seconds, self.finish_seconds
+            "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s{}",
+            self.parse_seconds,
+            self.merge_seconds,
+            self.finish_seconds,
+            if self.order == "input" { String::new() } else { format!(", order {:.1} s", self.order_seconds) }
         );
         let _ = writeln!(
             s,

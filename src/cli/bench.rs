@@ -1,10 +1,12 @@
 //! `gamut bench`
 
-use crate::bench::{build, sort};
+use crate::bench::{build, codecs, sort};
 
-/// Measure: sorters, whole builds.
+/// Measure: codecs, sorters, whole builds.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Codecs(Box<codecs::Args>),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Sort(sort::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
@@ -17,6 +19,7 @@ pub enum Command {
 /// What the measurement returns.
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
+        Command::Codecs(args) => codecs::run(args),
         Command::Sort(args) => sort::run(args),
         Command::Build(args) => build::run(args),
     }

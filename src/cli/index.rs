@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use crate::build::{self, BuildOptions, Pipeline};
 use crate::cli::ui;
 use crate::corpus::CorpusOptions;
+use crate::order::Order;
 use crate::text::AnalyzerSpec;
 
 /// Build an index from a crawl or a collection.
@@ -28,8 +29,11 @@ pub struct Args {
     /// Replace the index if it is already there
     #[arg(long)]
     force: bool,
+    /// What decides the docIDs: input, url (smaller and faster), pagerank (with --links), random:SEED, file:PATH; see `gamut reorder`
+    #[arg(long, default_value = "input", value_name = "ORDER")]
+    order: Order,
     /// Codecs for the docIDs, comma-separated, or "all"
-    #[arg(long, default_value = "para-ef", value_name = "LIST", help = codec_help())]
+    #[arg(long, default_value = "para-ef", value_name = "LIST", help = codec_help(), long_help = codec_long_help())]
     codec: String,
     /// How text becomes terms
     #[arg(long, default_value = "simple", value_name = "NAME", help = analyzer_help())]
@@ -49,7 +53,7 @@ pub struct Args {
     /// Do not store titles
     #[arg(long)]
     no_titles: bool,
-    /// Follow the links between pages and store each page's PageRank, for `reorder --order pagerank`
+    /// Follow the links between pages and store each page's PageRank
     #[arg(long)]
     links: bool,
     /// Worker threads [default: one per core]
@@ -85,6 +89,10 @@ fn codec_help() -> String {
     format!("Codecs for the docIDs, comma-separated, or \"all\": {}", crate::codec::names().join(", "))
 }
 
+fn codec_long_help() -> String {
+    format!("Codecs for the docIDs, comma-separated, or \"all\"; parameters follow a colon:\n{}", crate::codec::help())
+}
+
 fn analyzer_help() -> String {
     let names: Vec<_> = crate::text::analyzers().iter().map(|(name, _)| *name).collect();
     format!("How text becomes terms: {}", names.join(", "))
@@ -116,6 +124,7 @@ impl Args {
         let defaults = CorpusOptions::default();
         Ok(BuildOptions {
             force: self.force,
+            order: self.order.clone(),
             codecs: vec![self.codec.clone()],
             analyzer: AnalyzerSpec::parse(&self.analyzer, self.stop_words.as_deref())?,
             corpus: CorpusOptions {

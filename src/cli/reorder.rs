@@ -11,7 +11,7 @@ use super::ui;
 use crate::build::plan::{default_memory, parse_size};
 use crate::index::Index;
 use crate::index::reorder::{self, Reorder, Reordered};
-use crate::order::Order;
+use crate::order::{Order, Permutation};
 
 /// Give the documents of a built index other docIDs: an index in a good order is smaller and faster.
 ///
@@ -77,19 +77,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let done = reorder::reorder(&args.index, &change, &ui::phases(progress.as_ref()))?;
     drop(progress);
-    let text = args.permutation.clone().unwrap_or_else(|| beside(&done.index));
+    let text = args.permutation.clone().unwrap_or_else(|| Permutation::path_beside(&done.index));
     permutation.write(&text)?;
     let postings = Index::open(&done.index)?.statistics().postings;
     let mut out = io::stdout().lock();
     write_done(&mut out, args, &done, &text, postings, order_seconds).context("cannot write the result")?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// `out/gov2` → `out/gov2.order`.
-fn beside(index: &Path) -> PathBuf {
-    let mut name = index.file_name().unwrap_or_default().to_owned();
-    name.push(".order");
-    index.with_file_name(name)
 }
 
 fn write_done(

@@ -1,5 +1,6 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
+use crate::index::lengths::class_name;
 use crate::index::{DocName, Index, Statistics};
 use crate::order::pagerank::highest_first;
 use anyhow::Context as _;
@@ -12,13 +13,15 @@ use std::process::ExitCode;
 /// Show what an index holds and how large its parts are.
 ///
 /// A codec's bits per posting count its two files, that is the docIDs, the skip entries and the table of lists. The
-/// term frequencies are stored once for all codecs and are counted apart.
+/// term frequencies are stored once for all codecs and are counted apart. By length of list they count the words of these
+/// lists and their skip entries (2K is 2048 postings); a term with one document has no list.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   gamut stats out/gov2
   gamut stats out/gov2 --top 50
   gamut stats out/gov2 --pagerank 20
+  gamut stats out/gov2 --linearity --top 0
   gamut stats out/gov2 --json | jq '.codecs[] | {name, bits_per_posting}'")]
 pub struct Args {
     /// Directory of the index.
@@ -29,6 +32,9 @@ pub struct Args {
     /// Also show the pages with the highest PageRank [10 if no number is given]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
     pagerank: Option<usize>,
+    /// Show how straight the lists are, by length: what the lrc codecs and searches along a line live by.
+    #[arg(long)]
+    linearity: bool,
     /// Write one JSON object instead of lines.
     #[arg(long)]
     json: bool,
@@ -40,6 +46,15 @@ struct CodecSize {
     bytes: u64,
     bits_per_posting: f64,
     bits_per_posting_with_tf: f64,
+    /// In the order of the report's list lengths.
+    bits_per_posting_by_length: Vec<f64>,
+}
+
+#[derive(serde::Serialize)]
+struct ListLength {
+    lengths: String,
+    lists: u64,
+    postings: u64,
 }
 
 #[derive(serde::Serialize)]
@@ -69,11 +84,23 @@ struct Report {
     mean_document_length: f64,
     bytes: u64,
     tf_bits_per_posting: f64,
+    list_lengths: Vec<ListLength>,
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
     top_terms: Vec<TopTerm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_pages: Option<Vec<TopPage>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    linearity: Vec<Linearity>,
+}
+
+/// The lists of one length, after Ao et al., table 1.
+#[derive(serde::Serialize)]
+struct Linearity {
+    lengths: String,
+    lists: u64,
+    contraction_ratio: f64,
+    r_squared: f64,
 }
 
 /// Runs the command.
@@ -86,6 +113,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     report.top_pages = args.pagerank.map(|top| top_pages(&index, top)).transpose()?.flatten();
     if args.pagerank.is_some() && report.top_pages.is_none() {
         eprintln!("no PageRank: this index was built without links; `gamut index --links` stores it");
+    }
+    if args.linearity {
+        report.linearity = linearity(&index)?;
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let result = if args.json {
@@ -103,10 +133,25 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
     let bytes_of = |name: &str| manifest.file(name).map_or(0, |file| file.bytes);
     let bits = |bytes: u64| if s.postings == 0 { 0.0 } else { 8.0 * bytes as f64 / s.postings as f64 };
     let tf = bytes_of("tf.bin");
-    let codecs = index.codecs().map(|codec| {
+    let classes: Vec<_> = index.sizes_by_length()?.into_iter().enumerate().filter(|(_, c)| c.lists > 0).collect();
+    let codecs = index.codecs().enumerate().map(|(i, codec)| {
         let name = codec.codec().name();
         let bytes = bytes_of(&format!("{name}/postings.bin")) + bytes_of(&format!("{name}/lists.bin"));
-        CodecSize { name, bytes, bits_per_posting: bits(bytes), bits_per_posting_with_tf: bits(bytes + tf) }
+        CodecSize {
+            name,
+            bytes,
+            bits_per_posting: bits(bytes),
+            bits_per_posting_with_tf: bits(bytes + tf),
+            bits_per_posting_by_length: classes
+                .iter()
+                .map(|(_, c)| 32.0 * c.words[i] as f64 / c.postings as f64)
+                .collect(),
+        }
+    });
+    let list_lengths = classes.iter().map(|(class, found)| ListLength {
+        lengths: class_name(*class),
+        lists: found.lists,
+        postings: found.postings,
     });
     Ok(Report {
         index: index.dir().to_owned(),
@@ -118,10 +163,12 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         mean_document_length: if s.documents == 0 { 0.0 } else { s.tokens as f64 / s.documents as f64 },
         bytes: manifest.files.iter().map(|file| file.bytes).sum(),
         tf_bits_per_posting: bits(tf),
+        list_lengths: list_lengths.collect(),
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
         top_terms: top_terms(index, top)?,
         top_pages: None,
+        linearity: Vec::new(),
     })
 }
 
@@ -134,6 +181,19 @@ fn top_pages(index: &Index, top: usize) -> crate::Result<Option<Vec<TopPage>>> {
         Ok(TopPage { pagerank: ranks[doc as usize], doc, id, url, title })
     };
     docs.map(page).collect::<crate::Result<_>>().map(Some)
+}
+
+fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
+    let classes = index.linearity(super::ui::threads(0))?;
+    let classes = classes.into_iter().enumerate().filter(|(_, class)| class.lists > 0);
+    Ok(classes
+        .map(|(i, class)| Linearity {
+            lengths: class_name(i),
+            lists: class.lists,
+            contraction_ratio: class.contraction_ratio,
+            r_squared: class.r_squared,
+        })
+        .collect())
 }
 
 /// The terms of the most documents; of equal ones the first in termID order.
@@ -211,6 +271,14 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for codec in &report.codecs {
         writeln!(out, "  {:<18} {:>8.2} {:>9.2}", codec.name, codec.bits_per_posting, codec.bits_per_posting_with_tf)?;
     }
+    write_lengths(out, report)?;
+    if !report.linearity.is_empty() {
+        writeln!(out, "\nlinearity       lists  contraction  R squared")?;
+        for class in &report.linearity {
+            let (lists, ratio) = (grouped(class.lists), class.contraction_ratio);
+            writeln!(out, "  {:<10} {lists:>8} {ratio:>12.4} {:>10.4}", class.lengths, class.r_squared)?;
+        }
+    }
     if !report.top_terms.is_empty() {
         writeln!(out, "\nmost frequent terms  documents     occurrences")?;
         for term in &report.top_terms {
@@ -225,6 +293,26 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             [url, &page.title].iter().filter(|text| !text.is_empty()).try_for_each(|text| write!(out, "  {text}"))?;
             writeln!(out)?;
         }
+    }
+    Ok(())
+}
+
+/// Bits per posting of each codec by length of list.
+fn write_lengths(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    if report.list_lengths.is_empty() {
+        return Ok(());
+    }
+    write!(out, "\n{:<16}", "by list length")?;
+    report.list_lengths.iter().try_for_each(|class| write!(out, " {:>8}", class.lengths))?;
+    write!(out, "\n  {:<14}", "postings, %")?;
+    for class in &report.list_lengths {
+        write!(out, " {:>8.1}", 100.0 * class.postings as f64 / report.statistics.postings as f64)?;
+    }
+    writeln!(out)?;
+    for codec in &report.codecs {
+        write!(out, "  {:<14}", codec.name)?;
+        codec.bits_per_posting_by_length.iter().try_for_each(|bits| write!(out, " {bits:>8.2}"))?;
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -251,7 +339,11 @@ mod tests {
         assert_eq!(report.statistics.duplicate_ids, 1);
         let size = |name: &str| report.files.iter().find(|file| file.0 == name).unwrap().1;
         let vbyte = size("vbyte/postings.bin") + size("vbyte/lists.bin");
-        assert_eq!(report.codecs[0].bits_per_posting, 8.0 * vbyte as f64 / 6.0);
+        assert_eq!((report.list_lengths[0].lengths.as_str(), report.list_lengths[0].postings), ("2-7", 5));
+        let codec = |name: &str| report.codecs.iter().find(|codec| codec.name == name).unwrap();
+        assert_eq!(codec("vbyte").bits_per_posting, 8.0 * vbyte as f64 / 6.0);
+        // a word per posting; lists of one block have no skip entries
+        assert_eq!(codec("raw").bits_per_posting_by_length, [32.0]);
         let mut text = Vec::new();
         write_report(&mut text, &report).unwrap();
         let text = String::from_utf8(text).unwrap();

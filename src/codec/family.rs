@@ -82,13 +82,24 @@ impl Domain {
     }
 }
 
+/// The words, with three or more successive numbers as `0 to 31`.
+fn with_ranges(words: &[&str]) -> Vec<String> {
+    let follows = |a: &&str, b: &&str| a.parse::<u32>().is_ok_and(|a| b.parse() == Ok(a + 1));
+    let runs = words.chunk_by(follows);
+    let runs = runs.flat_map(|run| match run {
+        [first, _, .., last] => vec![format!("{first} to {last}")],
+        few => few.iter().map(|word| (*word).to_owned()).collect(),
+    });
+    runs.collect()
+}
+
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Whole { from, to, step: 1 } => write!(f, "{from} to {to}"),
             Self::Whole { from, to, step } => write!(f, "{from} to {to} in steps of {step}"),
             Self::Share { to } => write!(f, "0.0 to {} in steps of 0.01", f64::from(to) / 100.0),
-            Self::Words(words) => write!(f, "{}", words.join(" or ")),
+            Self::Words(words) => write!(f, "{}", with_ranges(words).join(" or ")),
         }
     }
 }
@@ -191,5 +202,7 @@ mod tests {
         }
         assert_eq!(domains[2].read("both"), None);
         assert_eq!(domains[0].to_string(), "32 to 128 in steps of 32");
+        assert_eq!(domains[2].to_string(), "size or speed");
+        assert_eq!(Domain::Words(&["auto", "0", "1", "2", "9", "10"]).to_string(), "auto or 0 to 2 or 9 or 10");
     }
 }

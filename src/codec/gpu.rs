@@ -154,7 +154,9 @@ impl GpuDecoder {
     /// If a row is empty, or its docIDs do not fit the room or start at no multiple of 4.
     pub fn resident(&mut self, words: &[u32], rows: &[BlockRow], docs: usize) -> Result<Resident, GpuError> {
         let room = (docs as u64).next_multiple_of(4);
-        let fits = |row: &BlockRow| row.len > 0 && row.out % 4 == 0 && u64::from(row.out) + u64::from(row.len) <= room;
+        let fits = |row: &BlockRow| {
+            row.len > 0 && row.out.is_multiple_of(4) && u64::from(row.out) + u64::from(row.len) <= room
+        };
         assert!(rows.iter().all(fits), "docIDs of a block have no place");
         let buffer = |what: &str, bytes: usize| self.gpu.buffer(what, bytes as u64, Usage::Storage);
         let resident = Resident {

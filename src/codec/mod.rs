@@ -16,12 +16,13 @@
 //! does more work than the block's length asks for.
 //!
 //! # On a GPU
-//! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/team.wgsl` says what
+//! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/block.wgsl` says what
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod bits;
+mod describe;
 mod family;
 mod gaps;
 mod gpu;
@@ -46,6 +47,7 @@ use std::sync::Arc;
 
 use crate::{Error, Result};
 
+pub use describe::{help, markdown};
 pub use family::{Domain, Family, Param, Settings};
 pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
 
@@ -68,6 +70,7 @@ pub const FAMILIES: &[&Family] = &[
     &lrc::HS_LRC,
     &partitioned::pef::PEF,
     &para_ef::PARA_EF,
+    &partitioned::best::BEST,
     &simdbp::SIMDBP,
 ];
 

@@ -410,7 +410,7 @@ mod tests {
         // blocks of exceptions alone among dense ones, and exceptions of exceptions of exceptions
         let mut lists = hard_lists();
         lists.push(from_gaps(0, (0..20_000).map(|i| if i / 512 == 7 { 1000 + i % 77 } else { 1 })));
-        let outliers = |i: u32| 1 + u32::from(i % 3 == 0) * (2 << (i % 5 * (i / 40 % 5)));
+        let outliers = |i: u32| 1 + u32::from(i.is_multiple_of(3)) * (2 << (i % 5 * (i / 40 % 5)));
         lists.push(from_gaps(9, (0..3000).map(outliers)));
         for levels in ["levels=0", "levels=1", "levels=2", "levels=3", "levels=4"] {
             let codec = codec(levels);

@@ -108,11 +108,15 @@ impl ListWords<'_> {
         Ok(())
     }
 
-    /// Fails if these cannot be the docIDs of a block: they increase, and end before the next block.
+    /// Fails if these cannot be the docIDs of a block: they start as the skip entry says, increase, and end before the
+    /// next block.
     pub(super) fn check_block(&self, block: usize, docs: &[u32]) -> Result<()> {
         let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first);
         if !strictly_increasing(docs) || docs.last().is_none_or(|&last| last >= limit) {
             return Err(self.bad_block(block, "docIDs do not increase up to the next block"));
+        }
+        if docs[0] != self.skip(block).first {
+            return Err(self.bad_block(block, "the first docID is not that of the skip entry"));
         }
         Ok(())
     }

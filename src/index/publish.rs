@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Refuses a target that may not be written.
-pub(super) fn check_target(target: &Path, force: bool) -> Result<()> {
+pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -37,7 +37,7 @@ fn parent_of(target: &Path) -> PathBuf {
 }
 
 /// A directory beside the target, removed when dropped.
-pub(super) fn temporary_beside(target: &Path) -> Result<tempfile::TempDir> {
+pub(crate) fn temporary_beside(target: &Path) -> Result<tempfile::TempDir> {
     let parent = parent_of(target);
     fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
     let name = target.file_name().ok_or_else(|| Error::Invalid {

@@ -134,6 +134,13 @@ impl Permutation {
         old_of_new
     }
 
+    /// Where the text of an index's permutation goes: `out/gov2` → `out/gov2.order`.
+    pub fn path_beside(index: &Path) -> PathBuf {
+        let mut name = index.file_name().unwrap_or_default().to_owned();
+        name.push(".order");
+        index.with_file_name(name)
+    }
+
     /// Writes lines `old new`, in the order of the old docIDs.
     ///
     /// # Errors

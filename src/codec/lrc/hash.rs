@@ -7,9 +7,8 @@
 //! |---|---|
 //! | 0 | bits 0..5: `s`; bits 5..32: number of buckets |
 //! | 1, 2 | [`ListLine`] of the buckets' starts, with the width `w` of what they deviate from it |
-//! | 3 | how many blocks there are |
-//! | .. | `w + 28` bits a bucket; zeros up to the next word |
-//! | .. | five bits a block, the code of its width; zeros up to the next word |
+//! | 3.. | the entries of the buckets, `w + 28` bits each; zeros up to the next word |
+//! | .. | without exceptions: the [`Table`] of the blocks' widths |
 //!
 //! Bucket `h` starts at position `line(h) + slot[h] - slot[0]` of the list, where `slot[h]` is the low `w` bits of its entry;
 //! one that is empty starts where the next one does. Starts grow almost linearly too, so they are stored as the docIDs
@@ -22,7 +21,8 @@
 //!
 //! Blocks of 128 positions do not stop at buckets. Position `i` of a block that falls into bucket `h`, whose part in the
 //! block starts at position `j` of it, holds `base + (i - j) + line_h(i - j) + slot[i]`: in the block's first bucket
-//! `base` is `first - slot[0]`, in others it is `(h << s) + c unit`. Slots of a block have one width, and start at a whole word.
+//! `base` is `first - slot[0]`, in others it is `(h << s) + c unit`. Slots of a block
+//! have one width, or where exceptions may be they are a [`parapfor`](super::super::parapfor) segment; they start at a whole word.
 //!
 //! A docID's bucket is a shift; the positions of a bucket are the two starts; the bucket of a position is found
 //! from that of the block's first docID by doubling steps, mostly one.
@@ -30,11 +30,12 @@
 use super::super::bits::{BitWriter, bits_of, get_bits};
 use super::super::{CodecError, Skip};
 use super::BLOCK;
-use super::global::{block_width, blocks_of, push_slots, push_widths, widths_words};
-use super::line::{ListLine, Slope, least_squares, slot_width, slots};
+use super::line::{ListLine, Slope, least_squares};
 use super::segment::{add_line, range};
+use super::slots::{self, Slots, Table, blocks_of};
 
-const HEAD_WORDS: usize = 4;
+/// Words of the head before the entries.
+const HEAD_WORDS: usize = 3;
 /// Bits of `c`.
 const HEIGHT_BITS: u32 = 12;
 const LINE_BITS: u32 = HEIGHT_BITS + Slope::BITS;
@@ -110,28 +111,24 @@ impl Buckets {
         Self { shift, starts, lines }
     }
 
-    /// Writes the slots of the block that starts at position `start`, and returns their width.
-    fn slots(&self, start: usize, block: &[u32], slots: &mut [u32; BLOCK]) -> u32 {
+    /// Computes the slots of the block that starts at position `start`.
+    fn slots(&self, start: usize, block: &[u32], exceptions: u32, room: &mut [u32; BLOCK]) -> Slots {
         let mut i = 0;
-        let mut all = 0;
         while i < block.len() {
             let h = block[i] >> self.shift;
             let end = self.starts.get(h as usize + 1).map_or(block.len(), |&end| block.len().min(end as usize - start));
             let line = self.lines[h as usize];
-            let (docs, slots) = (&block[i..end], &mut slots[i..end]);
+            let docs = &block[i..end];
             let base = if i > 0 {
                 line.base(h, self.shift)
             } else {
                 let first = i64::from(block[0]);
                 first + range(line.slope.deviations(first, docs)).0
             };
-            for (slot, deviation) in slots.iter_mut().zip(line.slope.deviations(base, docs)) {
-                *slot = deviation as u32;
-                all |= *slot;
-            }
+            room[i..end].iter_mut().zip(line.slope.deviations(base, docs)).for_each(|(slot, d)| *slot = d as u32);
             i = end;
         }
-        slot_width(all)
+        Slots::choose(&room[..block.len()], exceptions)
     }
 }
 
@@ -141,39 +138,39 @@ fn entries_words(count: usize, width: u32) -> usize {
 }
 
 /// How many words a list takes up.
-pub fn size(list: &[u32], bucket: usize) -> usize {
+pub fn size(list: &[u32], bucket: usize, exceptions: u32) -> usize {
     let buckets = Buckets::new(list, bucket);
     let (line, _) = ListLine::fit(&buckets.starts);
-    let mut slots = [0; BLOCK];
+    let mut room = [0; BLOCK];
     let blocks = blocks_of(list)
-        .map(|(start, block)| (block.len() * buckets.slots(start, block, &mut slots) as usize).div_ceil(32));
+        .map(|(start, block)| buckets.slots(start, block, exceptions, &mut room).bits(block.len()).div_ceil(32));
     HEAD_WORDS
         + entries_words(buckets.starts.len(), line.width)
-        + widths_words(list.len().div_ceil(BLOCK))
+        + Table::words(list.len().div_ceil(BLOCK), exceptions)
         + blocks.sum::<usize>()
 }
 
 /// Appends the words of a list.
-pub fn encode(list: &[u32], bucket: usize, out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
+pub fn encode(list: &[u32], bucket: usize, exceptions: u32, out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
     let buckets = Buckets::new(list, bucket);
     let (line, low) = ListLine::fit(&buckets.starts);
     let start_of_list = out.len();
     out.push(buckets.shift | (buckets.starts.len() as u32) << 5);
     out.extend(line.words());
-    out.push(list.len().div_ceil(BLOCK) as u32);
     let mut writer = BitWriter::new(out);
     for (h, (&start, bucket)) in buckets.starts.iter().zip(&buckets.lines).enumerate() {
         writer.push((i64::from(start) - i64::from(line.at(h)) - low) as u32, line.width);
         writer.push(bucket.code(), LINE_BITS);
     }
     writer.finish();
-    let mut slots = [0; BLOCK];
-    push_widths(blocks_of(list).map(|(start, block)| buckets.slots(start, block, &mut slots)), out);
+    let mut room = [0; BLOCK];
+    if exceptions == 0 {
+        Table::append(blocks_of(list).map(|(start, block)| buckets.slots(start, block, exceptions, &mut room)), out);
+    }
     for (start, block) in blocks_of(list) {
         let offset = if start == 0 { 0 } else { out.len() - start_of_list };
         skips.push(Skip { first: block[0], offset: offset as u32, bound: 0 });
-        let width = buckets.slots(start, block, &mut slots);
-        push_slots(&slots[..block.len()], width, out);
+        buckets.slots(start, block, exceptions, &mut room).append(&room[..block.len()], out);
     }
 }
 
@@ -182,7 +179,6 @@ struct Head<'a> {
     shift: u32,
     count: u32,
     line: ListLine,
-    blocks: usize,
     /// The words of the entries, and all that follows.
     entries: &'a [u32],
     /// `slot[0]` of the starts.
@@ -194,7 +190,7 @@ impl<'a> Head<'a> {
         let entries = list.get(HEAD_WORDS..).ok_or(CodecError::Truncated)?;
         let line = ListLine::read(list, 1)?;
         let low = get_bits(entries, 0, line.width).ok_or(CodecError::Truncated)?;
-        let head = Self { shift: list[0] & 31, count: list[0] >> 5, line, blocks: list[3] as usize, entries, low };
+        let head = Self { shift: list[0] & 31, count: list[0] >> 5, line, entries, low };
         if head.count == 0 || entries_words(head.count as usize, line.width) > entries.len() {
             return Err(CodecError::Malformed("a list with fewer entries of buckets than buckets"));
         }
@@ -231,34 +227,41 @@ impl<'a> Head<'a> {
         }
         h
     }
+
+    /// The docIDs of a block from its slots; it starts with the docID `first` at position `start`.
+    fn add_lines(&self, first: u32, start: u32, out: &mut [u32], slots: &[u32]) -> Result<(), CodecError> {
+        let mut h = (first >> self.shift).min(self.count - 1);
+        let mut i = 0;
+        while i < out.len() {
+            if i > 0 {
+                // The last part ended where the next bucket starts, so there is one.
+                h = self.bucket_at(h + 1, start.wrapping_add(i as u32));
+            }
+            let line = self.bucket_line(h);
+            let base = if i > 0 { line.base(h, self.shift) as u32 } else { first.wrapping_sub(slots[0]) };
+            let end = match h + 1 < self.count {
+                true => (self.start(h + 1).wrapping_sub(start) as usize).min(out.len()),
+                false => out.len(),
+            };
+            if end <= i {
+                return Err(CodecError::Malformed("a bucket that ends before it starts"));
+            }
+            add_line(line.slope, base, &mut out[i..end], &slots[i..end]);
+            i = end;
+        }
+        Ok(())
+    }
 }
 
 /// Decodes block `index` of a list.
-pub fn decode(list: &[u32], skip: &Skip, index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
+pub fn decode(list: &[u32], skip: &Skip, index: usize, exceptions: u32, out: &mut [u32]) -> Result<usize, CodecError> {
     let head = Head::read(list)?;
-    let widths = HEAD_WORDS + entries_words(head.count as usize, head.line.width);
-    let width = block_width(list, widths, index)?;
-    let head_words = if index == 0 { widths + widths_words(head.blocks) } else { 0 };
+    let entries_end = HEAD_WORDS + entries_words(head.count as usize, head.line.width);
+    let table = Table::read(list, entries_end, exceptions, index)?;
+    let head_words = if index == 0 { entries_end + table.words } else { 0 };
     let words = list.get(skip.offset as usize + head_words..).ok_or(CodecError::Truncated)?;
-    let slots = slots(words, 0, width, out.len())?;
-    let first = (index * BLOCK) as u32;
-    let mut h = (skip.first >> head.shift).min(head.count - 1);
-    let mut i = 0;
-    while i < out.len() {
-        if i > 0 {
-            h = head.bucket_at(h, first + i as u32);
-        }
-        let line = head.bucket_line(h);
-        let base = if i > 0 { line.base(h, head.shift) as u32 } else { skip.first.wrapping_sub(slots[0]) };
-        let end = match h + 1 < head.count {
-            true => (head.start(h + 1).wrapping_sub(first) as usize).min(out.len()),
-            false => out.len(),
-        };
-        if end <= i {
-            return Err(CodecError::Malformed("a bucket that ends before it starts"));
-        }
-        add_line(line.slope, base, &mut out[i..end], &slots[i..end]);
-        i = end;
-    }
-    Ok(head_words + (out.len() * width as usize).div_ceil(32))
+    let end = slots::read(words, 0, table.width, out.len(), |slots, end| {
+        head.add_lines(skip.first, (index * BLOCK) as u32, out, slots).map(|()| end)
+    })??;
+    Ok(head_words + end.div_ceil(32))
 }

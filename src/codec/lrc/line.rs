@@ -1,7 +1,6 @@
 //! Least-squares lines, and lines as they are stored: the fits use floating point, what is read back never does.
 
-use super::super::bits::{bits_of, unpack};
-use super::super::{CodecError, bits};
+use super::super::CodecError;
 use super::BLOCK;
 
 /// The least-squares slope of `values` over their positions; not below 0 if they never decrease.
@@ -37,22 +36,17 @@ pub struct ListLine {
 }
 
 impl ListLine {
-    /// The line of `values` and the least vertical deviation from it.
+    /// The line of `values`, of which none is less than the one before, and the least vertical deviation from it.
     pub fn fit(values: &[u32]) -> (Self, i64) {
         let reach = values.len().max(2) as u64 - 1;
         let slope = (least_squares(values).max(0.0) * 4_294_967_296.0) as u64;
         // A line that leaves the docIDs' range would wrap around.
         let line = Self { slope: slope.min(u64::MAX / reach) & !63, width: 0 };
-        let level = Self { slope: 0, width: 0 };
-        [level, line]
-            .map(|line| {
-                let (low, high) = line.deviations(values);
-                (64 - ((high - low) as u64).leading_zeros(), line, low)
-            })
-            .into_iter()
-            .min_by_key(|(width, ..)| *width)
-            .map(|(width, line, low)| (Self { width, ..line }, low))
-            .expect("two lines")
+        let (low, high) = line.deviations(values);
+        let (first, last) = (i64::from(values[0]), i64::from(values[values.len() - 1]));
+        // A level line is better for lists that stand still and then leap.
+        let (slope, low, high) = if high - low < last - first { (line.slope, low, high) } else { (0, first, last) };
+        (Self { slope, width: 64 - ((high - low) as u64).leading_zeros() }, low)
     }
 
     /// The least and the greatest vertical deviation of `values`.
@@ -73,7 +67,7 @@ impl ListLine {
         (self.slope.wrapping_mul(i as u64) >> 32) as u32
     }
 
-    /// `out[i] = base + its height at start + i + out[i]`, modulo 2^32.
+    /// `out[i] = base + its height at start + i + slots[i]`, modulo 2^32.
     #[inline(always)]
     pub fn add_to(self, base: u32, start: usize, out: &mut [u32], slots: &[u32]) {
         let mut at = self.slope.wrapping_mul(start as u64);
@@ -158,7 +152,7 @@ impl Slope {
     #[inline(always)]
     pub fn at(self, i: u32) -> u32 {
         let (mantissa, shift) = self.parts();
-        mantissa * i >> Self::MANTISSA.saturating_sub(shift) << shift.saturating_sub(Self::MANTISSA)
+        ((mantissa * i) >> Self::MANTISSA.saturating_sub(shift)) << shift.saturating_sub(Self::MANTISSA)
     }
 
     /// `out[i] = base + i + its height at i + slots[i]`, modulo 2^32.
@@ -167,7 +161,7 @@ impl Slope {
         let (mantissa, shift) = self.parts();
         let (right, left) = (Self::MANTISSA.saturating_sub(shift), shift.saturating_sub(Self::MANTISSA));
         for (i, (out, slot)) in (0u32..).zip(out.iter_mut().zip(slots)) {
-            let height = mantissa.wrapping_mul(i) >> right << left;
+            let height = (mantissa.wrapping_mul(i) >> right) << left;
             *out = base.wrapping_add(i).wrapping_add(height).wrapping_add(*slot);
         }
     }
@@ -176,36 +170,4 @@ impl Slope {
     pub fn deviations(self, base: i64, docs: &[u32]) -> impl Iterator<Item = i64> {
         (0u32..).zip(docs).map(move |(i, &doc)| i64::from(doc) - base - i64::from(i) - i64::from(self.at(i)))
     }
-}
-
-/// Bits of a stored width.
-pub const WIDTH_BITS: u32 = 5;
-
-/// The width that slots for numbers up to `top` get: five bits tell 33 widths if none is 31.
-#[inline]
-pub fn slot_width(top: u32) -> u32 {
-    match bits_of(top) {
-        31 => 32,
-        width => width,
-    }
-}
-
-/// A width as it is stored, five bits.
-#[inline]
-pub fn width_code(width: u32) -> u32 {
-    width.min(31)
-}
-
-/// The width that a code stands for.
-#[inline]
-pub fn width_of(code: u32) -> u32 {
-    if code == 31 { 32 } else { code }
-}
-
-/// Unpacks `n` slots of `width` bits from bit `at` on.
-#[inline]
-pub fn slots(words: &[u32], at: usize, width: u32, n: usize) -> Result<[u32; bits::UNPACKED], CodecError> {
-    let mut slots = [0; bits::UNPACKED];
-    unpack(words, at, width, n, &mut slots).ok_or(CodecError::Truncated)?;
-    Ok(slots)
 }

@@ -13,6 +13,9 @@
 //! | `seg-lrc` | per block | a width and a least deviation per block | [`segment`] |
 //! | `hs-lrc` | per hash bucket, of the docID's high bits | a width per block | [`hash`] |
 //!
+//! Slots are fields of one width by default. With the parameter `exceptions` they are segments of
+//! [`parapfor`](super::parapfor) as in the paper, up to that share of whose slots have their high bits apart.
+//!
 //! Blocks have 128 docIDs. Lists of less than one are one block of `seg-lrc` in all four codecs, with a line if
 //! that makes them shorter. The encoder fits lines in floating point; slopes are stored in fixed point, and docIDs come back in
 //! integers modulo 2^32, the same on every processor.
@@ -25,28 +28,43 @@
 //!
 //! | codec | holds for | `f`, `w` | `low` |
 //! |---|---|---|---|
-//! | `lrc`, `lrc-seg` | a list of 128 docIDs or more | in the head of the list; there only for this in `lrc-seg` | `d[0] - ((d[0] - base) mod 2^32)` |
-//! | all | a block with a line of its own | in its first word; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
-//! | `hs-lrc` | a bucket's part of a block | the bucket's; `f(i)` is `i` more than the line | as for the part's docIDs |
+//! | `lrc`, `lrc-seg` | a list of 128 docIDs or more | in the head of the list | `d[0] - ((d[0] - base) mod 2^32)` |
+//! | all | a block with a line of its own | the block's; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
+//! | `hs-lrc` | a bucket's part of a block | the bucket's, the block's; as above | `base` of the part |
 //!
-//! `low` may be below 0. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without a search.
+//! `low` may be below 0. The width in the head of `lrc-seg`, and of `lrc` with exceptions, is there for this alone. A block's
+//! `w` is `b + hb` where slots have exceptions. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without
+//! a search.
 //!
-//! Range: every docID up to 2^32 - 1. Size: a list of `n` docIDs has at most `32 n` bits and its head. Words read
-//! past a block: up to three where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: 32 bits a docID at most, and the head of the list: 3 words, 5 bits a block
+//! and one word in `lrc-seg` and `hs-lrc`, and in `hs-lrc` up to 60 bits for each of at most `2 len / bucket + 2` buckets. With
+//! exceptions a block takes up to 25 bits more, and up to 7 for each exception. Words read past a block: up to sixteen
+//! where the slice has them.
 
 mod global;
 mod hash;
 mod line;
 mod segment;
+mod slots;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use self::global::Global;
+use super::parapfor::segment_shader;
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 
 /// DocIDs of a block.
 const BLOCK: usize = 128;
+
+/// Slots may have exceptions, as the vertical deviations of the paper.
+const EXCEPTIONS: Param = Param {
+    name: "exceptions",
+    about: "greatest share of deviations that are wider than their slots",
+    domain: Domain::Share { to: 60 },
+    default: "0",
+};
 
 const PAPER: &str =
     "Ao et al.: Efficient parallel lists intersection and index compression (PVLDB 4(8), 2011), section 5";
@@ -57,8 +75,8 @@ pub static LRC: Family = Family {
     id: 12,
     about: "deviations from one line, all of one width",
     paper: PAPER,
-    params: &[],
-    make: |settings| Lrc::make(&LRC, Kind::Global, settings),
+    params: &[EXCEPTIONS],
+    make: |settings| Lrc::make(&LRC, Kind::List, settings),
 };
 
 /// `lrc-seg`.
@@ -67,8 +85,8 @@ pub static LRC_SEG: Family = Family {
     id: 13,
     about: "deviations from one line, a width per block",
     paper: PAPER,
-    params: &[],
-    make: |settings| Lrc::make(&LRC_SEG, Kind::GlobalSegments, settings),
+    params: &[EXCEPTIONS],
+    make: |settings| Lrc::make(&LRC_SEG, Kind::ListAndSegments, settings),
 };
 
 /// `seg-lrc`.
@@ -77,7 +95,7 @@ pub static SEG_LRC: Family = Family {
     id: 14,
     about: "deviations from a line per block",
     paper: PAPER,
-    params: &[],
+    params: &[EXCEPTIONS],
     make: |settings| Lrc::make(&SEG_LRC, Kind::Segments, settings),
 };
 
@@ -87,12 +105,15 @@ pub static HS_LRC: Family = Family {
     id: 15,
     about: "deviations from a line per hash bucket",
     paper: PAPER,
-    params: &[Param {
-        name: "bucket",
-        about: "docIDs of a hash bucket, about",
-        domain: Domain::Whole { from: 128, to: 256, step: 128 },
-        default: "128",
-    }],
+    params: &[
+        Param {
+            name: "bucket",
+            about: "docIDs of a hash bucket, about",
+            domain: Domain::Whole { from: 128, to: 256, step: 128 },
+            default: "128",
+        },
+        EXCEPTIONS,
+    ],
     make: |settings| {
         let bucket = settings.get("bucket") as usize;
         Lrc::make(&HS_LRC, Kind::Buckets(bucket), settings)
@@ -102,8 +123,8 @@ pub static HS_LRC: Family = Family {
 /// Which lines there are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Global,
-    GlobalSegments,
+    List,
+    ListAndSegments,
     Segments,
     Buckets(usize),
 }
@@ -112,11 +133,17 @@ struct Lrc {
     family: &'static Family,
     kind: Kind,
     settings: Settings,
+    exceptions: u32,
 }
 
 impl Lrc {
     fn make(family: &'static Family, kind: Kind, settings: Settings) -> Arc<dyn Codec> {
-        Arc::new(Self { family, kind, settings })
+        let exceptions = settings.get(EXCEPTIONS.name);
+        Arc::new(Self { family, kind, settings, exceptions })
+    }
+
+    fn global(&self) -> Global {
+        Global { seg: self.kind == Kind::ListAndSegments, exceptions: self.exceptions }
     }
 }
 
@@ -135,11 +162,9 @@ impl Codec for Lrc {
 
     fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
         match self.kind {
-            _ if list.len() < BLOCK => encode_blocks(list, BLOCK, out, skips, segment::encode),
-            Kind::Segments => encode_blocks(list, BLOCK, out, skips, segment::encode),
-            Kind::Global => global::encode(list, false, out, skips),
-            Kind::GlobalSegments => global::encode(list, true, out, skips),
-            Kind::Buckets(bucket) => hash::encode(list, bucket, out, skips),
+            Kind::Buckets(bucket) if list.len() >= BLOCK => hash::encode(list, bucket, self.exceptions, out, skips),
+            Kind::List | Kind::ListAndSegments if list.len() >= BLOCK => self.global().encode(list, out, skips),
+            _ => encode_blocks(list, BLOCK, out, skips, |block, out| segment::encode(block, self.exceptions, out)),
         }
     }
 
@@ -147,34 +172,38 @@ impl Codec for Lrc {
         if out.len() > BLOCK {
             return Err(CodecError::Malformed("a block of lines has at most 128 docIDs"));
         }
+        // The first block of a list of less than a block is the only one that is the first and not whole.
+        let short = index == 0 && out.len() < BLOCK;
         match self.kind {
             _ if out.is_empty() => Ok(0),
-            // Only the first block of a list of one block is the first and not a whole one.
-            _ if index == 0 && out.len() < BLOCK => segment::decode(block_words(list, skip)?, skip.first, out),
-            Kind::Segments => segment::decode(block_words(list, skip)?, skip.first, out),
-            Kind::Global => global::decode(list, skip, index, false, out),
-            Kind::GlobalSegments => global::decode(list, skip, index, true, out),
-            Kind::Buckets(_) => hash::decode(list, skip, index, out),
+            Kind::Buckets(_) if !short => hash::decode(list, skip, index, self.exceptions, out),
+            Kind::List | Kind::ListAndSegments if !short => self.global().decode(list, skip, index, out),
+            _ => segment::decode(block_words(list, skip)?, skip.first, self.exceptions, out),
         }
     }
 
     fn size(&self, list: &[u32]) -> usize {
         match self.kind {
-            _ if list.len() < BLOCK => segment::size(list),
-            Kind::Segments => list.chunks(BLOCK).map(segment::size).sum(),
-            Kind::Global => global::size(list, false),
-            Kind::GlobalSegments => global::size(list, true),
-            Kind::Buckets(bucket) => hash::size(list, bucket),
+            Kind::Buckets(bucket) if list.len() >= BLOCK => hash::size(list, bucket, self.exceptions),
+            Kind::List | Kind::ListAndSegments if list.len() >= BLOCK => self.global().size(list),
+            _ => list.chunks(BLOCK).map(|block| segment::size(block, self.exceptions)).sum(),
         }
     }
+
     fn shader(&self) -> Option<Shader> {
-        let source = match self.kind {
-            Kind::Global => include_str!("../../../shaders/codec/lrc.wgsl"),
-            Kind::GlobalSegments => include_str!("../../../shaders/codec/lrc_seg.wgsl"),
+        let codec = match self.kind {
+            Kind::List => include_str!("../../../shaders/codec/lrc.wgsl"),
+            Kind::ListAndSegments => include_str!("../../../shaders/codec/lrc_seg.wgsl"),
             Kind::Segments => include_str!("../../../shaders/codec/seg_lrc.wgsl"),
             Kind::Buckets(_) => include_str!("../../../shaders/codec/hs_lrc.wgsl"),
         };
-        let source = include_str!("../../../shaders/codec/lrc_line.wgsl").to_owned() + source;
-        Some(Shader { source, scratch_words: 0, random_access: true })
+        let (segment, scratch_words) = segment_shader(BLOCK, self.exceptions, 0);
+        let lines = include_str!("../../../shaders/codec/lrc_line.wgsl");
+        let blocks = match self.kind {
+            Kind::Buckets(_) => "",
+            _ => include_str!("../../../shaders/codec/lrc_block.wgsl"),
+        };
+        let source = segment + lines + blocks + codec;
+        Some(Shader { source, scratch_words, random_access: true })
     }
 }

@@ -1,6 +1,6 @@
 //! Layouts, lists that are hard for lines, and what the module says about bounds.
 
-use super::super::testing::{check, check_gpu, encoded, from_gaps, words_of};
+use super::super::testing::{check, check_gpu, check_gpu_survives, encoded, from_gaps, words_of};
 use super::line::{ListLine, Slope, least_squares};
 use super::*;
 use proptest::prelude::*;
@@ -11,6 +11,10 @@ fn codec(spec: &str) -> Arc<dyn Codec> {
 
 fn codecs() -> [Arc<dyn Codec>; 5] {
     ["lrc", "lrc-seg", "seg-lrc", "hs-lrc", "hs-lrc:bucket=256"].map(codec)
+}
+
+fn codecs_with_exceptions() -> [Arc<dyn Codec>; 4] {
+    ["lrc:exceptions=0.1", "lrc-seg:exceptions=0.2", "seg-lrc:exceptions=0.02", "hs-lrc:exceptions=0.6"].map(codec)
 }
 
 /// The layout is part of the format: these words never change.
@@ -24,7 +28,7 @@ fn test_literal_words_of_short_lists() {
         assert_eq!(words_of(codec.as_ref(), &[0, u32::MAX]), [31 << 1 | (u32::MAX - 1) << 6, (u32::MAX - 1) >> 26]);
         // docIDs 9 apart: a slope of 8 has mantissa 1024 and shift 4; slots have no bits
         let docs: Vec<u32> = (0..20).map(|i| 40 + 9 * i).collect();
-        assert_eq!(words_of(codec.as_ref(), &docs), [1 | (1024 | 4 << 11) << 6]);
+        assert_eq!(words_of(codec.as_ref(), &docs), [1 | (1024 | 4 << 11) << 1]);
     }
 }
 
@@ -35,11 +39,11 @@ fn test_literal_words_of_long_lists() {
     assert_eq!(words("lrc", &docs), [40, 0, 3]);
     assert_eq!(words("lrc-seg", &docs), [40, 0, 3, 2, 0]);
     let slope = 1024 | 2 << 11;
-    assert_eq!(words("seg-lrc", &docs), [1 | slope << 6, 2 << 1 | 2 << 6]);
+    assert_eq!(words("seg-lrc", &docs), [1 | slope << 1, 2 << 1 | 2 << 6]);
     // The last docID has nine bits: buckets of 256, which start at positions 0 and 72, a line of slope 72. The line of
     // the first starts 40 above its least docID, that of the other at it.
     let entries = [40 | slope << 12, slope << 12];
-    let expected = [8 | 2 << 5, 0, 72, 2, entries[0] | entries[1] << 28, entries[1] >> 4, 0];
+    let expected = [8 | 2 << 5, 0, 72, entries[0] | entries[1] << 28, entries[1] >> 4, 2, 0];
     assert_eq!(words("hs-lrc", &docs), expected);
 
     // The same with one docID moved up by one, which turns the lines a little: slots of one bit or two.
@@ -47,7 +51,17 @@ fn test_literal_words_of_long_lists() {
     docs[64] += 1;
     let widths = |words: &[u32]| (words.len() as u32, words[1] & 63);
     assert_eq!(widths(&words("lrc", &docs)), (3 + 4, 1));
-    assert_eq!(widths(&words("lrc-seg", &docs)), (4 + 1 + 4, 1));
+    assert_eq!(widths(&words("lrc-seg", &docs)), (3 + 2 + 4, 1));
+}
+
+/// Those that are hard for all codecs, for parameters that the tests of all codecs leave out.
+#[test]
+fn test_hard_lists_with_exceptions() {
+    let lists = super::super::testing::hard_lists();
+    for codec in codecs_with_exceptions() {
+        lists.iter().for_each(|list| check(codec.as_ref(), list));
+        check_gpu(codec.as_ref(), &lists);
+    }
 }
 
 /// Lists where lines are far from docIDs, where buckets are empty or hold nearly all, and where products are large.
@@ -84,14 +98,27 @@ fn hard_lists() -> Vec<Vec<u32>> {
 
 #[test]
 fn test_lists_that_are_hard_for_lines() {
-    for codec in codecs() {
+    for codec in codecs().iter().chain(&codecs_with_exceptions()) {
         hard_lists().iter().for_each(|list| check(codec.as_ref(), list));
     }
 }
 
 #[test]
 fn test_shaders_decode_lists_that_are_hard_for_lines() {
-    codecs().iter().for_each(|codec| check_gpu(codec.as_ref(), &hard_lists()));
+    for codec in codecs().iter().chain(&codecs_with_exceptions()) {
+        check_gpu(codec.as_ref(), &hard_lists());
+    }
+}
+
+/// Defaults are in the tests of all codecs.
+#[test]
+fn test_shaders_with_exceptions_survive_arbitrary_words() {
+    let mixed: Vec<u32> = (0..4000u32).map(|i| i.wrapping_mul(2_654_435_769).rotate_left(i % 7) >> (i % 32)).collect();
+    for codec in codecs_with_exceptions() {
+        for words in [&mixed[..], &[u32::MAX; 300], &mixed[..5]] {
+            check_gpu_survives(codec.as_ref(), words);
+        }
+    }
 }
 
 /// A list so long that positions times slopes need more than 32 bits before the point.
@@ -137,8 +164,8 @@ fn test_docids_lie_between_the_bounds() {
             if block.len() == 1 || words[0] & 1 == 0 {
                 continue;
             }
-            let slope = Slope::from_code(words[0] >> 6);
-            let width = line::width_of(words[0] >> 1 & 31);
+            let slope = Slope::from_code(words[0] >> 1);
+            let width = slots::width_of(words[0] >> 17 & 31);
             let slot = super::super::bits::get_bits(words, 22, width).unwrap();
             let low = i64::from(block[0]) - i64::from(slot);
             for (i, &doc) in (0..).zip(block) {
@@ -174,10 +201,23 @@ proptest! {
     }
 
     #[test]
+    fn test_arbitrary_words_never_panic_with_exceptions(
+        words in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..0x4000, Just(0u32), Just(u32::MAX)], 0..200),
+        first: u32, offset in 0u32..210, index in 0usize..5, n in 1usize..=BLOCK,
+    ) {
+        for codec in codecs_with_exceptions() {
+            let mut out = vec![0; n];
+            if let Ok(used) = codec.decode_block(&words, &Skip { first, offset, bound: 0 }, index, &mut out) {
+                prop_assert!(offset as usize + used <= words.len());
+            }
+        }
+    }
+
+    #[test]
     fn test_long_lists_come_back(
         first: u32, gaps in proptest::collection::vec(prop_oneof![4 => 1u32..10, 2 => 1u32..1 << 16, 1 => 1u32..1 << 24], 128..1500),
     ) {
         let list = from_gaps(first >> 1, gaps);
-        codecs().iter().for_each(|codec| check(codec.as_ref(), &list));
+        codecs().iter().chain(&codecs_with_exceptions()).for_each(|codec| check(codec.as_ref(), &list));
     }
 }

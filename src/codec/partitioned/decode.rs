@@ -1,10 +1,34 @@
-//! Decoding on the CPU, eight numbers at a time.
+//! Decoding on the CPU: the ones of the high part first, then the numbers, eight at a time.
 
 use super::super::bits::{UNPACKED, unpack_groups};
 use super::*;
 
 /// Words behind the low part that are loaded without asking whether they belong to it.
 const BEHIND: usize = 10;
+/// Bytes that loads of eight bytes for each of eight fields touch.
+pub(super) const WINDOW: usize = 40;
+/// Slots that are written behind the last one that is wanted.
+const SPARE: usize = 64;
+/// Most words up to the end of the low part.
+const MAX_LOW_WORDS: usize = (7 + CELLS * (1 + WIDTH_BITS as usize) + BLOCK * 30).div_ceil(32);
+
+/// What a processor does in its own way.
+pub(super) trait Level {
+    /// Writes `base` plus the position of each one of `bits`, in order, and may write anything behind them.
+    fn positions(bits: u64, base: u16, out: &mut [u16; SPARE]);
+
+    /// Decodes the numbers of a partition to their places in `docs`, the docIDs of the whole block, and anything behind
+    /// them. `words` has [`WINDOW`] bytes from where each field starts; `ones` are the positions of the one before the partition, and
+    /// of its own. `GAPS` and `packed` are as in [`decode`] and [`Plan`].
+    fn numbers<const GAPS: bool>(
+        words: &[u32],
+        low: usize,
+        ones: &[u16],
+        packed: bool,
+        partition: &Partition,
+        docs: &mut [u32],
+    );
+}
 
 /// Decodes a block of `out.len()` docIDs at the start of `words`, and returns how many words it takes up. With `GAPS`
 /// numbers are gaps less one, and the block may be packed; else they count from the start of their partition.
@@ -19,34 +43,45 @@ pub(super) fn decode<const GAPS: bool>(words: &[u32], first: u32, out: &mut [u32
         _ => {}
     }
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("popcnt")
     {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { decode_x86::<GAPS>(words, first, out) };
+        if simd::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { simd::decode::<GAPS>(words, first, out) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("popcnt")
+        {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { decode_x86::<GAPS>(words, first, out) };
+        }
     }
-    decode_sized::<GAPS>(words, first, out)
+    decode_as::<GAPS, Any>(words, first, out)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn decode_x86<const GAPS: bool>(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
-    decode_sized::<GAPS>(words, first, out)
+    decode_as::<GAPS, Any>(words, first, out)
 }
 
+/// As [`decode`], of two docIDs or more.
 #[inline(always)]
-fn decode_sized<const GAPS: bool>(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
+pub(super) fn decode_as<const GAPS: bool, L: Level>(
+    words: &[u32],
+    first: u32,
+    out: &mut [u32],
+) -> Result<usize, CodecError> {
     // Clearing room for the ones of a whole block would cost more than decoding a short one.
     match out.len() {
-        ..=32 => decode_with::<GAPS, { 1 + 32 + 64 }>(words, first, out),
-        _ => decode_with::<GAPS, { 1 + BLOCK + 64 }>(words, first, out),
+        ..=32 => decode_with::<GAPS, L, { 1 + 32 + SPARE }>(words, first, out),
+        _ => decode_with::<GAPS, L, { 1 + BLOCK + SPARE }>(words, first, out),
     }
 }
 
 #[inline(always)]
-fn decode_with<const GAPS: bool, const ONES: usize>(
+fn decode_with<const GAPS: bool, L: Level, const ONES: usize>(
     words: &[u32],
     first: u32,
     out: &mut [u32],
@@ -58,11 +93,10 @@ fn decode_with<const GAPS: bool, const ONES: usize>(
         low_bits += p.low_bits();
         count += p.stored();
     }
-    // Before the first one, and where each is; packed numbers have none, and zeros stand for nothing before them.
+    // The bit behind each one, and before the first of them.
     let mut ones = [0; ONES];
-    ones[0] = u32::MAX;
     let high = low + low_bits;
-    let end = if plan.packed { high } else { find_ones(words, high, count, &mut ones[1..])? };
+    let end = if plan.packed { high } else { high + find_ones::<L>(words, high, count, &mut ones[1..])? };
     let used = end.div_ceil(32);
     if used > words.len() {
         return Err(CodecError::Truncated);
@@ -70,127 +104,49 @@ fn decode_with<const GAPS: bool, const ONES: usize>(
     out[0] = first;
     let lows_end = high.div_ceil(32);
     if lows_end + BEHIND <= words.len() {
-        unpack::<GAPS>(words, low, &plan, &ones, out);
+        all_numbers::<GAPS, L>(words, low, &plan, &ones, out);
+    } else if n <= 16 {
+        let mut padded = [0; 17 + BEHIND];
+        padded[..lows_end].copy_from_slice(&words[..lows_end]);
+        all_numbers::<GAPS, L>(&padded, low, &plan, &ones, out);
     } else {
         let mut padded = [0; MAX_LOW_WORDS + BEHIND];
         padded[..lows_end].copy_from_slice(&words[..lows_end]);
-        unpack::<GAPS>(&padded, low, &plan, &ones, out);
+        all_numbers::<GAPS, L>(&padded, low, &plan, &ones, out);
     }
     Ok(used)
 }
 
-/// Most words up to the end of the low part.
-const MAX_LOW_WORDS: usize = (7 + CELLS * (1 + WIDTH_BITS as usize) + BLOCK * 30).div_ceil(32);
-
-/// `ones` starts with the one before the first.
 #[inline(always)]
-fn unpack<const GAPS: bool>(words: &[u32], mut low: usize, plan: &Plan, ones: &[u32], out: &mut [u32]) {
-    let bytes: &[u8] = bytemuck::cast_slice(words);
-    let n = out.len();
-    let mut one = 0;
-    for p in plan.partitions(n) {
-        let mut before = out[p.start - 1];
+fn all_numbers<const GAPS: bool, L: Level>(words: &[u32], low: usize, plan: &Plan, ones: &[u16], docs: &mut [u32]) {
+    let (mut low, mut one) = (low, 0);
+    for p in plan.partitions(docs.len()) {
         if p.width == RUN {
-            out[p.start..p.end].iter_mut().zip(1..).for_each(|(doc, i)| *doc = before.wrapping_add(i));
+            let before = docs[p.start - 1];
+            docs[p.start..p.end].iter_mut().zip(1..).for_each(|(doc, i)| *doc = before.wrapping_add(i));
             continue;
         }
-        let mut high = ones[one];
-        let mut at = p.start;
-        let mut lows = [0; UNPACKED];
-        while at < p.end {
-            let chunk = (p.end - at).min(128);
-            // Many fields of one width have a faster way.
-            if chunk >= 32 {
-                unpack_groups(words, low, p.width, chunk, &mut lows);
-            } else {
-                for (i, group) in lows[..chunk.next_multiple_of(8)].as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                    let bit = low + i * 8 * p.width as usize;
-                    let window: &[u8; 40] = bytes[bit / 8..bit / 8 + 40].try_into().expect("40 bytes");
-                    *group = eight(window, bit % 8, p.width);
-                }
-            }
-            for (i, lows) in lows[..chunk.next_multiple_of(8)].as_chunks::<8>().0.iter().enumerate() {
-                let at = at + 8 * i;
-                let ones: &[u32; 8] = ones[one + 1 + 8 * i..one + 9 + 8 * i].try_into().expect("eight ones");
-                let docs = match (GAPS, plan.packed) {
-                    (true, true) => from_packed(before, lows),
-                    (true, false) => from_gaps(before, high, p.width, ones, lows),
-                    _ => from_offsets(before, high, (at - p.start) as u32, p.width, ones, lows),
-                };
-                // What lies behind the partition is written again by the next one.
-                match out[at..].first_chunk_mut::<8>() {
-                    Some(slot) => *slot = docs,
-                    None => out[at..].copy_from_slice(&docs[..n - at]),
-                }
-                if GAPS {
-                    (before, high) = (docs[7], ones[7]);
-                }
-            }
-            at += chunk;
-            low += chunk * p.width as usize;
-            one += if plan.packed { 0 } else { chunk };
-        }
+        L::numbers::<GAPS>(words, low, &ones[one..], plan.packed, &p, docs);
+        low += p.low_bits();
+        one += if plan.packed { 0 } else { p.stored() };
     }
 }
 
-/// Eight fields of `width` bits from bit `shift` (0 to 7) of `window` on.
+/// Where the first `count` ones from bit `at` on end, counted from there, and where the last one does. There is
+/// room for [`SPARE`] more than that.
 #[inline(always)]
-fn eight(window: &[u8; 40], shift: usize, width: u32) -> [u32; 8] {
-    let mask = (1u64 << width) - 1;
-    std::array::from_fn(|i| {
-        let bit = shift + i * width as usize;
-        // At most 27 anyway; so the compiler knows it too.
-        let byte = (bit / 8) & 31;
-        let load = u64::from_le_bytes(window[byte..byte + 8].try_into().expect("eight bytes"));
-        (load >> (bit % 8) & mask) as u32
-    })
-}
-
-/// Numbers that count from the docID `before`: the first of these is number `i` of a partition behind the one at `high`.
-#[inline(always)]
-fn from_offsets(before: u32, high: u32, i: u32, width: u32, ones: &[u32; 8], lows: &[u32; 8]) -> [u32; 8] {
-    std::array::from_fn(|k| {
-        let i = i + 1 + k as u32;
-        let zeros = ones[k].wrapping_sub(high.wrapping_add(i));
-        before.wrapping_add(i).wrapping_add(zeros << width | lows[k])
-    })
-}
-
-/// Gaps less one; the docID before these is `before`, its one is at `high`.
-#[inline(always)]
-fn from_gaps(before: u32, high: u32, width: u32, ones: &[u32; 8], lows: &[u32; 8]) -> [u32; 8] {
-    let sums = prefix_sums(*lows);
-    std::array::from_fn(|k| {
-        let i = 1 + k as u32;
-        let zeros = ones[k].wrapping_sub(high.wrapping_add(i));
-        before.wrapping_add(i).wrapping_add(zeros << width).wrapping_add(sums[k])
-    })
-}
-
-/// Gaps less one with no high part.
-#[inline(always)]
-fn from_packed(before: u32, lows: &[u32; 8]) -> [u32; 8] {
-    let sums = prefix_sums(*lows);
-    std::array::from_fn(|k| before.wrapping_add(1 + k as u32).wrapping_add(sums[k]))
-}
-
-#[inline(always)]
-fn prefix_sums(values: [u32; 8]) -> [u32; 8] {
-    let by1: [u32; 8] = std::array::from_fn(|k| values[k].wrapping_add(if k >= 1 { values[k - 1] } else { 0 }));
-    let by2: [u32; 8] = std::array::from_fn(|k| by1[k].wrapping_add(if k >= 2 { by1[k - 2] } else { 0 }));
-    std::array::from_fn(|k| by2[k].wrapping_add(if k >= 4 { by2[k - 4] } else { 0 }))
-}
-
-/// The positions of the first `count` ones from bit `at` on, counted from there, and the bit behind the last. There is
-/// room for 64 more than that.
-#[inline(always)]
-pub(super) fn find_ones(words: &[u32], at: usize, count: usize, ones: &mut [u32]) -> Result<usize, CodecError> {
+pub(super) fn find_ones<L: Level>(
+    words: &[u32],
+    at: usize,
+    count: usize,
+    ones: &mut [u16],
+) -> Result<usize, CodecError> {
     if count == 0 {
-        return Ok(at);
+        return Ok(0);
     }
     let (mut word, shift) = (at / 32, at % 32);
     let mut mask = !0 << shift;
-    let mut base = (shift as u32).wrapping_neg();
+    let mut base = 1u16.wrapping_sub(shift as u16);
     let mut found = 0;
     let limit = word + MAX_HIGH_WORDS;
     while found < count {
@@ -199,20 +155,87 @@ pub(super) fn find_ones(words: &[u32], at: usize, count: usize, ones: &mut [u32]
         if word >= limit {
             return Err(CodecError::Malformed("the high part has fewer ones than the block has numbers"));
         }
-        let mut bits = (u64::from(low) | u64::from(high) << 32) & mask;
+        let bits = (u64::from(low) | u64::from(high) << 32) & mask;
         mask = !0;
-        let here = bits.count_ones() as usize;
-        for group in &mut ones[found..found + 64].as_chunks_mut::<8>().0[..here.div_ceil(8)] {
-            for slot in group {
-                // Volatile, or else the compiler gathers eight scalars into a vector before it stores them.
-                // SAFETY: `slot` is a reference, so it may be written.
-                unsafe { std::ptr::write_volatile(slot, base.wrapping_add(bits.trailing_zeros())) };
-                bits &= bits.wrapping_sub(1);
-            }
-        }
-        found += here;
+        L::positions(bits, base, (&mut ones[found..found + SPARE]).try_into().expect("as many slots"));
+        found += bits.count_ones() as usize;
         word += 2;
         base = base.wrapping_add(64);
     }
-    Ok(at + ones[count - 1] as usize + 1)
+    Ok(ones[count - 1].into())
+}
+
+/// Any processor.
+pub(super) struct Any;
+
+impl Level for Any {
+    #[inline(always)]
+    fn positions(mut bits: u64, base: u16, out: &mut [u16; SPARE]) {
+        for group in &mut out.as_chunks_mut::<8>().0[..(bits.count_ones() as usize).div_ceil(8)] {
+            for slot in group {
+                // Volatile, or else the compiler gathers eight scalars into a vector before it stores them.
+                // SAFETY: `slot` is a reference, so it may be written.
+                unsafe { std::ptr::write_volatile(slot, base.wrapping_add(bits.trailing_zeros() as u16)) };
+                bits &= bits.wrapping_sub(1);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn numbers<const GAPS: bool>(
+        words: &[u32],
+        low: usize,
+        ones: &[u16],
+        packed: bool,
+        p: &Partition,
+        docs: &mut [u32],
+    ) {
+        let width = p.width as usize;
+        let mut before = docs[p.start - 1];
+        let mut lows = [0; UNPACKED];
+        for (i, docs) in docs[p.start..p.end].chunks_mut(128).enumerate() {
+            let low = low + 128 * i * width;
+            // Many fields of one width have a faster way.
+            if docs.len() >= 32 {
+                unpack_groups(words, low, p.width, docs.len(), &mut lows);
+            } else {
+                let bytes: &[u8] = bytemuck::cast_slice(words);
+                for (i, group) in lows.as_chunks_mut::<8>().0[..docs.len().div_ceil(8)].iter_mut().enumerate() {
+                    let bit = low + 8 * i * width;
+                    let window = bytes[bit / 8..bit / 8 + WINDOW].try_into().expect("as many bytes");
+                    *group = eight(window, bit % 8, p.width);
+                }
+            }
+            if GAPS {
+                let zeros = |pair: &[u16]| u32::from(pair[1].wrapping_sub(pair[0])).wrapping_sub(1) << p.width;
+                if !packed {
+                    lows.iter_mut().zip(ones[128 * i..].windows(2)).for_each(|(low, pair)| *low |= zeros(pair));
+                }
+                for (doc, gap) in docs.iter_mut().zip(&lows) {
+                    before = before.wrapping_add(1).wrapping_add(*gap);
+                    *doc = before;
+                }
+            } else {
+                let high = u32::from(ones[0]);
+                let ones = ones[1 + 128 * i..].iter().zip(1 + 128 * i as u32..);
+                for ((doc, low), (&one, i)) in docs.iter_mut().zip(&lows).zip(ones) {
+                    let zeros = u32::from(one).wrapping_sub(high).wrapping_sub(i);
+                    *doc = before.wrapping_add(i).wrapping_add(zeros << p.width | low);
+                }
+            }
+        }
+    }
+}
+
+/// Eight fields of `width` bits from bit `shift` (0 to 7) of `window` on.
+#[inline(always)]
+fn eight(window: &[u8; WINDOW], shift: usize, width: u32) -> [u32; 8] {
+    let mask = (1u64 << width) - 1;
+    std::array::from_fn(|i| {
+        let bit = shift + i * width as usize;
+        // At most 27 anyway; so the compiler knows it too.
+        let byte = (bit / 8) & 31;
+        let load = u64::from_le_bytes(window[byte..byte + 8].try_into().expect("eight bytes"));
+        (load >> (bit % 8) & mask) as u32
+    })
 }

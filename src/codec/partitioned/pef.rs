@@ -16,11 +16,11 @@
 //! A docID is read by itself from the ends of the partitions before its own and one select, without decoding the block.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most `6 + n (b + 3)` bits for `n` docIDs, with `b` the rounded-down
-//! logarithm of the mean gap; one word for two docIDs less than 2^26 apart.
+//! binary logarithm of the mean gap; one word for two docIDs less than 2^26 apart.
 
 use std::sync::Arc;
 
-use super::super::bits::{Packer, bits_of};
+use super::super::bits::bits_of;
 use super::super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 use super::*;
 
@@ -46,7 +46,12 @@ impl Codec for Pef {
     }
 
     fn encode(&self, list: &[u32], out: &mut Vec<u32>, skips: &mut Vec<Skip>) {
-        encode_blocks(list, BLOCK, out, skips, encode_block);
+        encode_blocks(list, BLOCK, out, skips, |block, out| {
+            if block.len() > 1 {
+                let plan = plan(block);
+                encode::encode::<false>(block, &plan, bits(block, &plan), out);
+            }
+        });
     }
 
     fn decode_block(&self, list: &[u32], skip: &Skip, _index: usize, out: &mut [u32]) -> Result<usize, CodecError> {
@@ -59,7 +64,7 @@ impl Codec for Pef {
     }
 
     fn shader(&self) -> Option<Shader> {
-        Some(shader(include_str!("../../../shaders/codec/pef.wgsl"), 4, true))
+        Some(shader::<false>(include_str!("../../../shaders/codec/pef.wgsl"), 4, true))
     }
 }
 
@@ -101,7 +106,7 @@ fn plan_any(block: &[u32]) -> Plan {
         }
         costs[RUN as usize] = if top == 0 { 0 } else { MAX_COST };
     };
-    cheapest(block.len().div_ceil(CELL), cost_of).0
+    cheapest(block.len().div_ceil(CELL), WIDTH_BITS, cost_of).0
 }
 
 /// Bits of a block.
@@ -114,45 +119,6 @@ fn bits(block: &[u32], plan: &Plan) -> usize {
         }
     });
     plan.head_bits::<false>(block.len()) + partitions.sum::<usize>()
-}
-
-fn encode_block(block: &[u32], out: &mut Vec<u32>) {
-    // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
-    match block.len() {
-        1 => {}
-        2..=16 => encode_with::<16>(block, out),
-        17..=128 => encode_with::<128>(block, out),
-        _ => encode_with::<BLOCK>(block, out),
-    }
-}
-
-fn encode_with<const N: usize>(block: &[u32], out: &mut Vec<u32>) {
-    let plan = plan(block);
-    let n = block.len();
-    let words = bits(block, &plan).div_ceil(32);
-    let start = out.len();
-    out.resize(start + words + 2, 0);
-    let mut packer = Packer::new(&mut out[start..]);
-    plan.write::<false>(n, &mut packer);
-    let mut numbers = [0; N];
-    let mut high = plan.head_bits::<false>(n);
-    for p in plan.partitions(n).filter(|p| p.width != RUN) {
-        let offset = block[p.start - 1].wrapping_add(1);
-        let docs = block[p.start..p.end].iter().zip(0..);
-        for (number, (&doc, i)) in numbers[p.start..p.end].iter_mut().zip(docs) {
-            *number = doc - offset - i;
-        }
-        packer.push_all(&numbers[p.start..p.end], p.width);
-        high += p.low_bits();
-    }
-    for p in plan.partitions(n).filter(|p| p.width != RUN) {
-        let numbers = &numbers[p.start..p.end];
-        let end = high + p.stored() + (numbers[p.stored() - 1] >> p.width) as usize;
-        packer.set_bits(numbers.iter().zip(high as u32..).map(|(number, at)| at + (number >> p.width)), end as u32);
-        high = end;
-    }
-    packer.finish();
-    out.truncate(start + words);
 }
 
 #[cfg(test)]

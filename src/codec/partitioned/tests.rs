@@ -1,4 +1,5 @@
-use super::decode::find_ones;
+use super::super::testing::{check, check_gpu, from_gaps};
+use super::decode::{Any, decode, decode_as, find_ones};
 use super::*;
 use proptest::prelude::*;
 
@@ -23,6 +24,29 @@ fn cost(plan: &Plan, costs: &[[u32; WIDTHS]]) -> u32 {
     numbers + BIT * splits
 }
 
+/// Blocks with a partition for almost every stretch: runs, dense, sparse, of few cells and not at their edges.
+#[test]
+fn test_many_partitions() {
+    let mut state = 1u32;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    let mut lists = Vec::new();
+    for longest in [5, 12, 20, 70, 300] {
+        let mut gaps = Vec::new();
+        while gaps.len() < 3000 {
+            let scale = 1 << (random(5) * random(5));
+            gaps.extend((0..=random(longest)).map(|_| 1 + random(scale)));
+        }
+        lists.push(from_gaps(random(1000), gaps));
+    }
+    for codec in [pef::PEF.codec("").unwrap(), best::BEST.codec("").unwrap(), best::BEST.codec("by=speed").unwrap()] {
+        lists.iter().for_each(|list| check(codec.as_ref(), list));
+        check_gpu(codec.as_ref(), &lists);
+    }
+}
+
 proptest! {
     #[test]
     fn test_no_plan_is_cheaper(
@@ -33,9 +57,9 @@ proptest! {
         // Each row a few times, or else partitions of several cells are rare.
         let costs: Vec<_> = costs.iter().flat_map(|&(n, cost)| std::iter::repeat_n(cost, 1 + n as usize / 5)).collect();
         let costs = &costs[..costs.len().min(CELLS)];
-        let (plan, least) = cheapest(costs.len(), |cell, cost| *cost = costs[cell]);
-        prop_assert_eq!(least, slow(costs));
-        prop_assert_eq!(cost(&plan, costs), least);
+        let (plan, least) = cheapest(costs.len(), WIDTH_BITS, |cell, cost| *cost = costs[cell]);
+        prop_assert_eq!(cost(&plan, costs), slow(costs));
+        prop_assert_eq!(least, cost(&plan, costs).div_ceil(BIT) as usize);
     }
 
     #[test]
@@ -61,18 +85,36 @@ proptest! {
     #[test]
     fn test_ones_are_found(words in proptest::collection::vec(any::<u32>(), 1..40), at in 0usize..200) {
         let bit = |i: &usize| words[i / 32] >> (i % 32) & 1 == 1;
-        let expected: Vec<u32> = (at..32 * words.len()).filter(bit).map(|i| (i - at) as u32).collect();
+        let expected: Vec<u16> = (at..32 * words.len()).filter(bit).map(|i| (i - at + 1) as u16).collect();
         let mut ones = [0; BLOCK + 64];
         for count in [1, expected.len() / 2, expected.len()] {
             if count == 0 || count > expected.len() || count >= BLOCK {
                 continue;
             }
-            let end = find_ones(&words, at, count, &mut ones);
-            prop_assert_eq!(end, Ok(at + expected[count - 1] as usize + 1));
+            prop_assert_eq!(find_ones::<Any>(&words, at, count, &mut ones), Ok(expected[count - 1].into()));
             prop_assert_eq!(&ones[..count], &expected[..count]);
         }
         if expected.len() + 1 < BLOCK {
-            prop_assert_eq!(find_ones(&words, at, expected.len() + 1, &mut ones), Err(CodecError::Truncated));
+            prop_assert_eq!(find_ones::<Any>(&words, at, expected.len() + 1, &mut ones), Err(CodecError::Truncated));
+        }
+    }
+
+    /// What the processor has and what any has decode alike, also what no encoder wrote.
+    #[test]
+    fn test_levels_agree(
+        words in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..0x4000, Just(u32::MAX)], 1..600),
+        n in 2usize..=BLOCK, first: u32,
+    ) {
+        for (fast, slow) in [
+            (decode::<false> as fn(&[u32], u32, &mut [u32]) -> _, decode_as::<false, Any> as fn(&[u32], u32, &mut [u32]) -> _),
+            (decode::<true>, decode_as::<true, Any>),
+        ] {
+            let (mut by_fast, mut by_slow) = (vec![0; n], vec![0; n]);
+            let used = fast(&words, first, &mut by_fast);
+            prop_assert_eq!(used, slow(&words, first, &mut by_slow));
+            if used.is_ok() {
+                prop_assert_eq!(by_fast, by_slow);
+            }
         }
     }
 }

@@ -36,8 +36,8 @@ mod widths;
 
 use std::sync::Arc;
 
-use self::widths::{MAX_SLOT, SIZE_SHARE_OR_BITS, Wider};
-use super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
+use self::widths::{MAX_SLOT, SIZE_SHARE_OR_BITS, Wider, set_places};
+use super::bits::{Packer, UNPACKED, bits_of, unpack};
 use super::gaps::{self, docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 
@@ -104,20 +104,19 @@ struct Form {
     value: u32,
 }
 
-/// Calls `visit` with the places of the exceptions from slots of `slot` bits, in order.
+/// Calls `visit` with the exceptions from slots of `slot` bits, in order, forced ones included: `places` are those of the numbers
+/// that are wider.
 #[inline]
-fn exceptions(numbers: &[u32], slot: u32, mut visit: impl FnMut(usize)) {
+fn exceptions(places: u128, slot: u32, mut visit: impl FnMut(usize)) {
     let reach = 1 << slot.min(7);
     let mut last = usize::MAX;
-    for (i, &number) in numbers.iter().enumerate() {
-        if bits_of(number) > slot {
-            while last < i && i - last > reach {
-                last += reach;
-                visit(last);
-            }
-            last = i;
-            visit(i);
+    for i in set_places(places) {
+        while last < i && i - last > reach {
+            last += reach;
+            visit(last);
         }
+        last = i;
+        visit(i);
     }
 }
 
@@ -128,27 +127,29 @@ impl Form {
         5 + places + m * self.slot as usize + values
     }
 
-    fn with(numbers: &[u32], slot: u32, value: u32) -> Self {
+    fn with(wider: &Wider, slot: u32, value: u32) -> Self {
         let mut count = 0;
-        exceptions(numbers, slot, |_| count += 1);
+        exceptions(wider.than(slot), slot, |_| count += 1);
         Self { slot, count, value }
     }
 
-    fn choose(numbers: &[u32], rule: Rule, whole: bool) -> Self {
-        let wider = Wider::of(numbers);
-        let widest = wider.widest();
-        let value = if whole { 32 } else { widest };
+    fn choose(m: usize, wider: &Wider, rule: Rule, whole: bool) -> Self {
+        let value = if whole { 32 } else { wider.widest };
         match rule {
-            Rule::Fixed(slot) => Self::with(numbers, slot, value),
-            Rule::Share(share) => Self::with(numbers, wider.by_share(numbers.len(), share), value),
+            Rule::Fixed(slot) => Self::with(wider, slot, value),
+            Rule::Share(share) => Self::with(wider, wider.by_share(m, share), value),
             Rule::Size => {
-                let words = |form: Self| form.bits(numbers.len()).div_ceil(32);
-                let mut best = Self::with(numbers, widest.min(MAX_SLOT), value);
+                let words = |form: Self| form.bits(m).div_ceil(32);
+                let mut best = Self::with(wider, wider.widest.min(MAX_SLOT), value);
+                if words(best) <= 1 {
+                    // As most lists have it.
+                    return best;
+                }
                 for slot in (0..best.slot).rev() {
                     // What it would take if no exception were forced decides mostly.
-                    let least = Self { slot, count: wider.than(slot), value };
+                    let least = Self { slot, count: wider.count(slot), value };
                     if words(least) < words(best) {
-                        let form = if slot >= 7 { least } else { Self::with(numbers, slot, value) };
+                        let form = if slot >= 7 { least } else { Self::with(wider, slot, value) };
                         best = if words(form) < words(best) { form } else { best };
                     }
                 }
@@ -164,12 +165,13 @@ impl Pfor {
         gaps_of(block, &mut numbers);
         let numbers = &mut numbers[..block.len() - 1];
         let m = numbers.len();
-        let form = Form::choose(numbers, self.rule, self.whole);
+        let wider = Wider::of(numbers);
+        let form = Form::choose(m, &wider, self.rule, self.whole);
         let (mut values, mut first, mut last, mut found) = ([0; N], m, 0, 0);
         let mut slots = [0; N];
         slots[..m].copy_from_slice(numbers);
         if form.count > 0 {
-            exceptions(numbers, form.slot, |i| {
+            exceptions(wider.than(form.slot), form.slot, |i| {
                 if found == 0 {
                     first = i;
                 } else {
@@ -233,7 +235,10 @@ impl Codec for Pfor {
     fn size(&self, list: &[u32]) -> usize {
         let words = |block: &[u32]| match block.len() {
             1 => 0,
-            n => Form::choose(gaps_of(block, &mut [0; BLOCK]), self.rule, self.whole).bits(n - 1).div_ceil(32),
+            n => {
+                let wider = Wider::of(gaps_of(block, &mut [0; BLOCK]));
+                Form::choose(n - 1, &wider, self.rule, self.whole).bits(n - 1).div_ceil(32)
+            }
         };
         list.chunks(BLOCK).map(words).sum()
     }
@@ -308,11 +313,9 @@ mod tests {
     /// With slots of `b` bits a list of exceptions hops at most 2^b numbers.
     #[test]
     fn test_exceptions_are_forced() {
-        let mut numbers = [0; 12];
-        (numbers[2], numbers[11]) = (100, 100);
         let places = |slot| {
             let mut places = Vec::new();
-            exceptions(&numbers, slot, |i| places.push(i));
+            exceptions(1 << 2 | 1 << 11, slot, |i| places.push(i));
             places
         };
         assert_eq!(places(1), [2, 4, 6, 8, 10, 11]);

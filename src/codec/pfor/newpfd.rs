@@ -1,7 +1,7 @@
 //! `newpfd` and `optpfd`: bit-packed gaps, what does not fit a slot apart in Simple-16.
 //!
 //! Yan, Ding, Suel, *Inverted index compression and query processing with optimized document ordering*, WWW 2009,
-//! doi:10.1145/1526709.1526764, sections 2 (NewPFD) and 4 (OptPFD).
+//! doi:10.1145/1526709.1526764.
 //!
 //! A block of `n` docIDs stores the low `b` bits of the `m = n - 1` numbers `d[i+1] - d[i] - 1` in slots. Of each
 //! exception, a number that needs more, it stores in a [Simple-16 array](super::super::simple::array) where it is and
@@ -23,13 +23,14 @@
 //! Range: every docID up to 2^32 - 1. Size of `optpfd`: at most `5 + k + 32 m` bits and a word. Words read past the
 //! block: up to three where the slice has them.
 
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::sync::{Arc, LazyLock};
 
 use super::super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
 use super::super::gaps::{self, docs_of, gaps_of};
 use super::super::simple::array::{MAX_LEN, SIMPLE16, SLACK};
 use super::super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
-use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider};
+use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider, set_places};
 use super::{BLOCK, Rule, SHARE};
 
 const PAPER: &str = "Yan, Ding, Suel: Inverted index compression and query processing with optimized document ordering \
@@ -89,63 +90,113 @@ struct NewPfd {
 #[derive(Clone, Copy)]
 struct Form {
     slot: u32,
-    /// Exceptions.
-    count: usize,
+    /// The exceptions.
+    places: u128,
     /// Words of their array.
     words: usize,
 }
 
-/// The array of the `count` exceptions from slots of `slot` bits.
+/// The array of the exceptions at `places` from slots of `slot` bits.
 #[inline]
-fn exceptions<'a>(numbers: &[u32], slot: u32, count: usize, array: &'a mut [u32; MAX_LEN]) -> &'a [u32] {
-    let (mut next, mut found) = (0, 0);
-    if count > 0 {
-        for (i, &number) in numbers.iter().enumerate() {
-            if bits_of(number) > slot {
-                array[found] = (i - next) as u32;
-                array[count + found] = (number >> slot) - 1;
-                next = i + 1;
-                found += 1;
-            }
-        }
+fn exceptions<'a>(numbers: &[u32], slot: u32, places: u128, array: &'a mut [u32; MAX_LEN]) -> &'a [u32] {
+    let count = places.count_ones() as usize;
+    let (steps, highs) = array.split_at_mut(count);
+    let mut next = 0;
+    for ((step, high), place) in steps.iter_mut().zip(highs).zip(set_places(places)) {
+        *step = (place - next) as u32;
+        *high = (numbers[place] >> slot) - 1;
+        next = place + 1;
     }
     &array[..2 * count]
 }
+
+/// For each width what a number of it takes up at least in the array, in bits.
+static LEAST_BITS: LazyLock<[u8; 33]> =
+    LazyLock::new(|| std::array::from_fn(|width| SIMPLE16.least_bits(width as u32) as u8));
 
 impl Form {
     fn bits(self, m: usize) -> usize {
         5 + bits_of(m as u32) as usize + m * self.slot as usize + 32 * self.words
     }
 
-    fn with(numbers: &[u32], wider: &Wider, slot: u32, array: &mut [u32; MAX_LEN]) -> Self {
-        let count = wider.than(slot);
-        let words = match count {
-            0 => 0,
-            _ => SIMPLE16.words(exceptions(numbers, slot, count, array)),
-        };
-        Self { slot, count, words }
+    fn with(numbers: &[u32], slot: u32, places: u128, array: &mut [u32; MAX_LEN]) -> Self {
+        let words = if places == 0 { 0 } else { SIMPLE16.words(exceptions(numbers, slot, places, array)) };
+        Self { slot, places, words }
     }
 
     fn choose(numbers: &[u32], rule: Rule, array: &mut [u32; MAX_LEN]) -> Self {
         let wider = Wider::of(numbers);
-        match rule {
-            Rule::Fixed(slot) => Self::with(numbers, &wider, slot, array),
-            Rule::Share(share) => Self::with(numbers, &wider, wider.by_share(numbers.len(), share), array),
-            Rule::Size => {
-                let words = |form: Self| form.bits(numbers.len()).div_ceil(32);
-                let mut best = Self::with(numbers, &wider, wider.widest().min(MAX_SLOT), array);
-                for slot in (0..best.slot).rev() {
-                    // No place and no high part takes less than a bit, so most widths need no closer look.
-                    let count = wider.than(slot);
-                    let least = Self { slot, count, words: (count + wider.overflow(slot)).div_ceil(28) };
-                    if words(least) < words(best) {
-                        let form = Self::with(numbers, &wider, slot, array);
-                        best = if words(form) < words(best) { form } else { best };
-                    }
+        let slot = match rule {
+            Rule::Fixed(slot) => slot,
+            Rule::Share(share) => wider.by_share(numbers.len(), share),
+            Rule::Size => return Self::smallest(numbers, &wider, array),
+        };
+        Self::with(numbers, slot, wider.than(slot), array)
+    }
+
+    /// Of the smallest size, and of several the one with the fewest exceptions.
+    fn smallest(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt")
+        {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { Self::smallest_x86(numbers, wider, array) };
+        }
+        Self::smallest_any(numbers, wider, array)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,lzcnt,popcnt")]
+    fn smallest_x86(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
+        Self::smallest_any(numbers, wider, array)
+    }
+
+    #[inline(always)]
+    fn smallest_any(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
+        let (m, least_bits) = (numbers.len(), &*LEAST_BITS);
+        let words = |form: Self| form.bits(m).div_ceil(32);
+        let widest = wider.widest;
+        let top = widest.min(MAX_SLOT);
+        let mut best = Self::with(numbers, top, wider.than(top), array);
+        if words(best) <= 1 {
+            return best;
+        }
+        // How many numbers have each width, and then what each slot width would take if its high parts had the narrowest
+        // slots of the array that hold them, and its places the narrowest there are: in words, from below.
+        let mut counts = [0u32; 33];
+        for width in 1..=widest {
+            counts[width as usize] = (wider.than(width - 1) ^ wider.than(width)).count_ones();
+        }
+        let mut promises = [usize::MAX; MAX_SLOT as usize];
+        for (slot, promise) in promises[..top as usize].iter_mut().enumerate() {
+            let left = counts[slot + 1..=widest as usize].iter().zip(least_bits);
+            let bits: u32 = left.map(|(&count, &bits)| count * (1 + u32::from(bits))).sum();
+            *promise = words(Self { slot: slot as u32, places: 0, words: bits.div_ceil(28) as usize });
+        }
+        // The width that promises most is looked at first, and most are not looked at.
+        loop {
+            let slots = promises[..top as usize].iter().zip(0u32..);
+            let Some((&promise, slot)) = slots.min_by_key(|&(&words, slot)| (words, Reverse(slot))) else { break };
+            let is_best = |words_of: usize| (words_of, Reverse(slot)) < (words(best), Reverse(best.slot));
+            if !is_best(promise) {
+                break;
+            }
+            promises[slot as usize] = usize::MAX;
+            // The places as they are may already be too much.
+            let places = wider.than(slot);
+            let array = exceptions(numbers, slot, places, array);
+            let bits: u32 = array.iter().map(|&number| u32::from(least_bits[bits_of(number) as usize])).sum();
+            let least = Self { slot, places, words: bits.div_ceil(28) as usize };
+            if is_best(words(least)) {
+                let form = Self { words: SIMPLE16.words(array), ..least };
+                if is_best(words(form)) {
+                    best = form;
                 }
-                best
             }
         }
+        best
     }
 }
 
@@ -159,10 +210,10 @@ impl NewPfd {
         let words = form.bits(m).div_ceil(32);
         out.resize(start + words + 2, 0);
         let mut packer = Packer::new(&mut out[start..]);
-        packer.push(u64::from(form.slot) | (form.count as u64) << 5, 5 + bits_of(m as u32));
+        packer.push(u64::from(form.slot) | u64::from(form.places.count_ones()) << 5, 5 + bits_of(m as u32));
         packer.push_all(numbers, form.slot);
-        if form.count > 0 {
-            let array = exceptions(numbers, form.slot, form.count, &mut array);
+        if form.places != 0 {
+            let array = exceptions(numbers, form.slot, form.places, &mut array);
             SIMPLE16.pack(array, |word| packer.push(word.into(), 32));
         }
         packer.finish();

@@ -17,50 +17,64 @@ pub(super) const AUTO_OR_BITS: &[&str] = &[
 /// The widest slot. A number of 32 bits is always an exception.
 pub(super) const MAX_SLOT: u32 = 31;
 
-/// How many numbers of a block are wider than each width.
+/// Which numbers of a block are wider than each width.
 pub(super) struct Wider {
-    /// For widths 0 to 32; for the last one 0.
-    counts: [u8; 33],
+    /// For widths 0 to 32; for the last one none. Bit `i` stands for number `i`.
+    places: [u128; 33],
+    /// The width of the widest number.
+    pub(super) widest: u32,
 }
 
 impl Wider {
-    /// Of at most 255 numbers.
+    /// Of at most 128 numbers.
+    #[inline]
     pub(super) fn of(numbers: &[u32]) -> Self {
-        debug_assert!(numbers.len() <= 255, "counts are bytes");
-        let mut exact = [0u8; 33];
-        for &number in numbers {
-            exact[bits_of(number) as usize] += 1;
+        let (mut low, mut high) = ([0u64; 33], [0u64; 33]);
+        let (front, back) = numbers.split_at(numbers.len().min(64));
+        for (half, numbers) in [(&mut low, front), (&mut high, back)] {
+            for (i, &number) in numbers.iter().enumerate() {
+                half[bits_of(number) as usize] |= 1 << i;
+            }
         }
-        let mut counts = [0u8; 33];
-        for width in (0..32).rev() {
-            counts[width] = counts[width + 1] + exact[width + 1];
+        let widest = bits_of(numbers.iter().fold(0, |all, number| all | number));
+        let mut places = [0; 33];
+        for width in (0..widest as usize).rev() {
+            places[width] = places[width + 1] | u128::from(high[width + 1]) << 64 | u128::from(low[width + 1]);
         }
-        Self { counts }
+        Self { places, widest }
+    }
+
+    /// Which are wider than `width`.
+    #[inline]
+    pub(super) fn than(&self, width: u32) -> u128 {
+        self.places[width as usize]
     }
 
     /// How many are wider than `width`.
     #[inline]
-    pub(super) fn than(&self, width: u32) -> usize {
-        self.counts[width as usize].into()
-    }
-
-    /// The width of the widest number.
-    pub(super) fn widest(&self) -> u32 {
-        self.counts.iter().position(|&count| count == 0).map_or(32, |width| width as u32)
+    pub(super) fn count(&self, width: u32) -> usize {
+        self.than(width).count_ones() as usize
     }
 
     /// The least slot width that at most `share` hundredths of `n` numbers exceed.
     pub(super) fn by_share(&self, n: usize, share: u32) -> u32 {
         let allowed = n * share as usize / 100;
-        let width = self.counts.iter().position(|&count| usize::from(count) <= allowed);
-        width.map_or(MAX_SLOT, |width| (width as u32).min(MAX_SLOT))
+        let mut slot = self.widest;
+        while slot > 0 && self.count(slot - 1) <= allowed {
+            slot -= 1;
+        }
+        slot.min(MAX_SLOT)
     }
+}
 
-    /// Bits that the numbers wider than `width` have beyond it, at least, if one is taken off what is left of each and
-    /// none takes less than a bit.
-    pub(super) fn overflow(&self, width: u32) -> usize {
-        self.than(width) + (width + 2..32).map(|wider| self.than(wider)).sum::<usize>()
-    }
+/// The places that are set, in order.
+#[inline]
+pub(super) fn set_places(mut places: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = places.trailing_zeros() as usize;
+        places &= places.wrapping_sub(1);
+        (place < 128).then_some(place)
+    })
 }
 
 #[cfg(test)]
@@ -77,12 +91,12 @@ mod tests {
             let wider = Wider::of(&numbers);
             let count = |width| numbers.iter().filter(|&&number| bits_of(number) > width).count();
             for width in 0..=32 {
-                prop_assert_eq!(wider.than(width), count(width));
-                let left = numbers.iter().filter(|&&number| bits_of(number) > width);
-                let least: u32 = left.map(|&number| (bits_of(number) - width - 1).max(1)).sum();
-                prop_assert_eq!(wider.overflow(width), least as usize);
+                prop_assert_eq!(wider.count(width), count(width));
+                let places: Vec<_> = set_places(wider.than(width)).collect();
+                let expected = numbers.iter().enumerate().filter(|&(_, &number)| bits_of(number) > width);
+                prop_assert_eq!(places, expected.map(|(i, _)| i).collect::<Vec<_>>());
             }
-            prop_assert_eq!(wider.widest(), numbers.iter().map(|&number| bits_of(number)).max().unwrap());
+            prop_assert_eq!(wider.widest, numbers.iter().map(|&number| bits_of(number)).max().unwrap());
             let width = wider.by_share(numbers.len(), share);
             prop_assert!(width == MAX_SLOT || count(width) * 100 <= numbers.len() * share as usize);
             prop_assert!(width == 0 || count(width - 1) * 100 > numbers.len() * share as usize);

@@ -26,10 +26,21 @@ const BASE: u32 = (1 << 28) - TOPS;
 /// Values of 28 bits that are no numbers.
 const TOPS: u32 = 32;
 
+/// Stands for the width of a number that no slot holds.
+const TWO_WORDS: u8 = 29;
+
+/// The most numbers of a word.
+const MOST: usize = 28;
+/// Numbers of a word that most words do not exceed.
+const NEAR: usize = 9;
+
 /// The cases of a code.
 pub struct Code {
     cases: [Case; 16],
-    /// How many of them there are.
+    /// For each place in a word and each width of the number there, which cases have a slot there that does not hold it:
+    /// bit `i` stands for case `i`. Behind the last slot of a case every number fits.
+    too_narrow: [[u16; 32]; MOST],
+    /// How many cases there are.
     len: usize,
     /// The word that stands for no number and adds nothing: the last case is that of a single number.
     no_top: u32,
@@ -41,8 +52,6 @@ struct Case {
     /// Bit `i` is set if a slot starts there.
     starts: u32,
     count: usize,
-    /// Width of each slot; behind the last one, more than any number has.
-    widths: [u8; 32],
     shifts: [u32; 32],
     masks: [u32; 32],
 }
@@ -74,8 +83,10 @@ pub static SIMPLE16: Code = Code::new(&[
 impl Code {
     /// Cases in the order of their selectors, each as runs of (slots, bits of a slot).
     const fn new(runs: &[&[(usize, u32)]]) -> Self {
-        let empty = Case { starts: 0, count: 0, widths: [u8::MAX; 32], shifts: [0; 32], masks: [0; 32] };
-        let mut cases = [empty; 16];
+        let mut cases = [Case { starts: 0, count: 0, shifts: [0; 32], masks: [0; 32] }; 16];
+        // Selectors that stand for nothing hold nothing.
+        let mut too_narrow = [[0; 32]; MOST];
+        too_narrow[0] = [(0xffff_u32 << runs.len()) as u16; 32];
         let mut i = 0;
         while i < runs.len() {
             let case = &mut cases[i];
@@ -84,9 +95,13 @@ impl Code {
                 let (mut slots, width) = runs[i][run];
                 while slots > 0 {
                     case.starts |= 1 << bit;
-                    case.widths[case.count] = width as u8;
                     case.shifts[case.count] = bit;
                     case.masks[case.count] = (1 << width) - 1;
+                    let mut wider = width as usize + 1;
+                    while wider < 32 {
+                        too_narrow[case.count][wider] |= 1 << i;
+                        wider += 1;
+                    }
                     case.count += 1;
                     bit += width;
                     slots -= 1;
@@ -97,7 +112,7 @@ impl Code {
             i += 1;
         }
         assert!(cases[runs.len() - 1].starts == 1, "the last case is that of a single number");
-        Self { cases, len: runs.len(), no_top: (runs.len() as u32 - 1) << 28 | BASE }
+        Self { cases, too_narrow, len: runs.len(), no_top: (runs.len() as u32 - 1) << 28 | BASE }
     }
 
     /// Calls `write` with each word of the array of at most [`MAX_LEN`] `numbers`.
@@ -108,7 +123,7 @@ impl Code {
             match (selector, numbers) {
                 (None, &[number]) => {
                     write(self.no_top + number / BASE);
-                    write(single | number % BASE);
+                    write(single | (number % BASE));
                 }
                 (selector, numbers) => {
                     let selector = selector.unwrap_or(self.len - 1);
@@ -130,19 +145,48 @@ impl Code {
     /// Cuts an array into the numbers of a word each. There is no selector for a number of two words.
     #[inline]
     fn cut<'n>(&self, numbers: &'n [u32], mut part: impl FnMut(Option<usize>, &'n [u32])) {
-        let mut widths = [0u8; MAX_LEN + 32];
+        if let &[number] = numbers {
+            // Most lists are short.
+            return part((number < BASE).then_some(self.len - 1), numbers);
+        }
+        let mut widths = [0u8; MAX_LEN + MOST];
         for (width, &number) in widths.iter_mut().zip(numbers) {
-            *width = if number < BASE { bits_of(number) as u8 } else { 29 };
+            *width = if number < BASE { bits_of(number) as u8 } else { TWO_WORDS };
         }
         let mut at = 0;
         while at < numbers.len() {
-            let next = widths[at..].first_chunk::<32>().expect("32 widths behind the last");
-            let selector = self.cases[..self.len].iter().position(|case| case.holds(next));
+            let next = widths[at..].first_chunk().expect("widths behind the last");
+            let selector = self.first_that_holds(next);
             let count = selector.map_or(1, |selector| self.cases[selector].count);
             let end = numbers.len().min(at + count);
             part(selector, &numbers[at..end]);
             at = end;
         }
+    }
+
+    /// The first case whose slots hold numbers of these widths.
+    #[inline]
+    fn first_that_holds(&self, widths: &[u8; MOST]) -> Option<usize> {
+        // Few words hold more numbers than a first look covers, which takes no branch.
+        let (near, far) = widths.split_at(NEAR);
+        let (near_slots, far_slots) = self.too_narrow.split_at(NEAR);
+        let look = |widths: &[u8], slots: &[[u16; 32]]| {
+            let too_narrow = widths.iter().zip(slots).map(|(&width, slots)| slots[usize::from(width & 31)]);
+            too_narrow.fold(0, |all, cases| all | cases)
+        };
+        let out = look(near, near_slots);
+        let case = out.trailing_ones() as usize;
+        let case = match self.cases.get(case)?.count {
+            0..=NEAR => case,
+            _ => (out | look(far, far_slots)).trailing_ones() as usize,
+        };
+        (case < 16).then_some(case)
+    }
+
+    /// Bits that a number of `width` takes up at least: those of the narrowest slot that holds it, or two words'.
+    pub fn least_bits(&self, width: u32) -> u32 {
+        let slots = self.cases.iter().flat_map(|case| &case.masks[..case.count]).map(|mask| mask.count_ones());
+        slots.filter(|&slot| slot >= width).min().unwrap_or(56)
     }
 
     /// Unpacks the array of `n` numbers whose words `word` gives (`None` past the end) into the front of `numbers`, which has
@@ -239,18 +283,6 @@ impl Code {
     }
 }
 
-impl Case {
-    /// Whether the numbers of these widths fit the slots.
-    #[inline]
-    fn holds(&self, widths: &[u8; 32]) -> bool {
-        if widths[0] > self.widths[0] {
-            return false;
-        }
-        // No early exit: without one these are a few vector operations.
-        widths.iter().zip(&self.widths).fold(0, |over, (width, slot)| over | width.saturating_sub(*slot)) == 0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,7 +309,7 @@ mod tests {
     fn test_cases_cover_28_bits() {
         for code in [&SIMPLE9, &SIMPLE16] {
             for case in &code.cases[..code.len] {
-                let bits: u32 = case.widths[..case.count].iter().map(|&width| u32::from(width)).sum();
+                let bits: u32 = case.masks[..case.count].iter().map(|mask| mask.count_ones()).sum();
                 assert!((25..=28).contains(&bits) && case.starts.count_ones() as usize == case.count);
             }
         }

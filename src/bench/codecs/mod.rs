@@ -1,0 +1,355 @@
+//! `gamut bench codecs`: every codec on the same lists, after Ding et al. (figures 3 and 4, table 1), Ao et al. (figures 7
+//! and 8, table 2) and Griffin (table 1, figure 12).
+//!
+//! **What is measured**, by length of list and in total: bits per posting, words of skip entries included; encoding on one
+//! core; decoding on one core and on all, into a buffer that stays in the cache; decoding on the GPU from words in its memory
+//! to docIDs in its memory, by its own clock, and reading docIDs one at a time there. The memory floor is the time in which the
+//! words could be read and the docIDs written at the speed of a copy kernel in the same run; its share is that time over the
+//! time taken. **Data**: lists of an index, all or a sample that keeps the shares of the classes, or synthetic ones from a
+//! fixed seed. **How**: everything is decoded once and compared with the lists; then measurements after one that does not
+//! count, each of 2 ms or more; on a GPU after half a second of work. Medians, or with `--fastest` minima. Totals are sums over the classes.
+
+mod cpu;
+mod device;
+mod frequencies;
+mod lists;
+mod output;
+mod peers;
+mod sweep;
+mod synthetic;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+
+use crate::codec::{self, Codec, spec};
+use crate::gpu::{Choice, Gpu, GpuError};
+use crate::index::Index;
+use crate::index::lengths::class_name;
+
+use cpu::{Clock, Times};
+use device::Device;
+use lists::{Class, Source, Wanted};
+use output::{Figures, Line};
+use synthetic::{Spread, Synthetic};
+
+/// Encode and decode lists with every codec, check the results, and compare size and speed.
+///
+/// Lists come from INDEX, or without one are synthetic, of every length. By length of list and in total: bits per posting (skip
+/// entries included), encoding on one core, decoding on one core and on all, decoding on the GPU from and to its own memory
+/// with the share of the speed that copying the same bytes would have, and reading single docIDs there. Decoders of other
+/// crates run on the same lists of 128 docIDs and more; "tf" is the layout of the term frequencies. A docID that does not come
+/// back is an error.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  gamut bench codecs out/gov2                          the lists of an index
+  gamut bench codecs out/gov2 --csv c.csv --svg c.svg  the same, for a spreadsheet and as charts
+  gamut bench codecs --lists clustered --codec vbyte,para-ef
+  gamut bench codecs --documents 200M --postings 256M --min-length 1M
+                                                       what the GPU does with long lists
+  gamut bench codecs out/gov2 --sweep exceptions       Ao et al., figures 7 and 8
+  gamut bench codecs out/gov2 --sweep levels           Ding et al., figure 3")]
+pub struct Args {
+    /// Directory of an index [default: synthetic lists]
+    index: Option<PathBuf>,
+    /// Codecs, comma-separated, with parameters as in parapfor:segment=64,exceptions=0.2
+    #[arg(long, default_value = "all", value_name = "LIST", long_help = codec_help())]
+    codec: String,
+    /// Measure each codec that has this parameter once for each of its values
+    #[arg(long, value_name = "PARAM")]
+    sweep: Option<String>,
+    /// How the docIDs of synthetic lists are spread
+    #[arg(long, value_enum, default_value = "uniform", conflicts_with = "index")]
+    lists: Spread,
+    /// Documents of synthetic lists
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "16M", conflicts_with = "index")]
+    documents: u64,
+    /// Postings to measure on, about: of a larger index a sample, with one list of every length or more.
+    /// 80M take about 0.8 GB of memory
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "80M")]
+    postings: u64,
+    /// Leave out shorter lists
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2")]
+    min_length: u64,
+    /// Chooses the sample, or the synthetic lists
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Measurements that count
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+    /// Report the fastest measurement, not the middle one: for a machine that has other work to do
+    #[arg(long)]
+    fastest: bool,
+    /// Seconds of work of the GPU that does not count
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    warm_up: f64,
+    /// GPU by name or by its number in `gamut devices`, or none; software ones must be named
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    device: String,
+    /// Leave the decoders of other crates out
+    #[arg(long)]
+    no_peers: bool,
+    /// Leave the term frequencies out
+    #[arg(long)]
+    no_tf: bool,
+    /// Write every line as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw charts, too
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+fn codec_help() -> String {
+    format!("Codecs, comma-separated, or \"all\"; parameters follow a colon:\n{}", codec::help())
+}
+
+/// `64M` → 64,000,000.
+fn parse_count(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'g' | 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit)).filter(|&count| count > 0);
+    count.ok_or_else(|| "give a number over 0, such as 5000, 64M or 1G".to_owned())
+}
+
+/// Most postings: offsets of their words and docIDs have 32 bits.
+const MOST_POSTINGS: u64 = 1 << 30;
+
+/// Measures, and prints tables or JSON.
+///
+/// # Errors
+/// Unknown names, no such index or device, a file that cannot be written, or a docID that does not come back.
+#[allow(clippy::print_stdout, reason = "results go to stdout")]
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    ensure!(args.postings <= MOST_POSTINGS, "--postings {} is over {MOST_POSTINGS}", args.postings);
+    let documents = u32::try_from(args.documents).ok().filter(|&documents| documents >= 4);
+    let documents =
+        documents.with_context(|| format!("--documents {} is not from 4 to {}", args.documents, u32::MAX))?;
+    let min_length = u32::try_from(args.min_length).context("--min-length is over any list's")?.max(2);
+    let codecs = codec::parse_list(&args.codec)?;
+    let sweep = args.sweep.as_ref().map(|name| sweep::points(&codecs, name)).transpose()?;
+    let create =
+        |path: &PathBuf| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()));
+    let csv = args.csv.as_ref().map(create).transpose()?;
+    let svg = args.svg.as_ref().map(create).transpose()?;
+    let clock = Clock { repetitions: args.repetitions, fastest: args.fastest };
+    let device = open(args, clock)?;
+    let index = args.index.as_ref().map(|path| Index::open(path)).transpose()?;
+    let source = match &index {
+        Some(index) => Source::Index(index, index.codec(None)?),
+        None => Source::Synthetic(Synthetic { spread: args.lists, documents, seed: args.seed }),
+    };
+    let classes = source.classes(&Wanted { postings: args.postings, min_length, seed: args.seed })?;
+    let title = title(args, &classes);
+    say(&title);
+    let bench = Bench { classes: &classes, device: device.as_ref(), clock };
+    let lines = match &sweep {
+        Some(points) => bench.codecs(points.iter().map(|point| (point.label(), &point.codec)))?,
+        None => {
+            let mut lines = bench.codecs(codecs.iter().map(|codec| (label(codec.as_ref()), codec)))?;
+            if !args.no_peers {
+                lines.extend(bench.peers()?);
+            }
+            if !args.no_tf {
+                lines.extend(bench.frequencies(&source)?);
+            }
+            lines
+        }
+    };
+    let bandwidth = device.as_ref().map(|device| device.bandwidth);
+    let figures: Vec<Figures> = lines.iter().map(|line| line.figures(bandwidth)).collect();
+    if let Some(mut file) = csv {
+        output::write_csv(&mut file, &figures).context("cannot write the CSV file")?;
+    }
+    if let Some(mut file) = svg {
+        let points = sweep.as_ref().map(|points| {
+            let point = |point: &sweep::Point| (point.codec.name().to_owned(), point.value.clone());
+            points.iter().map(point).collect::<Vec<_>>()
+        });
+        let chart = output::chart(&title, &figures, points.as_deref());
+        let chart = chart.map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
+        file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let report = serde_json::json!({
+            "lists": title,
+            "cores": rayon::current_num_threads(),
+            "device": device.as_ref().map(Device::report),
+            "copy_bytes_per_second": bandwidth,
+            "lines": figures,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        writeln!(out, "{title}")?;
+        if let Some(device) = &device {
+            let (report, speed) = (device.report(), device.bandwidth / 1e9);
+            writeln!(out, "device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver)?;
+        }
+        output::write_tables(&mut out, &figures, sweep.is_some())?;
+    }
+    Ok(())
+}
+
+/// The device that was asked for; `None` if any would do and there is none.
+fn open(args: &Args, clock: Clock) -> anyhow::Result<Option<Device>> {
+    if args.device == "none" {
+        return Ok(None);
+    }
+    match Gpu::open(&Choice::parse(&args.device)) {
+        Ok(gpu) => Ok(Some(Device::new(&gpu, args.warm_up, clock)?)),
+        Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if args.device == "auto" => {
+            say("no hardware GPU, so the CPU only; --device names a software one");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "progress goes to stderr")]
+fn say(text: &str) {
+    eprintln!("gamut: {text}");
+}
+
+/// What is measured on.
+fn title(args: &Args, classes: &[Class]) -> String {
+    let lists: usize = classes.iter().map(|class| class.lists.len()).sum();
+    let postings: u64 = classes.iter().map(Class::postings).sum();
+    let source = match &args.index {
+        Some(path) => path.display().to_string(),
+        None => format!("{:?} lists below {}", args.lists, args.documents).to_lowercase(),
+    };
+    format!("{source}: {lists} lists, {:.1} M postings, {} cores", postings as f64 / 1e6, rayon::current_num_threads())
+}
+
+/// What tables call a codec: its name, and its parameters if they are not the usual ones.
+fn label(codec: &dyn Codec) -> String {
+    let usual = codec.family().codec("").is_ok_and(|usual| usual.settings() == codec.settings());
+    if usual { codec.name().to_owned() } else { spec(codec) }
+}
+
+/// What all measurements share.
+struct Bench<'a> {
+    classes: &'a [Class],
+    device: Option<&'a Device>,
+    clock: Clock,
+}
+
+impl Bench<'_> {
+    /// Measures codecs, each under a name.
+    fn codecs<'c>(
+        &self,
+        codecs: impl ExactSizeIterator<Item = (String, &'c Arc<dyn Codec>)>,
+    ) -> anyhow::Result<Vec<Line>> {
+        let (mut lines, all) = (Vec::new(), codecs.len());
+        for (i, (name, codec)) in codecs.enumerate() {
+            let start = Instant::now();
+            let codec = codec.as_ref();
+            let encoded = self.classes.iter().map(|class| cpu::encode(codec, class)).collect::<Result<Vec<_>, _>>()?;
+            let mut of_codec = Vec::new();
+            for (class, encoded) in self.classes.iter().zip(&encoded) {
+                cpu::verify(codec, class, encoded)?;
+                let times = cpu::measure(codec, class, encoded, self.clock)?;
+                let line = line(&name, class, encoded.bits(), Some(times));
+                of_codec.push(Line { parameters: codec.settings().to_string(), ..line });
+            }
+            if let Some(device) = self.device
+                && let Some(mut decoder) = device.decoder(codec)?
+            {
+                for ((class, encoded), line) in self.classes.iter().zip(&encoded).zip(&mut of_codec) {
+                    line.gpu = device.measure(&mut decoder, codec, class, encoded)?;
+                    if line.gpu.is_none() {
+                        say(&format!("lists of {} docIDs are too long for the GPU", class_name(class.number)));
+                    }
+                }
+            }
+            self.finish(of_codec, &format!("{} of {all}, {:.1} s", i + 1, start.elapsed().as_secs_f64()), &mut lines);
+        }
+        Ok(lines)
+    }
+
+    fn peers(&self) -> anyhow::Result<Vec<Line>> {
+        let mut lines = Vec::new();
+        for peer in peers::PEERS {
+            let mut of_peer = Vec::new();
+            for class in self.classes {
+                if let Some(reached) = peers::measure(peer, class, self.clock)? {
+                    let line = line(peer.name, class, reached.bits, None);
+                    of_peer.push(Line { decode: Some(reached.decode), ..line });
+                }
+            }
+            self.finish(of_peer, "for comparison", &mut lines);
+        }
+        Ok(lines)
+    }
+
+    fn frequencies(&self, source: &Source<'_>) -> anyhow::Result<Vec<Line>> {
+        let mut of_tf = Vec::new();
+        for class in self.classes {
+            let tfs = source.frequencies(class)?;
+            let (bits, times) = frequencies::measure(class, &tfs, self.clock)?;
+            of_tf.push(line("tf", class, bits, Some(times)));
+        }
+        let mut lines = Vec::new();
+        self.finish(of_tf, "term frequencies", &mut lines);
+        Ok(lines)
+    }
+
+    /// Adds lines of classes and their total to `all`, and says what the total is.
+    fn finish(&self, lines: Vec<Line>, remark: &str, all: &mut Vec<Line>) {
+        let Some(total) = Line::total(&lines) else { return };
+        say(&format!("{} ({remark})", total.summary()));
+        all.extend(lines);
+        all.push(total);
+    }
+}
+
+fn line(name: &str, class: &Class, bits: f64, times: Option<Times>) -> Line {
+    Line {
+        name: name.to_owned(),
+        parameters: String::new(),
+        class: Some(class.number),
+        lists: class.lists.len() as u64,
+        postings: class.postings(),
+        bits,
+        encode: times.map(|times| times.encode),
+        decode: times.map(|times| times.decode),
+        decode_all_cores: times.map(|times| times.decode_all_cores),
+        gpu: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_labels_are_short_where_they_can_be() {
+        for name in codec::names() {
+            assert_eq!(label(codec::codec(name).unwrap().as_ref()), name);
+        }
+        assert_eq!(label(codec::codec("pfor-recursive:levels=2").unwrap().as_ref()), "pfor-recursive:levels=2");
+    }
+
+    #[test]
+    fn test_counts_are_read() {
+        let good = [("7", 7), ("5k", 5_000), ("64M", 64_000_000), ("1G", 1_000_000_000)];
+        for (text, count) in good {
+            assert_eq!(parse_count(text), Ok(count));
+        }
+        for bad in ["", "M", "0", "-1", "1.5M", "1T", "99999999999G", "é"] {
+            assert!(parse_count(bad).is_err(), "{bad}");
+        }
+    }
+}

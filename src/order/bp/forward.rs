@@ -1,0 +1,162 @@
+//! The forward index that the bisection starts from: each document's terms, turned round from the lists.
+
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+
+use super::node::{Node, TASKS};
+
+/// The terms of each document, numbered by falling df, for [`bisect`](super::bisect).
+#[derive(Debug)]
+pub struct Forward {
+    /// Where each document's terms start, and the end of the last.
+    starts: Vec<usize>,
+    terms: Vec<u32>,
+    /// How many documents hold each term; falling, but where lists had docIDs out of range.
+    degrees: Vec<u32>,
+}
+
+impl Forward {
+    /// Turns lists of docIDs round, on all threads of the current rayon pool.
+    ///
+    /// `dfs` gives the length of each list; those outside of `keep`, or of all documents, are left out.
+    /// `read` writes the docIDs of the list with the given index, each once, to an empty vector; it is called
+    /// twice for each list, from any thread, and gives the same both times. DocIDs of `documents` and more
+    /// are passed over.
+    ///
+    /// # Errors
+    /// The first one that `read` gave.
+    pub fn build<E: Send>(
+        documents: u32,
+        dfs: &[u32],
+        keep: RangeInclusive<u32>,
+        read: impl Fn(usize, &mut Vec<u32>) -> Result<(), E> + Sync,
+    ) -> Result<Self, E> {
+        let useful = |df| keep.contains(&df) && df < documents;
+        let mut kept: Vec<usize> = (0..dfs.len()).filter(|&list| useful(dfs[list])).collect();
+        kept.par_sort_unstable_by_key(|&list| (std::cmp::Reverse(dfs[list]), list));
+        let tasks = deal(&kept, dfs, rayon::current_num_threads().min(TASKS));
+
+        // how many of a task's lists hold each document
+        let (mut counts, degrees): (Vec<_>, Vec<_>) = tasks
+            .par_iter()
+            .map(|task| {
+                let mut counts = vec![0u32; documents as usize];
+                let (mut docs, mut degrees) = (Vec::new(), Vec::with_capacity(task.len()));
+                for &list in &kept[task.clone()] {
+                    docs.clear();
+                    read(list, &mut docs)?;
+                    let mut degree = 0;
+                    for &doc in &docs {
+                        if let Some(count) = counts.get_mut(doc as usize) {
+                            *count += 1;
+                            degree += 1;
+                        }
+                    }
+                    degrees.push(degree);
+                }
+                Ok((counts, degrees))
+            })
+            .collect::<Result<Vec<_>, E>>()?
+            .into_iter()
+            .unzip();
+
+        // then where, after a document's start, the task's terms go
+        let mut starts = vec![0; documents as usize + 1];
+        for doc in 0..documents as usize {
+            let mut sum = 0;
+            for counts in &mut counts {
+                sum += std::mem::replace(&mut counts[doc], sum);
+            }
+            starts[doc + 1] = starts[doc] + sum as usize;
+        }
+
+        let terms: Vec<AtomicU32> =
+            (0..starts[documents as usize]).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+        tasks.par_iter().zip(&mut counts).try_for_each(|(task, offsets)| {
+            let mut docs = Vec::new();
+            for term in task.clone() {
+                docs.clear();
+                read(kept[term], &mut docs)?;
+                for &doc in &docs {
+                    let Some(offset) = offsets.get_mut(doc as usize) else { continue };
+                    terms[starts[doc as usize] + *offset as usize].store(term as u32, Ordering::Relaxed);
+                    *offset += 1;
+                }
+            }
+            Ok(())
+        })?;
+        let terms = terms.into_iter().map(AtomicU32::into_inner).collect();
+        Ok(Self { starts, terms, degrees: degrees.concat() })
+    }
+
+    /// An upper bound on the bytes that [`Forward::build`] and [`bisect`](super::bisect) allocate, for so many
+    /// kept postings of so many kept terms.
+    pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
+        // per posting: the index, all nodes of a level, and their children; per document: the build's counts, or
+        // keys, spans and places; per term: degrees, gains, new numbers, and the tasks' counts
+        let (per_posting, per_document, per_term) = (12, 32 + 4 * TASKS as u64 + 24, 48 + 4 * TASKS as u64);
+        per_posting * postings + per_document * u64::from(documents) + per_term * terms
+    }
+
+    /// The least df of `keep` from which on lists can be kept so that [`Forward::bytes_for`] stays within
+    /// `bytes`; none if even the longest list would not fit. Rare terms are shed first: they take the most room for the
+    /// least of the postings.
+    pub fn min_df_for(documents: u32, dfs: &[u32], keep: RangeInclusive<u32>, bytes: u64) -> Option<u32> {
+        let mut kept: Vec<u32> = dfs.iter().copied().filter(|df| keep.contains(df)).collect();
+        kept.par_sort_unstable_by_key(|&df| std::cmp::Reverse(df));
+        let (mut terms, mut postings, mut least) = (0, 0, None);
+        for equal in kept.chunk_by(|a, b| a == b) {
+            terms += equal.len() as u64;
+            postings += equal.len() as u64 * u64::from(equal[0]);
+            if Self::bytes_for(documents, terms, postings) > bytes {
+                return least;
+            }
+            least = Some(equal[0]);
+        }
+        Some(*keep.start()).filter(|_| Self::bytes_for(documents, 0, 0) <= bytes)
+    }
+
+    /// Documents, with and without terms.
+    pub fn documents(&self) -> u32 {
+        (self.starts.len() - 1) as u32
+    }
+
+    /// Postings kept.
+    pub fn postings(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The node of all given documents, with those of their terms that at least `min_df` documents hold.
+    pub(super) fn root(&self, docs: Vec<u32>, min_df: u32) -> Node<'_, u32> {
+        let common = self.degrees.partition_point(|&degree| degree >= min_df);
+        let span = |&doc: &u32| {
+            let start = self.starts[doc as usize];
+            let terms = &self.terms[start..self.starts[doc as usize + 1]];
+            (start, terms.partition_point(|&term| (term as usize) < common) as u32)
+        };
+        let spans = docs.par_iter().map(span).collect();
+        Node { docs, spans, terms: (&self.terms).into(), degrees: self.degrees[..common].to_vec() }
+    }
+
+    /// The documents that have terms, and those that have none.
+    pub(super) fn with_and_without_terms(&self) -> (Vec<u32>, Vec<u32>) {
+        (0..self.documents()).partition(|&doc| self.starts[doc as usize] < self.starts[doc as usize + 1])
+    }
+}
+
+/// Cuts the kept lists into up to `tasks` runs of about equal postings.
+fn deal(kept: &[usize], dfs: &[u32], tasks: usize) -> Vec<std::ops::Range<usize>> {
+    let total: u64 = kept.iter().map(|&list| u64::from(dfs[list])).sum();
+    let share = total.div_ceil(tasks as u64).max(1);
+    let (mut runs, mut start, mut sum) = (Vec::new(), 0, 0);
+    for (at, &list) in kept.iter().enumerate() {
+        sum += u64::from(dfs[list]);
+        if sum >= share || at + 1 == kept.len() {
+            runs.push(start..at + 1);
+            (start, sum) = (at + 1, 0);
+        }
+    }
+    runs
+}

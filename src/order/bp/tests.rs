@@ -1,0 +1,324 @@
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use proptest::prelude::*;
+
+use super::node::{Cut, Node};
+use super::*;
+
+/// A small generator, so that the collections are the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+type Lists = Vec<Vec<u32>>;
+
+/// Clusters of documents of `size`, one after the other; each holds most of its cluster's `size` terms and some of all.
+fn clustered(clusters: usize, size: usize) -> (u32, Lists) {
+    let mut random = Random(7);
+    let mut lists = vec![BTreeSet::new(); (clusters + 1) * size];
+    for doc in 0..clusters * size {
+        for term in 0..size {
+            if random.below(4) > 0 {
+                lists[doc / size * size + term].insert(doc as u32);
+            }
+            if random.below(8) == 0 {
+                lists[clusters * size + term].insert(doc as u32);
+            }
+        }
+    }
+    ((clusters * size) as u32, lists.into_iter().map(|list| list.into_iter().collect()).collect())
+}
+
+/// The lists under new docIDs.
+fn renumbered(lists: &[Vec<u32>], new_of_old: &[u32]) -> Lists {
+    let list = |list: &Vec<u32>| {
+        let mut list: Vec<u32> = list.iter().map(|&doc| new_of_old[doc as usize]).collect();
+        list.sort_unstable();
+        list
+    };
+    lists.iter().map(list).collect()
+}
+
+fn shuffle(documents: u32) -> Vec<u32> {
+    let mut random = Random(3);
+    let mut new_of_old: Vec<u32> = (0..documents).collect();
+    for at in (1..new_of_old.len()).rev() {
+        new_of_old.swap(at, random.below(at + 1));
+    }
+    new_of_old
+}
+
+/// Bits that the d-gaps take at their logarithms.
+fn cost(lists: &[Vec<u32>]) -> f64 {
+    lists.iter().flat_map(|list| list.windows(2)).map(|pair| f64::from(pair[1] - pair[0] + 1).log2()).sum()
+}
+
+fn forward(documents: u32, lists: &[Vec<u32>]) -> Forward {
+    let dfs: Vec<u32> = lists.iter().map(|list| list.len() as u32).collect();
+    let read = |list: usize, docs: &mut Vec<u32>| {
+        docs.extend_from_slice(&lists[list]);
+        Ok::<(), ()>(())
+    };
+    Forward::build(documents, &dfs, 2..=u32::MAX, read).unwrap()
+}
+
+fn order(documents: u32, lists: &[Vec<u32>], options: &Options) -> Vec<u32> {
+    bisect(&forward(documents, lists), options, &|_| (), &AtomicBool::new(false)).unwrap()
+}
+
+fn assert_permutation(new_of_old: &[u32]) {
+    let mut sorted = new_of_old.to_vec();
+    sorted.sort_unstable();
+    assert!(sorted.into_iter().eq(0..new_of_old.len() as u32));
+}
+
+#[test]
+fn brings_shuffled_clusters_together() {
+    let (documents, unshuffled) = clustered(60, 25);
+    let lists = renumbered(&unshuffled, &shuffle(documents));
+    let new_of_old = order(documents, &lists, &Options::default());
+    assert_permutation(&new_of_old);
+    let (best, before, after) = (cost(&unshuffled), cost(&lists), cost(&renumbered(&lists, &new_of_old)));
+    assert!(before > 2.0 * best, "the shuffled order costs {before}, the unshuffled {best}");
+    assert!(after < 1.15 * best, "from {before} to {after} bits, where {best} are possible");
+}
+
+#[test]
+fn keeps_an_order_that_is_good() {
+    let (documents, lists) = clustered(64, 16);
+    let after = cost(&renumbered(&lists, &order(documents, &lists, &Options::default())));
+    assert!(after < 1.02 * cost(&lists), "from {} to {after}", cost(&lists));
+}
+
+#[test]
+fn same_order_on_any_number_of_threads() {
+    let (documents, lists) = clustered(40, 30);
+    let lists = renumbered(&lists, &shuffle(documents));
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| order(documents, &lists, &Options::default()))
+    };
+    let one = with(1);
+    assert_ne!(one, (0..documents).collect::<Vec<_>>());
+    for threads in 2..=5 {
+        assert_eq!(with(threads), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn nothing_to_order() {
+    for documents in [0, 1, 2, 100] {
+        let identity: Vec<u32> = (0..documents).collect();
+        let all = vec![identity.clone(); 50];
+        assert_eq!(order(documents, &[], &Options::default()), identity, "{documents} without terms");
+        assert_eq!(order(documents, &all, &Options::default()), identity, "{documents} equal");
+    }
+}
+
+#[test]
+fn documents_without_terms_come_last_in_their_order() {
+    let (documents, lists) = clustered(10, 20);
+    let spread: Lists = lists.iter().map(|list| list.iter().map(|doc| doc * 3 + 1).collect()).collect();
+    let new_of_old = order(documents * 3, &spread, &Options::default());
+    assert_permutation(&new_of_old);
+    let mut expected = documents..;
+    for (old, &new) in new_of_old.iter().enumerate() {
+        if old % 3 == 1 {
+            assert!(new < documents);
+        } else {
+            assert_eq!(new, expected.next().unwrap());
+        }
+    }
+}
+
+#[test]
+fn more_terms_than_16_bits_number() {
+    let mut random = Random(1);
+    let documents = 60;
+    let lists: Lists = (0..300_000)
+        .map(|_| {
+            let (side, mut docs) = (random.below(2), BTreeSet::new());
+            while docs.len() < 3 {
+                docs.insert((random.below(30) * 2 + side) as u32);
+            }
+            docs.into_iter().collect()
+        })
+        .collect();
+    let forward = forward(documents, &lists);
+    let root = forward.root((0..documents).collect(), 0);
+    let right: Vec<bool> = (0..documents).map(|doc| doc % 2 == 1).collect();
+    let mut left_degrees = vec![0; root.degrees.len()];
+    for doc in (0..documents as usize).step_by(2) {
+        root.terms_of(doc).iter().for_each(|&term| left_degrees[term as usize] += 1);
+    }
+    let (left, right) = root.split(&Cut { right, left_degrees });
+    for child in [left, right] {
+        let Child::Long(child) = child else { panic!("many terms") };
+        assert_eq!(child.documents(), 30);
+        assert!(child.degrees.len() > 1 << 16 && child.degrees.iter().all(|&degree| degree == 3));
+    }
+    let options = Options { leaf: 8, ..Options::default() };
+    assert_permutation(&bisect(&forward, &options, &|_| (), &AtomicBool::new(false)).unwrap());
+}
+
+#[test]
+fn cancelling_ends_it() {
+    let (documents, lists) = clustered(30, 20);
+    let cancel = AtomicBool::new(true);
+    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &|_| (), &cancel), None);
+    let cancel = AtomicBool::new(false);
+    let calls = AtomicU64::new(0);
+    let progress = |_| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        cancel.store(true, Ordering::Relaxed);
+    };
+    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &progress, &cancel), None);
+    assert!(calls.into_inner() <= 3, "work went on");
+}
+
+#[test]
+fn progress_adds_up_to_the_work() {
+    for (clusters, leaf, passes) in [(1, 3, 1), (13, 1, 3), (30, 7, 0)] {
+        let (documents, lists) = clustered(clusters, 20);
+        let forward = forward(documents + 5, &lists);
+        let options = Options { leaf, passes, ..Options::default() };
+        let (expected, done) = (work(&forward, &options), AtomicU64::new(0));
+        let progress = |units| {
+            done.fetch_add(units, Ordering::Relaxed);
+        };
+        bisect(&forward, &options, &progress, &AtomicBool::new(false)).unwrap();
+        assert_eq!(done.into_inner(), expected);
+    }
+}
+
+#[test]
+fn gains_are_differences_of_costs() {
+    // the sum over both halves of d·log2(n/(d+1)), less the constant (l+r)·log2(n)
+    let side = |d: f64| -d * (d + 1.0).log2();
+    let gains = Gains::new();
+    let some = [0, 1, 2, 3, 7, 100, 1000, 65_533, 65_534, 65_535, 65_536, 70_000, 131_072, 1_000_000];
+    let pairs = some.into_iter().flat_map(|stay| some.map(|go| (stay, go))).filter(|&(stay, _)| stay > 0);
+    for ((stay, go), iteration) in pairs.flat_map(|pair| [0, 3, 16, 40].map(|iteration| (pair, iteration))) {
+        let part = f64::from(iteration.min(16)) / 16.0;
+        let [leave_left, _] = gains.of(stay, go, iteration);
+        let [_, leave_right] = gains.of(go, stay, iteration);
+        assert_eq!(leave_left, leave_right);
+        let (stay, go) = (f64::from(stay), f64::from(go));
+        let arrives = side(go) - side(go + 1.0);
+        let exact = (1.0 - part) * (arrives - (side(stay - 1.0) - side(stay)))
+            + part * (arrives - (side(stay) - side(stay + 1.0)));
+        let gain = f64::from(leave_left) / gain::UNITS;
+        assert!((gain - exact).abs() < 0.006, "{stay} {go}: {gain} instead of {exact}");
+    }
+}
+
+#[test]
+fn lists_out_of_bounds_and_failing_reads() {
+    let lists: Lists = vec![vec![0, 2, 9], vec![1, 2], vec![3], vec![0, 1, 2, 3], vec![0, 3]];
+    let forward = forward(4, &lists);
+    assert_eq!(forward.postings(), 2 + 2 + 2, "not 9, nor the lists of one document and of all");
+
+    let (docs, without) = forward.with_and_without_terms();
+    assert_eq!((&docs[..], without), (&[0, 1, 2, 3][..], vec![]));
+    assert_eq!(forward.root(docs, 0).degrees, [2, 2, 2]);
+    let broken = |list: usize, _: &mut Vec<u32>| if list == 1 { Err("broken") } else { Ok(()) };
+    assert_eq!(Forward::build(4, &[3, 2, 1, 4, 2], 2..=9, broken).unwrap_err(), "broken");
+}
+
+#[test]
+fn sheds_the_shortest_lists_that_do_not_fit() {
+    let dfs = [2, 9, 5, 5, 3, 2, 70];
+    let bytes = |terms, postings| Forward::bytes_for(100, terms, postings);
+    let least = |limit| Forward::min_df_for(100, &dfs, 2..=60, limit);
+    assert_eq!(least(bytes(6, 26)), Some(2));
+    assert_eq!(least(bytes(6, 26) - 1), Some(3));
+    assert_eq!(least(bytes(4, 22) - 1), Some(5));
+    assert_eq!(least(bytes(3, 19) - 1), Some(9));
+    assert_eq!(least(bytes(1, 9) - 1), None);
+    assert_eq!(Forward::min_df_for(100, &[], 2..=60, bytes(0, 0)), Some(2));
+}
+
+/// What [`Node::cut`] does, by counting all anew and sorting all in every iteration.
+fn slow_cut(node: &Node<'_, u32>, options: &Options, gains: &Gains) -> Vec<bool> {
+    let n = node.documents();
+    let mut right: Vec<bool> = (0..n).map(|doc| doc >= n / 2).collect();
+    let holds = |doc: usize, term: u32| node.terms_of(doc).contains(&term);
+    for iteration in 0..options.iterations {
+        let degree = |term, side| (0..n).filter(|&doc| right[doc] == side && holds(doc, term)).count() as u32;
+        let mut order: Vec<(i64, usize)> = (0..n)
+            .map(|doc| {
+                let gain = |&term: &u32| {
+                    i64::from(gains.of(degree(term, false), degree(term, true), iteration)[usize::from(right[doc])])
+                };
+                let gain = node.terms_of(doc).iter().map(gain).sum::<i64>();
+                (if right[doc] { -gain } else { gain }, doc)
+            })
+            .collect();
+        order.sort_unstable();
+        let mut to = vec![false; n];
+        order[n / 2..].iter().for_each(|&(_, doc)| to[doc] = true);
+        let moved = to.iter().zip(&right).filter(|(to, right)| to != right).count();
+        right = to;
+        if moved <= n / node::SETTLED {
+            break;
+        }
+    }
+    right
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn one_cut_equals_the_slow_one(documents in 2u32..60, terms in 1usize..120, per_term in 1usize..20, seed: u64) {
+        let mut random = Random(seed);
+        let lists: Lists = (0..terms)
+            .map(|_| (0..per_term).map(|_| random.below(documents as usize) as u32).collect::<BTreeSet<_>>())
+            .map(|list| list.into_iter().collect())
+            .collect();
+        let options = Options { iterations: 6, ..Options::default() };
+        let forward = forward(documents, &lists);
+        let node = forward.root(forward.with_and_without_terms().0, 0);
+        prop_assume!(node.documents() > 1);
+        let gains = Gains::new();
+        let cut = node.cut(&options, &gains, &AtomicBool::new(false)).unwrap();
+        prop_assert_eq!(&cut.right, &slow_cut(&node, &options, &gains));
+        prop_assert_eq!(cut.right.iter().filter(|&&right| !right).count(), node.documents() / 2);
+        check_children(&node, &cut);
+    }
+
+    #[test]
+    fn any_lists_give_a_permutation(documents in 0u32..400, seed: u64, leaf in 0usize..20, iterations in 0u32..5) {
+        let mut random = Random(seed);
+        let lists: Lists = (0..random.below(300))
+            .map(|_| (0..random.below(40)).map(|_| random.below(400) as u32).collect::<BTreeSet<_>>())
+            .map(|list| list.into_iter().collect())
+            .collect();
+        assert_permutation(&order(documents, &lists, &Options { leaf, iterations, ..Options::default() }));
+    }
+}
+
+/// Both children hold their documents in order, and of their terms those that some but not all of them
+/// hold and more than one.
+fn check_children(node: &Node<'_, u32>, cut: &Cut) {
+    let (left, right) = node.split(cut);
+    for (child, side) in [(left, false), (right, true)] {
+        let Child::Short(child) = child else { panic!("few terms") };
+        let docs: Vec<usize> = (0..node.documents()).filter(|&doc| cut.right[doc] == side).collect();
+        assert!(child.docs.iter().copied().eq(docs.iter().map(|&doc| node.docs[doc])));
+        let degree = |term: u32| docs.iter().filter(|&&doc| node.terms_of(doc).contains(&term)).count();
+        let useful: Vec<u32> =
+            (0..node.degrees.len() as u32).filter(|&term| degree(term) > 1 && degree(term) < docs.len()).collect();
+        assert!(child.degrees.iter().map(|&degree| degree as usize).eq(useful.iter().map(|&term| degree(term))));
+        for (at, &doc) in docs.iter().enumerate() {
+            let expected = node.terms_of(doc).iter().filter(|term| useful.contains(term));
+            assert!(expected.eq(child.terms_of(at).iter().map(|&term| &useful[usize::from(term)])));
+        }
+    }
+}
