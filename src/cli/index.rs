@@ -29,7 +29,7 @@ pub struct Args {
     /// Replace the index if it is already there
     #[arg(long)]
     force: bool,
-    /// What decides the docIDs: input, url (smaller and faster), pagerank (with --links), random:SEED, file:PATH; see `gamut reorder`
+    /// What decides the docIDs: input, url (smaller and faster), pagerank (implies --links), random:SEED, file:PATH; see `gamut reorder`
     #[arg(long, default_value = "input", value_name = "ORDER")]
     order: Order,
     /// Codecs for the docIDs, comma-separated, or "all"
