@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::batch::BatchCounts;
 use super::dictionary::Dictionary;
+use super::links::{self, Spool};
 use super::merge::{self, TermRange};
 use super::options::Stage;
 use super::plan;
@@ -31,6 +32,7 @@ pub(super) struct Parsed {
     pub writer: IndexWriter,
     pub runs: Vec<Run>,
     pub documents: DocTable,
+    pub links: Option<Spool>,
     pub dictionary: Dictionary,
     pub counts: BatchCounts,
     pub long_words: LongWords,
@@ -49,9 +51,24 @@ struct Parcel {
 }
 
 pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: Parsed) -> Result<BuildReport> {
-    let merge_began = shared.clock.now();
-    let Parsed { mut writer, runs, documents, dictionary, counts, long_words, skipped, sorting, seconds } = parsed;
+    let Parsed { mut writer, runs, documents, links, dictionary, counts, long_words, skipped, sorting, seconds } =
+        parsed;
     let plan = shared.plan;
+    let mut ranked = None;
+    if let Some(spool) = links {
+        shared.progress.begin(Stage::Rank, 0);
+        (writer, ranked) = spawn(shared, {
+            let shared = shared.clone();
+            move || {
+                let (values, report) = links::rank(&shared, spool)?;
+                writer.pagerank(&values)?;
+                Ok((writer, Some(report)))
+            }
+        })
+        .await
+        .unwrap_or_else(panicked)?;
+    }
+    let merge_began = shared.clock.now();
     shared.progress.begin(Stage::Merge, sorting.keys);
 
     let dictionary = Arc::new(dictionary);
@@ -145,6 +162,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         duplicate_ids: statistics.1,
         tokens: counts.tokens,
         long_words,
+        links: ranked,
         terms: dictionary.len() as u64,
         postings,
         keys: sorting.keys,

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use simdutf8::basic::from_utf8;
 
+use super::links::{BatchLinks, Collector};
 use super::plan::{self, MemoryPlan};
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
-use crate::corpus::{Doc, DocSink, Piece, PieceEnd, PieceReader, Skip};
+use crate::corpus::{Doc, DocSink, Piece, PieceEnd, PieceReader, Redirect, Skip};
 use crate::text::{Analyzer, Extractor, TermSink};
 
 /// A document of a batch.
@@ -50,6 +51,8 @@ pub struct Batch {
     pub postings: Vec<LocalPosting>,
     /// Ids, URLs and titles of all documents.
     pub names: String,
+    /// Links of all documents, if they are followed.
+    pub links: BatchLinks,
     /// Records that are not documents, and damage.
     pub skips: Vec<Skip>,
     /// Counts.
@@ -71,6 +74,7 @@ impl Batch {
             + self.docs.capacity() * size_of::<BatchDoc>()
             + self.postings.capacity() * size_of::<LocalPosting>()
             + self.names.capacity()
+            + self.links.memory()
     }
 
     fn clear(&mut self) {
@@ -78,6 +82,7 @@ impl Batch {
         self.docs.clear();
         self.postings.clear();
         self.names.clear();
+        self.links.clear();
         self.skips.clear();
         self.counts = BatchCounts::default();
         self.long_words = 0;
@@ -108,12 +113,13 @@ struct Parser {
     analyzer: Analyzer,
     terms: LocalTerms,
     store: (bool, bool),
+    links: Option<Collector>,
     batch: Batch,
     plan: MemoryPlan,
 }
 
 impl Worker {
-    /// `store`: keep URLs, keep titles.
+    /// `store`: keep URLs, keep titles. Links are followed if `extractor` keeps them.
     pub fn new(
         number: usize,
         reader: PieceReader,
@@ -123,7 +129,8 @@ impl Worker {
         store: (bool, bool),
     ) -> Self {
         let terms = LocalTerms::new(plan.local_terms);
-        let parser = Parser { extractor, analyzer, terms, store, batch: Batch::default(), plan: *plan };
+        let links = extractor.keeps_links().then(Collector::default);
+        let parser = Parser { extractor, analyzer, terms, store, links, batch: Batch::default(), plan: *plan };
         Self { number, reader, parser }
     }
 
@@ -224,6 +231,9 @@ impl DocSink for Parser {
             }
             *end = batch.names.len() as u32;
         }
+        if let Some(links) = &mut self.links {
+            links.page(doc.url, found.links, &mut batch.links);
+        }
         batch.counts.body_bytes += body_bytes as u64;
         batch.counts.text_bytes += found.text.len() as u64;
         batch.counts.tokens += u64::from(len);
@@ -243,6 +253,12 @@ impl DocSink for Parser {
 
     fn skip(&mut self, skip: Skip) {
         self.batch.skips.push(skip);
+    }
+
+    fn redirect(&mut self, redirect: &Redirect<'_>) {
+        if let Some(links) = &mut self.links {
+            links.redirect(redirect.url, redirect.location, &mut self.batch.links);
+        }
     }
 }
 
@@ -268,6 +284,7 @@ mod tests {
                 analyzer: Analyzer::new(&spec).unwrap(),
                 terms: LocalTerms::new(1 << 12),
                 store: (true, true),
+                links: None,
                 batch: Batch::default(),
                 plan,
             };

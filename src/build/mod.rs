@@ -26,6 +26,7 @@
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
 //! | `ordered` | a build in another order than the input's |
+//! | [`links`] | the links of a crawl, and the rank of each document |
 //! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
@@ -37,6 +38,7 @@ mod assemble;
 pub mod batch;
 pub mod dictionary;
 mod leftovers;
+pub mod links;
 pub mod merge;
 pub mod options;
 mod ordered;
@@ -52,7 +54,7 @@ mod tail;
 pub mod terms;
 pub mod timeline;
 
-pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
+pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage, phases};
 pub use ordered::build;
 pub use pipeline::{ParseTimes, parse_only};
 pub use report::BuildReport;

@@ -1,10 +1,11 @@
 //! What a build is asked to do, and how it tells what it does.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::AtomicBool;
 
 use crate::corpus::CorpusOptions;
+use crate::index::reencode::Phase;
 use crate::order::Order;
 use crate::text::AnalyzerSpec;
 
@@ -55,6 +56,8 @@ pub struct BuildOptions {
     pub store_urls: bool,
     /// Keep titles.
     pub store_titles: bool,
+    /// Follow the links of pages and store each document's PageRank.
+    pub links: bool,
     /// Set from outside to stop the build; it then ends with [`crate::Error::Interrupted`].
     pub cancel: Arc<AtomicBool>,
 }
@@ -79,6 +82,7 @@ impl BuildOptions {
             timeline: None,
             store_urls: true,
             store_titles: true,
+            links: false,
             cancel: Arc::default(),
         }
     }
@@ -89,10 +93,14 @@ impl BuildOptions {
 pub enum Stage {
     /// Reading, parsing, sorting, spilling. Unit: bytes of input on disk.
     Parse,
+    /// Ranking documents by their links. No unit.
+    Rank,
     /// Merging and encoding. Unit: keys.
     Merge,
     /// Checksums, manifest, publication. No unit.
     Finish,
+    /// Which document gets which docID. Unit: documents halved.
+    Order,
     /// Lists of a built index into other codecs. Unit: postings.
     Encode,
     /// What was written against what it was made from. Unit: postings.
@@ -116,4 +124,22 @@ impl Progress for SilentProgress {
     fn begin(&self, _: Stage, _: u64) {}
     fn advance(&self, _: u64) {}
     fn note(&self, _: &str) {}
+}
+
+/// Tells `progress` about the phases of a change to a built index.
+pub fn phases(progress: &dyn Progress) -> impl Fn(Phase, u64, u64) + Sync {
+    let current = Mutex::new(None);
+    move |phase, done, total| {
+        let stage = match phase {
+            Phase::Order => Stage::Order,
+            Phase::Encode => Stage::Encode,
+            Phase::Compare => Stage::Compare,
+        };
+        let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+        if *current != Some(stage) {
+            *current = Some(stage);
+            progress.begin(stage, total);
+        }
+        progress.advance(done);
+    }
 }

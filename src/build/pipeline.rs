@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::assemble::{self, Parsed};
 use super::batch::{Batch, BatchCounts, Worker};
 use super::leftovers;
+use super::links::{Spool, SpoolWriter};
 use super::options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, LongWords, Skipped};
@@ -226,9 +227,10 @@ async fn parse_phase(
         move || spill(&shared, &runs_dir, sorted, &empty_in)
     });
     let table = writer.documents()?;
+    let spool = if options.links { Some(SpoolWriter::create(writer.temp_dir())?) } else { None };
     let documents = spawn(shared, {
         let shared = shared.clone();
-        move || store_documents(&shared, table, documents)
+        move || store_documents(&shared, table, spool, documents)
     });
 
     // All are awaited before the first error is returned, so that none still writes when the
@@ -242,7 +244,8 @@ async fn parse_phase(
     let runs = spill.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
     let documents = documents.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
     cause.raise()?;
-    let (Some(sequenced), Some(sorting), Some(runs), Some(documents)) = (sequenced, sorting, runs, documents) else {
+    let (Some(sequenced), Some(sorting), Some(runs), Some((documents, links))) = (sequenced, sorting, runs, documents)
+    else {
         return Err(Error::Interrupted);
     };
     if options.cancel.load(Ordering::Relaxed) {
@@ -250,12 +253,12 @@ async fn parse_phase(
     }
     let Sequenced { dictionary, counts, long_words, skipped } = sequenced;
     let seconds = shared.clock.now() - began;
-    Ok(Parsed { writer, runs, documents, dictionary, counts, long_words, skipped, sorting, seconds })
+    Ok(Parsed { writer, runs, documents, links, dictionary, counts, long_words, skipped, sorting, seconds })
 }
 
 fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
     let options = &shared.options;
-    let extractor = Extractor::new(Keep { title: options.store_titles, links: false });
+    let extractor = Extractor::new(Keep { title: options.store_titles, links: options.links });
     let store = (options.store_urls, options.store_titles);
     let reader = corpus.reader();
     Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, &shared.plan, store))
@@ -437,15 +440,23 @@ fn spill(
     Ok(runs)
 }
 
-fn store_documents(shared: &Shared, mut table: DocTableWriter, mut batches: mpsc::Receiver<Batch>) -> Result<DocTable> {
+fn store_documents(
+    shared: &Shared,
+    mut table: DocTableWriter,
+    mut spool: Option<SpoolWriter>,
+    mut batches: mpsc::Receiver<Batch>,
+) -> Result<(DocTable, Option<Spool>)> {
     while let Some(batch) = batches.blocking_recv() {
         let from = Instant::now();
         for (i, doc) in batch.docs.iter().enumerate() {
             let [id, url, title] = batch.name(i);
             table.push(id, url, title, doc.len)?;
         }
+        if let Some(spool) = &mut spool {
+            spool.append(&batch.links)?;
+        }
         shared.clock.record(Lane::Documents, from);
         give_back(shared, batch);
     }
-    table.finish()
+    Ok((table.finish()?, spool.map(SpoolWriter::finish).transpose()?))
 }

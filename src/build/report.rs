@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::batch::Batch;
+use super::links::LinkReport;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
 use crate::corpus::{Skip, SkipKind};
@@ -35,6 +36,8 @@ pub enum Lane {
     Spill,
     /// Document table.
     Documents,
+    /// Links to documents, ranks.
+    Rank,
     /// A worker in the merge phase.
     Merge(usize),
     /// Dictionary: sorting terms, building the FST.
@@ -52,6 +55,7 @@ impl Lane {
             Self::Sort => "sort",
             Self::Spill => "spill",
             Self::Documents => "documents",
+            Self::Rank => "rank",
             Self::Merge(_) => "merge",
             Self::Terms => "terms",
             Self::Write => "write",
@@ -292,6 +296,9 @@ pub struct BuildReport {
     /// Words that were dropped for their length.
     #[serde(default)]
     pub long_words: LongWords,
+    /// Links, if they were followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<LinkReport>,
     /// Distinct terms.
     pub terms: u64,
     /// Postings.

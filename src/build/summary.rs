@@ -55,6 +55,17 @@ impl BuildReport {
                 time.waiting
             );
         }
+        if let Some(links) = &self.links {
+            let _ = writeln!(
+                s,
+                "links     {} on pages, {} between documents, {}; ranked in {} steps, {:.1} s",
+                count(links.found),
+                count(links.links),
+                counted(links.redirects, "redirect"),
+                links.steps,
+                links.seconds
+            );
+        }
         let _ = writeln!(
             s,
             "memory    {:.0} MiB at the peak, {:.0} MiB allowed",

@@ -72,6 +72,7 @@ fn color(lane: Lane) -> RGBColor {
         Lane::Sort => RGBColor(196, 72, 72),
         Lane::Spill => RGBColor(140, 108, 168),
         Lane::Documents => RGBColor(150, 150, 150),
+        Lane::Rank => RGBColor(120, 180, 190),
         Lane::Merge(_) => RGBColor(90, 160, 104),
         Lane::Terms => RGBColor(170, 150, 90),
         Lane::Write => RGBColor(110, 110, 120),

@@ -29,7 +29,7 @@ pub struct Args {
     /// Replace the index if it is already there
     #[arg(long)]
     force: bool,
-    /// What decides the docIDs: input, url (smaller and faster), random:SEED, file:PATH; see `gamut reorder`
+    /// What decides the docIDs: input, url, bp (smaller and faster), pagerank, random:SEED, file:PATH; see `gamut reorder`
     #[arg(long, default_value = "input", value_name = "ORDER")]
     order: Order,
     /// Codecs for the docIDs, comma-separated, or "all"
@@ -53,6 +53,9 @@ pub struct Args {
     /// Do not store titles
     #[arg(long)]
     no_titles: bool,
+    /// Follow the links between pages and store each page's PageRank, for `reorder --order pagerank`
+    #[arg(long)]
+    links: bool,
     /// Worker threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
@@ -137,6 +140,7 @@ impl Args {
             timeline: self.timeline.clone(),
             store_urls: !self.no_urls,
             store_titles: !self.no_titles,
+            links: self.links,
             cancel: ui::cancel_on_signal(),
             ..BuildOptions::new(self.inputs.clone(), self.output.clone())
         })

@@ -1,7 +1,8 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
 use crate::index::lengths::class_name;
-use crate::index::{Index, Statistics};
+use crate::index::{DocName, Index, Statistics};
+use crate::order::pagerank::highest_first;
 use anyhow::Context as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,6 +21,7 @@ Examples:
   gamut stats out/gov2
   gamut stats out/gov2 --top 50
   gamut stats out/gov2 --linearity --top 0
+  gamut stats out/gov2 --pagerank 20
   gamut stats out/gov2 --json | jq '.codecs[] | {name, bits_per_posting}'")]
 pub struct Args {
     /// Directory of the index.
@@ -30,6 +32,9 @@ pub struct Args {
     /// Show how straight the lists are, by length: what the lrc codecs and searches along a line live by.
     #[arg(long)]
     linearity: bool,
+    /// Also show the pages with the highest PageRank [10 if no number is given]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
+    pagerank: Option<usize>,
     /// Write one JSON object instead of lines.
     #[arg(long)]
     json: bool,
@@ -60,6 +65,15 @@ struct TopTerm {
 }
 
 #[derive(serde::Serialize)]
+struct TopPage {
+    pagerank: f32,
+    doc: u32,
+    id: String,
+    url: String,
+    title: String,
+}
+
+#[derive(serde::Serialize)]
 struct Report {
     index: PathBuf,
     version: u32,
@@ -76,6 +90,8 @@ struct Report {
     top_terms: Vec<TopTerm>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     linearity: Vec<Linearity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_pages: Option<Vec<TopPage>>,
 }
 
 /// The lists of one length, after Ao et al., table 1.
@@ -96,6 +112,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut report = report(&index, args.top)?;
     if args.linearity {
         report.linearity = linearity(&index)?;
+    }
+    report.top_pages = args.pagerank.map(|top| top_pages(&index, top)).transpose()?.flatten();
+    if args.pagerank.is_some() && report.top_pages.is_none() {
+        eprintln!("no PageRank: this index was built without links; `gamut index --links` stores it");
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let result = if args.json {
@@ -148,6 +168,7 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
         top_terms: top_terms(index, top)?,
         linearity: Vec::new(),
+        top_pages: None,
     })
 }
 
@@ -162,6 +183,17 @@ fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
             r_squared: class.r_squared,
         })
         .collect())
+}
+
+/// The documents of the highest rank; none if the index has no ranks.
+fn top_pages(index: &Index, top: usize) -> crate::Result<Option<Vec<TopPage>>> {
+    let Some(ranks) = index.pagerank() else { return Ok(None) };
+    let docs = highest_first(ranks).old_of_new().into_iter().take(top);
+    let page = |doc: u32| {
+        let DocName { id, url, title } = index.name(doc)?;
+        Ok(TopPage { pagerank: ranks[doc as usize], doc, id, url, title })
+    };
+    docs.map(page).collect::<crate::Result<_>>().map(Some)
 }
 
 /// The terms of the most documents; of equal ones the first in termID order.
@@ -251,6 +283,15 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         writeln!(out, "\nmost frequent terms  documents     occurrences")?;
         for term in &report.top_terms {
             writeln!(out, "  {:<16} {:>11} {:>15}", term.term, grouped(term.df.into()), grouped(term.cf))?;
+        }
+    }
+    if let Some(pages) = &report.top_pages {
+        writeln!(out, "\nhighest PageRank")?;
+        for (i, page) in pages.iter().enumerate() {
+            write!(out, "  {:>4} {:>12.4e}  {}", i + 1, page.pagerank, page.id)?;
+            let url = if page.url == page.id { "" } else { page.url.as_str() };
+            [url, &page.title].iter().filter(|text| !text.is_empty()).try_for_each(|text| write!(out, "  {text}"))?;
+            writeln!(out)?;
         }
     }
     Ok(())

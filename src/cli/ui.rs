@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::build::{Progress, Stage};
-use crate::index::reencode::Phase;
 
 /// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
 pub struct Terminal {
@@ -34,8 +33,10 @@ impl Terminal {
 fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::Parse => "parsing",
+        Stage::Rank => "ranking",
         Stage::Merge => "merging",
         Stage::Finish => "finishing",
+        Stage::Order => "ordering",
         Stage::Encode => "encoding",
         Stage::Compare => "comparing",
     }
@@ -50,10 +51,11 @@ impl Progress for Terminal {
         if std::io::stderr().is_terminal() {
             let template = match stage {
                 Stage::Parse => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
+                Stage::Order => "{msg:9} {wide_bar} {percent} % {eta} left",
                 Stage::Merge | Stage::Encode | Stage::Compare => {
                     "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left"
                 }
-                Stage::Finish => "{msg:9} {spinner}",
+                Stage::Rank | Stage::Finish => "{msg:9} {spinner}",
             };
             let drawn = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(8));
             drawn.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -102,24 +104,6 @@ impl Drop for Terminal {
         if let Ok(Bar::Drawn(drawn)) = self.bar.get_mut() {
             drawn.finish_and_clear();
         }
-    }
-}
-
-/// Shows the phases of a change to a built index.
-pub fn phases(progress: &dyn Progress) -> impl Fn(Phase, u64, u64) + Sync {
-    let current = Mutex::new(None);
-    move |phase, done, total| {
-        let stage = match phase {
-            Phase::Encode => Stage::Encode,
-            Phase::Compare => Stage::Compare,
-        };
-        if let Ok(mut current) = current.lock()
-            && *current != Some(stage)
-        {
-            *current = Some(stage);
-            progress.begin(stage, total);
-        }
-        progress.advance(done);
     }
 }
 

@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::decode::{self, Undone};
 use super::format::{Context, Record};
-use super::{Content, Doc, DocSink, SkipKind};
+use super::{Content, Doc, DocSink, Redirect, SkipKind};
 
 /// The lines of a head, up to the first empty one. Line feeds end lines, with or without a carriage return.
 pub(super) struct Lines<'a> {
@@ -55,6 +55,7 @@ pub(super) struct HttpHead<'a> {
     pub content_type: Option<&'a [u8]>,
     pub content_encoding: Option<&'a [u8]>,
     pub transfer_encoding: Option<&'a [u8]>,
+    pub location: Option<&'a [u8]>,
 }
 
 /// Splits an HTTP response into head and body. `None` if it does not start with a status line.
@@ -88,6 +89,7 @@ pub(super) fn fields<'a>(lines: &mut Lines<'a>, head: &mut HttpHead<'a>) {
             continue;
         };
         let slot = match name.len() {
+            8 if name.eq_ignore_ascii_case(b"location") => &mut head.location,
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut head.content_type,
             16 if name.eq_ignore_ascii_case(b"content-encoding") => &mut head.content_encoding,
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => &mut head.transfer_encoding,
@@ -162,7 +164,12 @@ pub(super) fn document(
 ) {
     match head.status {
         Some(200) => {}
-        Some(_) => return record.pass(SkipKind::HttpStatus, sink),
+        Some(status) => {
+            if let (301 | 302 | 303 | 307 | 308, Some(location), false) = (status, head.location, url.is_empty()) {
+                sink.redirect(&Redirect { url, location: &String::from_utf8_lossy(location) });
+            }
+            return record.pass(SkipKind::HttpStatus, sink);
+        }
         None => return record.skip(SkipKind::BadHead, "the status line has no status", sink),
     }
     let media = media(head.content_type);

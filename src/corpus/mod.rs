@@ -162,10 +162,23 @@ pub struct Skip {
     pub detail: String,
 }
 
+/// What a redirect of a crawl says: no document, but where the URL leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redirect<'a> {
+    /// The URL that was asked for.
+    pub url: &'a str,
+    /// The `Location` field as it stands there, relative perhaps.
+    pub location: &'a str,
+}
+
 /// Takes what a reader finds, in order.
 pub trait DocSink {
     /// A document.
     fn doc(&mut self, doc: &Doc<'_>);
     /// A record that is not one, or damage.
     fn skip(&mut self, skip: Skip);
+    /// The record that is skipped next is a redirect.
+    fn redirect(&mut self, redirect: &Redirect<'_>) {
+        let _ = redirect;
+    }
 }

@@ -1,7 +1,11 @@
-//! The document table: `docs.bin` (lengths) and `docs.zst` (external ids, URLs, titles).
+//! The document table: `docs.bin` (lengths), `docs.zst` (external ids, URLs, titles), `pagerank.bin` (ranks).
 //!
 //! # `docs.bin`
 //! The header of 16 words, then one word per document: its length in tokens.
+//!
+//! # `pagerank.bin`
+//! Only if links were followed. The header of 16 words, then one word per document: its PageRank, an IEEE 754 `f32`. They
+//! add up to 1.
 //!
 //! # `docs.zst`
 //! ```text
@@ -24,6 +28,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// File of lengths.
 pub(super) const LENGTHS: &str = "docs.bin";
+/// File of ranks.
+pub(super) const RANKS: &str = "pagerank.bin";
 /// File of names.
 pub(super) const NAMES: &str = "docs.zst";
 

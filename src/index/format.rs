@@ -44,6 +44,8 @@ pub enum Kind {
     Postings = 5,
     /// `<codec>/lists.bin`.
     Lists = 6,
+    /// `pagerank.bin`.
+    PageRank = 7,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.

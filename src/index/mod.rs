@@ -5,6 +5,7 @@
 //! terms.fst                term → termID (crate `fst`)
 //! terms.bin                per term: df, cf, greatest tf, score bound, and the posting of terms with one document
 //! docs.bin, docs.zst       per document: length; external id, URL, title
+//! pagerank.bin             per document: PageRank, if links were followed
 //! tf.bin                   term frequencies of every list, once for all codecs
 //! <codec>/postings.bin     docIDs of every list
 //! <codec>/lists.bin        where each list is; skip entries
@@ -28,6 +29,7 @@ pub mod lengths;
 pub mod linearity;
 mod lists;
 pub mod manifest;
+pub mod orders;
 mod output;
 mod parts;
 mod publish;

@@ -25,6 +25,7 @@ pub struct Index {
     pub(super) dictionary: Dictionary,
     pub(super) terms: Table,
     lens: Words,
+    ranks: Option<Words>,
     pub(super) names: NameTable,
     pub(super) tf: Words,
     codecs: Vec<CodecFiles>,
@@ -196,6 +197,13 @@ impl Index {
         if (lens.get().len() - HEADER_WORDS) as u64 != s.documents {
             return Err(disagree(&lens.path, lens.get().len(), "documents"));
         }
+        let ranks = match manifest.file(docs::RANKS) {
+            Some(_) => Some(words(docs::RANKS, Kind::PageRank, 0)?),
+            None => None,
+        };
+        if let Some(ranks) = ranks.as_ref().filter(|ranks| ranks.get().len() != lens.get().len()) {
+            return Err(disagree(&ranks.path, ranks.get().len(), "documents"));
+        }
         let path = path_of(docs::NAMES)?;
         let names = map(&path)?;
         let head: Vec<u32> = names.chunks_exact(4).take(HEADER_WORDS).map(bytemuck::pod_read_unaligned).collect();
@@ -225,7 +233,7 @@ impl Index {
             let lists = Table::new(lists, start, directory, groups, rows, at)?;
             codecs.push(CodecFiles { codec, postings, lists, end: end as usize });
         }
-        Ok(Self { dir: dir.to_owned(), manifest, dictionary, terms, lens, names, tf, codecs })
+        Ok(Self { dir: dir.to_owned(), manifest, dictionary, terms, lens, ranks, names, tf, codecs })
     }
 
     /// Where it is.
@@ -246,6 +254,12 @@ impl Index {
     /// Length in tokens of every document.
     pub fn lens(&self) -> &[u32] {
         self.lens.get().get(HEADER_WORDS..).unwrap_or(&[])
+    }
+
+    /// PageRank of every document, if the index was built with its links. They add up to 1; damage may make them anything,
+    /// which [`super::verify`] sees.
+    pub fn pagerank(&self) -> Option<&[f32]> {
+        self.ranks.as_ref().map(|ranks| bytemuck::cast_slice(ranks.get().get(HEADER_WORDS..).unwrap_or(&[])))
     }
 
     pub(super) fn lens_path(&self) -> &Path {
@@ -410,6 +424,6 @@ fn known_file(name: &str) -> bool {
     };
     match name.split_once('/') {
         Some((folder, file)) => in_folder(folder, file),
-        None => ["terms.fst", "terms.bin", "tf.bin", docs::LENGTHS, docs::NAMES].contains(&name),
+        None => ["terms.fst", "terms.bin", "tf.bin", docs::LENGTHS, docs::NAMES, docs::RANKS].contains(&name),
     }
 }

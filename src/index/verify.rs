@@ -1,6 +1,7 @@
 //! Checks an index: checksums of all files, then everything that one file says about another.
 
 use super::cursor::{List, ListWords};
+use super::docs;
 use super::format::{self, HEADER_WORDS, damaged};
 use super::manifest::{FileSpec, MANIFEST, Manifest};
 use super::reader::{CodecFiles, CodecRef, Index};
@@ -8,6 +9,7 @@ use super::tables::Place;
 use super::tf;
 use crate::codec::MAX_BLOCK_LEN;
 use crate::codec::bits::UNPACKED;
+use crate::order::pagerank::DAMPING;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::fs::File;
@@ -73,7 +75,8 @@ impl Problems {
 /// Checked are every checksum; the dictionary (sorted, every termID once); every list in every codec
 /// (decodes, increases, has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip
 /// entries and bounds are true); frequencies (add up to cf per term and to the length per document);
-/// and the document table (every frame inflates, lengths and duplicate ids add up).
+/// the document table (every frame inflates, lengths and duplicate ids add up); and ranks (within reach of each other, with
+/// a sum of 1).
 ///
 /// # Errors
 /// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read.
@@ -99,6 +102,7 @@ pub fn verify(dir: &Path) -> Result<Verified> {
         deep.terms();
         deep.codecs();
         deep.documents();
+        deep.pagerank();
         verified.lists = deep.lists.into_inner();
         verified.postings = deep.postings.into_inner();
     }
@@ -375,6 +379,22 @@ impl Deep<'_> {
         let duplicates = hashes.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
         self.problems.check(duplicates == s.duplicate_ids, &manifest, 0, || {
             format!("{} duplicate ids, but docs.zst has {duplicates}", s.duplicate_ids)
+        });
+    }
+
+    /// Ranks are at least what a reader who jumps anywhere gives to all, and add up to 1.
+    fn pagerank(&self) {
+        let Some(ranks) = self.index.pagerank() else { return };
+        let path = self.index.dir().join(docs::RANKS);
+        let least = 0.999 * (1.0 - DAMPING) / ranks.len().max(1) as f64;
+        for (doc, &rank) in ranks.iter().enumerate() {
+            let offset = 4 * (HEADER_WORDS + doc) as u64;
+            let sound = (least..1.001).contains(&f64::from(rank));
+            self.problems.check(sound, &path, offset, || format!("document {doc} has the rank {rank}"));
+        }
+        let sum: f64 = ranks.iter().map(|&rank| f64::from(rank)).sum();
+        self.problems.check(ranks.is_empty() || (sum - 1.0).abs() < 1e-5, &path, 0, || {
+            format!("the ranks add up to {sum}, not to 1")
         });
     }
 }

@@ -119,6 +119,19 @@ impl IndexWriter {
         Ok(TermsWriter { builder, path, count: 0, files: self.files.clone(), dictionary: self.dictionary.clone() })
     }
 
+    /// Stores a PageRank for each document, in docID order.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn pagerank(&mut self, values: &[f32]) -> Result<()> {
+        let mut output = Output::create(self.dir.path(), super::docs::RANKS)?;
+        output.write_words(&format::header(Kind::PageRank, 0))?;
+        output.write_words(bytemuck::cast_slice(values))?;
+        let spec = output.finish()?;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec);
+        Ok(())
+    }
+
     /// Takes the dictionary of another index, whose termIDs this one keeps.
     ///
     /// # Errors
@@ -199,6 +212,12 @@ impl IndexWriter {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         if !files.iter().any(|file| file.name == super::docs::NAMES) {
             return Err(Error::Invalid { what: "the document table".to_owned(), why: "was not finished".to_owned() });
+        }
+        let ranks = files.iter().find(|file| file.name == super::docs::RANKS);
+        let documents = docs.lens.len() + format::HEADER_WORDS;
+        if ranks.is_some_and(|file| file.bytes != 4 * documents as u64) {
+            let why = "are of another number of documents than the document table".to_owned();
+            return Err(Error::Invalid { what: "the ranks".to_owned(), why });
         }
         let statistics = Statistics {
             documents: docs.lens.len() as u64,

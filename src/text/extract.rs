@@ -51,6 +51,11 @@ impl Extractor {
         Self { keep, scanner: Scanner::with_level(keep.links, level), decoded: String::new(), title: String::new() }
     }
 
+    /// True if it keeps links.
+    pub fn keeps_links(&self) -> bool {
+        self.keep.links
+    }
+
     /// Gives back the buffers of an enormous document.
     pub fn shrink(&mut self) {
         self.decoded.clear();

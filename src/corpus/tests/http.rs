@@ -85,6 +85,46 @@ fn test_status_and_media_type() {
     }
 }
 
+/// Redirects, with the URLs they are of.
+#[derive(Default)]
+struct Redirects(Vec<(String, String)>);
+
+impl DocSink for Redirects {
+    fn doc(&mut self, _: &Doc<'_>) {}
+    fn skip(&mut self, _: Skip) {}
+    fn redirect(&mut self, redirect: &Redirect<'_>) {
+        self.0.push((redirect.url.into(), redirect.location.into()));
+    }
+}
+
+#[test]
+fn test_redirects_are_handed_on() {
+    let http = |status: &str, field: &str| format!("HTTP/1.1 {status}\r\nA: b\r\n{field}\r\n\r\n").into_bytes();
+    let blocks = [
+        http("301 Moved", "LOCATION: /new \r\nLocation: /second"),
+        http("302 Found", "Location: http://b/\u{e4}"),
+        http("303", "Location:"),
+        http("308 Permanent Redirect", "Content-Type: text/html"),
+        http("200 OK", "Location: /no"),
+        http("404 Not Found", "Location: /no"),
+    ];
+    let warc = blocks.iter().zip('a'..).flat_map(|(block, name)| record("response", &format!("http://{name}/"), block));
+    let arc = blocks.iter().zip('a'..).flat_map(|(block, name)| {
+        let head = format!("http://{name}/ 1.2.3.4 20140216050221 text/html {}\n", block.len());
+        [head.as_bytes(), block, b"\n"].concat()
+    });
+    for bytes in [warc.collect::<Vec<u8>>(), arc.collect()] {
+        let (_dir, path) = file("input", &bytes);
+        let corpus = Corpus::open(&[path], &CorpusOptions::default()).expect("a file of a known format");
+        let mut found = Redirects::default();
+        for piece in corpus.pieces(1) {
+            corpus.reader().read(&piece, &mut found);
+        }
+        let found: Vec<_> = found.0.iter().map(|(url, location)| (url.as_str(), location.as_str())).collect();
+        assert_eq!(found, [("http://a/", "/new"), ("http://b/", "http://b/\u{e4}"), ("http://c/", "")]);
+    }
+}
+
 #[test]
 fn test_first_of_repeated_fields_counts() {
     let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=\"EUC-JP\"\r\nContent-Type: image/png\r\n\r\nx";

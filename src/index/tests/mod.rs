@@ -45,11 +45,12 @@ pub(crate) struct Plan {
     pub(crate) batch: usize,
     pub(crate) force: bool,
     pub(crate) codecs: Vec<Arc<dyn Codec>>,
+    pub(crate) ranks: Option<Vec<f32>>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: codec::all() }
+        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: codec::all(), ranks: None }
     }
 }
 
@@ -63,6 +64,9 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
         docs.push(text.0, text.1, text.2, len)?;
     }
     let docs = Arc::new(docs.finish()?);
+    if let Some(ranks) = &plan.ranks {
+        writer.pagerank(ranks)?;
+    }
     let mut by_id: Vec<&String> = oracle.lists.keys().collect();
     by_id.sort_by_key(|term| term.bytes().rev().collect::<Vec<_>>());
     let mut encoder = writer.encoder(docs.clone());
@@ -89,6 +93,7 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
 }
 
 mod damage;
+mod ranks;
 mod reading;
 mod reencoding;
 mod reordering;

@@ -2,8 +2,9 @@
 
 use super::raw::{self, ends_name};
 use super::tags::{TAGS, Tag};
-use super::{Link, Scanner, entity};
+use super::{Link, MAX_LINKS, Scanner, entity};
 use memchr::memchr;
+use simdutf8::basic::from_utf8;
 
 impl Scanner {
     /// Deals with the `<` or `&` at `pos` and all that belongs to it; gives the position after it.
@@ -54,7 +55,9 @@ impl Scanner {
         let Some((pos, closes_itself)) = rest else {
             return input.len();
         };
-        if let Some(href) = href {
+        if let Some(href) = href
+            && self.links.len() < MAX_LINKS
+        {
             self.links.push(Link { href: attribute_text(href), base: tag == Tag::Base });
         }
         if !matches!(tag, Tag::Inline | Tag::Anchor) {
@@ -151,6 +154,11 @@ impl Scanner {
 
 /// An attribute's value without references and surrounding white space. The input is UTF-8 but for damage, which is replaced.
 fn attribute_text(mut value: &[u8]) -> String {
+    if memchr(b'&', value).is_none()
+        && let Ok(text) = from_utf8(value)
+    {
+        return text.trim().to_owned();
+    }
     let mut text = Vec::with_capacity(value.len());
     while let Some(found) = memchr(b'&', value) {
         text.extend_from_slice(&value[..found]);

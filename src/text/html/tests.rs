@@ -155,6 +155,13 @@ fn conditions_hold_across_blocks() {
 }
 
 #[test]
+fn a_page_of_nothing_but_links_keeps_so_many() {
+    let page = "<a href=x>".repeat(MAX_LINKS + 3) + "<p>end";
+    let (text, _, links) = scan_at(Level::detect(), page.as_bytes());
+    assert_eq!((text.trim(), links.len()), ("end", MAX_LINKS));
+}
+
+#[test]
 fn links() {
     let (_, _, links) = scan_at(
         Level::detect(),

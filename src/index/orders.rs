@@ -1,12 +1,13 @@
-//! The lists of an index, handed to recursive graph bisection.
+//! The permutation of an index's documents that an order means.
 
 use super::cursor::List;
 use super::reader::Index;
 use super::reencode::{Heard, Phase};
 use super::tables::Place;
-use crate::order::Permutation;
 use crate::order::bp::{Forward, Options, bisect, work};
+use crate::order::{Order, Permutation, pagerank, url};
 use crate::{Error, Result};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// What an order may use. It changes the time, never the order.
@@ -19,11 +20,44 @@ pub struct Means<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// The permutation that an order means for the index at `dir`.
+///
+/// # Errors
+/// [`Error::Invalid`] for the order of the input, which an index does not know, for PageRank if it has no ranks, and for URLs
+/// if it has none; [`Error::Memory`] if the graph to bisect does not fit; [`Error::Interrupted`]; those of
+/// [`Permutation::read`] and [`Index::open`].
+pub fn permutation(dir: &Path, order: &Order, means: &Means<'_>, heard: Heard<'_>) -> Result<Permutation> {
+    let index = Index::open(dir)?;
+    let documents = index.statistics().documents as u32;
+    let invalid = |why: &str| Error::Invalid { what: format!("order \"{order}\""), why: why.to_owned() };
+    match order {
+        Order::Random(seed) => Ok(Permutation::random(documents, *seed)),
+        Order::File(path) => Permutation::read(path, documents),
+        Order::Url => {
+            let mut keys = url::Keys::default();
+            for i in 0..index.names.frames() {
+                index.names.read_frame(i)?.iter().for_each(|name| keys.push(&name.url));
+            }
+            keys.sorted().ok_or_else(|| invalid("no document of the index has a URL"))
+        }
+        Order::PageRank => match index.pagerank() {
+            Some(ranks) => Ok(pagerank::highest_first(ranks)),
+            None => Err(invalid("the index has no ranks; build it with `gamut index --links`")),
+        },
+        Order::Bp(min_df) => bisected(&index, *min_df, means, heard),
+        Order::Input if index.manifest().order == "input" => Ok(Permutation::identity(documents)),
+        Order::Input => Err(invalid(
+            "an index does not know the order that its input had; give the inverse of the permutation that was \
+             written when it was reordered, as file:PATH",
+        )),
+    }
+}
+
 /// Orders the documents of an index by recursive graph bisection; terms of fewer than `min_df` documents do not count.
 ///
 /// # Errors
 /// [`Error::Memory`] if the graph does not fit, [`Error::Interrupted`], [`Error::Damaged`].
-pub(super) fn bisected(index: &Index, min_df: u32, means: &Means<'_>, heard: Heard<'_>) -> Result<Permutation> {
+fn bisected(index: &Index, min_df: u32, means: &Means<'_>, heard: Heard<'_>) -> Result<Permutation> {
     let documents = index.statistics().documents as u32;
     let mut terms = Vec::new();
     for id in 0..index.statistics().terms as u32 {

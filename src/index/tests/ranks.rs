@@ -1,0 +1,95 @@
+//! `pagerank.bin`: written, read, checked, moved and kept.
+
+use super::reencoding::files;
+use super::reordering::permutation_of;
+use super::*;
+use crate::Error;
+use crate::index::reencode::{Change, reencode};
+use crate::index::reorder::{Reorder, reorder};
+use crate::order::Order;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+const RANKS: [f32; 4] = [0.15, 0.4, 0.05, 0.4];
+
+fn make(target: &Path, ranks: Option<&[f32]>) -> crate::Result<PathBuf> {
+    let texts = [("a", "", "", "x y"), ("b", "", "", "x z"), ("c", "", "", "y"), ("d", "", "", "z z")];
+    let plan =
+        Plan { codecs: codec::parse_list("vbyte").unwrap(), ranks: ranks.map(<[f32]>::to_vec), ..Plan::default() };
+    build(target, &texts, &plan)?;
+    Ok(target.to_owned())
+}
+
+fn problems(index: &Path) -> Vec<String> {
+    verify(index).unwrap().problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn test_ranks_are_stored_and_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = make(&dir.path().join("with"), Some(&RANKS)).unwrap();
+    let without = make(&dir.path().join("without"), None).unwrap();
+    assert_eq!(Index::open(&with).unwrap().pagerank(), Some(&RANKS[..]));
+    assert_eq!(Index::open(&without).unwrap().pagerank(), None);
+    assert_eq!((problems(&with), problems(&without)), (vec![], vec![]));
+    let mut all = files(&with);
+    assert_eq!(all.remove("pagerank.bin").unwrap().len(), 64 + 16);
+    assert!(all == files(&without), "nothing else differs");
+    let wrong = make(&dir.path().join("wrong"), Some(&RANKS[..3]));
+    assert!(matches!(wrong, Err(Error::Invalid { .. })), "{wrong:?}");
+}
+
+#[test]
+fn test_nonsense_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    for (ranks, expected) in [
+        ([0.15, 0.4, f32::NAN, 0.4], "document 2 has the rank NaN"),
+        ([0.15, f32::INFINITY, 0.05, 0.4], "document 1 has the rank inf"),
+        ([0.15, 0.4, 0.05, -0.4], "document 3 has the rank -0.4"),
+        ([0.15, 0.4, 0.001, 0.4], "document 2 has the rank 0.001"),
+        ([0.15, 0.4, 0.06, 0.4], "add up to 1.01"),
+    ] {
+        let index = make(&dir.path().join("index"), Some(&ranks)).unwrap();
+        let found = problems(&index);
+        assert!(found.iter().any(|problem| problem.contains(expected)), "{found:?}");
+        // Whatever they are, they can be sorted.
+        assert_eq!(permutation_of(&index, &Order::PageRank).unwrap().documents(), 4);
+        fs::remove_dir_all(&index).unwrap();
+    }
+}
+
+#[test]
+fn test_reordering_moves_them_and_reencoding_keeps_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = make(&dir.path().join("index"), Some(&RANKS)).unwrap();
+    let go = AtomicBool::new(false);
+    let highest = permutation_of(&index, &Order::PageRank).unwrap();
+    assert_eq!(highest.old_of_new(), [1, 3, 0, 2]);
+    let change = Reorder {
+        permutation: &highest,
+        order: Order::PageRank.to_string(),
+        output: None,
+        force: false,
+        threads: 2,
+        memory: 1 << 20,
+        cancel: &go,
+    };
+    reorder(&index, &change, &|_, _, _| ()).unwrap();
+    let check = || {
+        let index = Index::open(&index).unwrap();
+        assert_eq!(index.pagerank(), Some(&[0.4, 0.4, 0.15, 0.05][..]));
+        assert_eq!(index.name(0).unwrap().id, "b");
+        assert_eq!(index.manifest().order, "pagerank");
+    };
+    check();
+    let add = codec::parse_list("raw").unwrap();
+    let change = Change { add, remove: Vec::new(), from: None, output: None, threads: 2, gpu: None, cancel: &go };
+    reencode(&index, &change, &|_, _, _| ()).unwrap();
+    check();
+    assert_eq!(problems(&index), Vec::<String>::new());
+
+    let without = make(&dir.path().join("without"), None).unwrap();
+    let error = permutation_of(&without, &Order::PageRank).unwrap_err().to_string();
+    assert!(error.contains("index --links"), "{error}");
+}
