@@ -25,8 +25,8 @@
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | [`pipeline`] | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
-//! | [`links`] | the links of a crawl, and the rank of each document |
 //! | `ordered` | a build in another order than the input's |
+//! | [`links`] | the links of a crawl, and the rank of each document |
 //! | `leftovers` | what killed builds left, swept |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
@@ -54,7 +54,7 @@ mod tail;
 pub mod terms;
 pub mod timeline;
 
-pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage};
+pub use options::{BuildOptions, Pipeline, Progress, SilentProgress, Stage, phases};
 pub use ordered::build;
 pub use pipeline::{ParseTimes, parse_only};
 pub use report::BuildReport;

@@ -1,10 +1,11 @@
 //! What a build is asked to do, and how it tells what it does.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::corpus::CorpusOptions;
+use crate::index::reencode::Phase;
 use crate::order::Order;
 use crate::text::AnalyzerSpec;
 
@@ -98,6 +99,8 @@ pub enum Stage {
     Merge,
     /// Checksums, manifest, publication. No unit.
     Finish,
+    /// Which document gets which docID. Unit: documents halved.
+    Order,
     /// Lists of a built index into other codecs. Unit: postings.
     Encode,
     /// What was written against what it was made from. Unit: postings.
@@ -121,4 +124,22 @@ impl Progress for SilentProgress {
     fn begin(&self, _: Stage, _: u64) {}
     fn advance(&self, _: u64) {}
     fn note(&self, _: &str) {}
+}
+
+/// Tells `progress` about the phases of a change to a built index.
+pub fn phases(progress: &dyn Progress) -> impl Fn(Phase, u64, u64) + Sync {
+    let current = Mutex::new(None);
+    move |phase, done, total| {
+        let stage = match phase {
+            Phase::Order => Stage::Order,
+            Phase::Encode => Stage::Encode,
+            Phase::Compare => Stage::Compare,
+        };
+        let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+        if *current != Some(stage) {
+            *current = Some(stage);
+            progress.begin(stage, total);
+        }
+        progress.advance(done);
+    }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::assemble::write_report;
-use super::options::{BuildOptions, Progress, Stage};
+use super::options::{BuildOptions, Progress, phases};
 use super::report::BuildReport;
 use super::{pipeline, plan};
-use crate::index::reencode::Phase;
-use crate::index::reorder::{Reorder, permutation, reorder};
+use crate::index::orders::{Means, permutation};
+use crate::index::reorder::{Reorder, reorder};
 use crate::index::{Manifest, check_target, temporary_beside};
 use crate::order::{Order, Permutation};
 use crate::{Error, Result};
@@ -35,12 +35,19 @@ pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<Buil
     check_target(&options.output, options.force)?;
     let dir = temporary_beside(&options.output)?;
     let first = dir.path().join("index");
-    let links = options.links || options.order == Order::PageRank;
-    let unordered = BuildOptions { output: first.clone(), force: false, order: Order::Input, links, ..options.clone() };
+    let unordered = BuildOptions {
+        output: first.clone(),
+        force: false,
+        order: Order::Input,
+        links: options.links || options.order == Order::PageRank,
+        ..options.clone()
+    };
     let mut report = pipeline::build(&unordered, progress.clone())?;
 
     let began = Instant::now();
-    let permutation = permutation(&first, &options.order)?;
+    let heard = phases(progress.as_ref());
+    let means = Means { memory: report.plan.budget, threads: report.plan.threads, cancel: &options.cancel };
+    let permutation = permutation(&first, &options.order, &means, &heard)?;
     let change = Reorder {
         permutation: &permutation,
         order: options.order.to_string(),
@@ -49,12 +56,6 @@ pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<Buil
         threads: report.plan.threads,
         memory: report.plan.budget,
         cancel: &options.cancel,
-    };
-    progress.begin(Stage::Encode, report.postings);
-    let heard = |phase: Phase, done: u64, _: u64| {
-        if phase == Phase::Encode {
-            progress.advance(done);
-        }
     };
     reorder(&first, &change, &heard)?;
     permutation.write(&Permutation::path_beside(&options.output))?;

@@ -29,7 +29,7 @@ pub struct Args {
     /// Replace the index if it is already there
     #[arg(long)]
     force: bool,
-    /// What decides the docIDs: input, url (smaller and faster), pagerank (implies --links), random:SEED, file:PATH; see `gamut reorder`
+    /// What decides the docIDs: input, url, bp (smaller and faster), pagerank, random:SEED, file:PATH; see `gamut reorder`
     #[arg(long, default_value = "input", value_name = "ORDER")]
     order: Order,
     /// Codecs for the docIDs, comma-separated, or "all"
@@ -53,7 +53,7 @@ pub struct Args {
     /// Do not store titles
     #[arg(long)]
     no_titles: bool,
-    /// Follow the links between pages and store each page's PageRank
+    /// Follow the links between pages and store each page's PageRank, for `reorder --order pagerank`
     #[arg(long)]
     links: bool,
     /// Worker threads [default: one per core]

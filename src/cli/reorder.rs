@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use super::ui;
 use crate::build::plan::{default_memory, parse_size};
 use crate::index::Index;
+use crate::index::orders::{Means, permutation};
 use crate::index::reorder::{self, Reorder, Reordered};
 use crate::order::{Order, Permutation};
 
@@ -20,12 +21,14 @@ use crate::order::{Order, Permutation};
 /// then does the reordered index take the old one's place, in one step. The permutation is written beside the index, as
 /// lines "old new", so that other data can follow.
 ///
-/// Orders: url (by host, reversed, and path; what has no URL stays at the end), pagerank (highest first; the index must be
+/// Orders: url (by host, reversed, and path; what has no URL stays at the end), bp (recursive graph bisection: documents that
+/// share words lie together; takes longer, gives most; bp:MIN_DF leaves rarer terms out of account), pagerank (highest first; the index must be
 /// built with --links), random:SEED (the same on every machine), file:PATH (lines "old new", in any order of lines).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   gamut reorder out/gov2 --order url
+  gamut reorder out/gov2 --order bp --memory 16GiB
   gamut reorder out/gov2 --order random:1 -o out/gov2-random
   gamut reorder out/gov2 --order file:out/gov2.order -o out/again
 
@@ -33,7 +36,7 @@ Exit code: 0 if done, 2 if not; the index is then as it was.")]
 pub struct Args {
     /// Directory of the index
     index: PathBuf,
-    /// The new order: url, pagerank, random:SEED, file:PATH
+    /// The new order: url, bp, pagerank, random:SEED, file:PATH
     #[arg(long, value_name = "ORDER")]
     order: Order,
     /// Put the reordered index there and leave the old one as it is
@@ -63,19 +66,24 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cancel = ui::cancel_on_signal();
     let began = Instant::now();
-    let permutation = reorder::permutation(&args.index, &args.order)?;
-    let order_seconds = began.elapsed().as_secs_f64();
     let progress = ui::Terminal::progress(args.quiet);
+    let heard = crate::build::phases(progress.as_ref());
+    let threads = ui::threads(args.threads);
+    let memory = if args.memory == 0 { default_memory() } else { args.memory };
+    let means = Means { memory, threads, cancel: &cancel };
+    let permutation = permutation(&args.index, &args.order, &means, &heard)?;
+    let order_seconds = began.elapsed().as_secs_f64();
     let change = Reorder {
         permutation: &permutation,
         order: args.order.to_string(),
         output: args.output.as_deref(),
         force: false,
-        threads: ui::threads(args.threads),
-        memory: if args.memory == 0 { default_memory() } else { args.memory },
+        threads,
+        memory,
         cancel: &cancel,
     };
-    let done = reorder::reorder(&args.index, &change, &ui::phases(progress.as_ref()))?;
+    let done = reorder::reorder(&args.index, &change, &heard)?;
+    drop(heard);
     drop(progress);
     let text = args.permutation.clone().unwrap_or_else(|| Permutation::path_beside(&done.index));
     permutation.write(&text)?;

@@ -20,8 +20,8 @@ use std::process::ExitCode;
 Examples:
   gamut stats out/gov2
   gamut stats out/gov2 --top 50
-  gamut stats out/gov2 --pagerank 20
   gamut stats out/gov2 --linearity --top 0
+  gamut stats out/gov2 --pagerank 20
   gamut stats out/gov2 --json | jq '.codecs[] | {name, bits_per_posting}'")]
 pub struct Args {
     /// Directory of the index.
@@ -29,12 +29,12 @@ pub struct Args {
     /// How many of the most frequent terms to show.
     #[arg(long, default_value_t = 10)]
     top: usize,
-    /// Also show the pages with the highest PageRank [10 if no number is given]
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
-    pagerank: Option<usize>,
     /// Show how straight the lists are, by length: what the lrc codecs and searches along a line live by.
     #[arg(long)]
     linearity: bool,
+    /// Also show the pages with the highest PageRank [10 if no number is given]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
+    pagerank: Option<usize>,
     /// Write one JSON object instead of lines.
     #[arg(long)]
     json: bool,
@@ -88,10 +88,10 @@ struct Report {
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
     top_terms: Vec<TopTerm>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    top_pages: Option<Vec<TopPage>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     linearity: Vec<Linearity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_pages: Option<Vec<TopPage>>,
 }
 
 /// The lists of one length, after Ao et al., table 1.
@@ -110,12 +110,12 @@ struct Linearity {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     let mut report = report(&index, args.top)?;
+    if args.linearity {
+        report.linearity = linearity(&index)?;
+    }
     report.top_pages = args.pagerank.map(|top| top_pages(&index, top)).transpose()?.flatten();
     if args.pagerank.is_some() && report.top_pages.is_none() {
         eprintln!("no PageRank: this index was built without links; `gamut index --links` stores it");
-    }
-    if args.linearity {
-        report.linearity = linearity(&index)?;
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let result = if args.json {
@@ -167,20 +167,9 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
         top_terms: top_terms(index, top)?,
-        top_pages: None,
         linearity: Vec::new(),
+        top_pages: None,
     })
-}
-
-/// The documents of the highest rank; none if the index has no ranks.
-fn top_pages(index: &Index, top: usize) -> crate::Result<Option<Vec<TopPage>>> {
-    let Some(ranks) = index.pagerank() else { return Ok(None) };
-    let docs = highest_first(ranks).old_of_new().into_iter().take(top);
-    let page = |doc: u32| {
-        let DocName { id, url, title } = index.name(doc)?;
-        Ok(TopPage { pagerank: ranks[doc as usize], doc, id, url, title })
-    };
-    docs.map(page).collect::<crate::Result<_>>().map(Some)
 }
 
 fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
@@ -194,6 +183,17 @@ fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
             r_squared: class.r_squared,
         })
         .collect())
+}
+
+/// The documents of the highest rank; none if the index has no ranks.
+fn top_pages(index: &Index, top: usize) -> crate::Result<Option<Vec<TopPage>>> {
+    let Some(ranks) = index.pagerank() else { return Ok(None) };
+    let docs = highest_first(ranks).old_of_new().into_iter().take(top);
+    let page = |doc: u32| {
+        let DocName { id, url, title } = index.name(doc)?;
+        Ok(TopPage { pagerank: ranks[doc as usize], doc, id, url, title })
+    };
+    docs.map(page).collect::<crate::Result<_>>().map(Some)
 }
 
 /// The terms of the most documents; of equal ones the first in termID order.

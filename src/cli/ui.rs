@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::build::{Progress, Stage};
-use crate::index::reencode::Phase;
 
 /// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
 pub struct Terminal {
@@ -37,6 +36,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Rank => "ranking",
         Stage::Merge => "merging",
         Stage::Finish => "finishing",
+        Stage::Order => "ordering",
         Stage::Encode => "encoding",
         Stage::Compare => "comparing",
     }
@@ -51,6 +51,7 @@ impl Progress for Terminal {
         if std::io::stderr().is_terminal() {
             let template = match stage {
                 Stage::Parse => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
+                Stage::Order => "{msg:9} {wide_bar} {percent} % {eta} left",
                 Stage::Merge | Stage::Encode | Stage::Compare => {
                     "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left"
                 }
@@ -103,24 +104,6 @@ impl Drop for Terminal {
         if let Ok(Bar::Drawn(drawn)) = self.bar.get_mut() {
             drawn.finish_and_clear();
         }
-    }
-}
-
-/// Shows the phases of a change to a built index.
-pub fn phases(progress: &dyn Progress) -> impl Fn(Phase, u64, u64) + Sync {
-    let current = Mutex::new(None);
-    move |phase, done, total| {
-        let stage = match phase {
-            Phase::Encode => Stage::Encode,
-            Phase::Compare => Stage::Compare,
-        };
-        if let Ok(mut current) = current.lock()
-            && *current != Some(stage)
-        {
-            *current = Some(stage);
-            progress.begin(stage, total);
-        }
-        progress.advance(done);
     }
 }
 

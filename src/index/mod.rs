@@ -29,6 +29,7 @@ pub mod lengths;
 pub mod linearity;
 mod lists;
 pub mod manifest;
+pub mod orders;
 mod output;
 mod parts;
 mod publish;

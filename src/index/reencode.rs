@@ -43,9 +43,11 @@ pub struct Change<'a> {
     pub cancel: &'a AtomicBool,
 }
 
-/// The parts of the work, for progress. Their unit is postings.
+/// The parts of the work, for progress. Their unit is postings, but where it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// Finding an order. Its unit is documents halved.
+    Order,
     /// Decoding, encoding, writing.
     Encode,
     /// Decoding what was written, comparing.

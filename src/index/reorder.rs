@@ -12,7 +12,7 @@ use super::reencode::{BATCH, Heard, Phase, REPORT};
 use super::tables::Place;
 use super::writer::{IndexWriter, ManifestFields};
 use super::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder, publish};
-use crate::order::{Order, Permutation, pagerank, url};
+use crate::order::Permutation;
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -112,41 +112,6 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>, heard: Heard<'_>) -> Result<Reo
     let codecs =
         codec_bytes(&index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();
     Ok(Reordered { index: target.to_owned(), codecs, write_seconds, compare_seconds })
-}
-
-/// The permutation that an order means for the index at `dir`.
-///
-/// # Errors
-/// [`Error::Invalid`] for the order of the input, which an index does not know, and for PageRank if it has no ranks; those of [`Permutation::read`] and
-/// [`Index::open`].
-pub fn permutation(dir: &Path, order: &Order) -> Result<Permutation> {
-    let index = Index::open(dir)?;
-    let documents = index.statistics().documents as u32;
-    match order {
-        Order::Random(seed) => Ok(Permutation::random(documents, *seed)),
-        Order::File(path) => Permutation::read(path, documents),
-        Order::Url => {
-            let mut keys = url::Keys::default();
-            for i in 0..index.names.frames() {
-                index.names.read_frame(i)?.iter().for_each(|name| keys.push(&name.url));
-            }
-            Ok(keys.sorted())
-        }
-        Order::PageRank => match index.pagerank() {
-            Some(ranks) => Ok(pagerank::highest_first(ranks)),
-            None => Err(Error::Invalid {
-                what: "order \"pagerank\"".to_owned(),
-                why: "the index has no ranks; build it with `gamut index --links`".to_owned(),
-            }),
-        },
-        Order::Input if index.manifest().order == "input" => Ok(Permutation::identity(documents)),
-        Order::Input => Err(Error::Invalid {
-            what: "order \"input\"".to_owned(),
-            why: "an index does not know the order that its input had; give the inverse of the permutation that was \
-                  written when it was reordered, as file:PATH"
-                .to_owned(),
-        }),
-    }
 }
 
 fn codec_bytes(index: &Index) -> Vec<(String, u64)> {

@@ -7,9 +7,11 @@
 //! |---|---|
 //! | [`mod@self`] | the choice, the permutation, and its text |
 //! | [`url`] | documents by reversed host and path |
+//! | [`bp`] | documents that share words next to each other |
 //! | [`graph`] | which document links to which |
 //! | [`pagerank`] | documents by their links |
 
+pub mod bp;
 pub mod graph;
 pub mod pagerank;
 pub mod url;
@@ -29,6 +31,8 @@ pub enum Order {
     Url,
     /// By PageRank, highest first.
     PageRank,
+    /// By recursive graph bisection; terms of fewer documents than this do not count.
+    Bp(u32),
     /// Shuffled from a seed, alike on every machine.
     Random(u64),
     /// As a file of lines `old new` says.
@@ -36,7 +40,10 @@ pub enum Order {
 }
 
 /// The orders as the command line names them.
-pub const NAMES: &str = "input, url, random:SEED, pagerank, file:PATH";
+pub const NAMES: &str = "input, url, bp, bp:MIN_DF, pagerank, random:SEED, file:PATH";
+
+/// Terms of fewer documents than this do not count in `bp`, if nothing else is asked for.
+const MIN_DF: u32 = 2;
 
 impl FromStr for Order {
     type Err = Error;
@@ -46,6 +53,11 @@ impl FromStr for Order {
         match text.split_once(':') {
             None if text == "input" => Ok(Self::Input),
             None if text == "url" => Ok(Self::Url),
+            None if text == "bp" => Ok(Self::Bp(MIN_DF)),
+            Some(("bp", min_df)) => match min_df.parse() {
+                Ok(min_df) if min_df >= 2 => Ok(Self::Bp(min_df)),
+                _ => Err(invalid("the least number of documents of a term is a number from 2 on")),
+            },
             None if text == "pagerank" => Ok(Self::PageRank),
             None if text == "random" => Err(invalid("needs a seed, so that it can be had again: random:1")),
             None if text == "file" => Err(invalid("needs a path: file:order.txt")),
@@ -65,6 +77,8 @@ impl std::fmt::Display for Order {
             Self::Input => f.write_str("input"),
             Self::Url => f.write_str("url"),
             Self::PageRank => f.write_str("pagerank"),
+            Self::Bp(MIN_DF) => f.write_str("bp"),
+            Self::Bp(min_df) => write!(f, "bp:{min_df}"),
             Self::Random(seed) => write!(f, "random:{seed}"),
             Self::File(_) => f.write_str("file"),
         }
@@ -81,6 +95,15 @@ impl Permutation {
     /// The one that leaves all as it is.
     pub fn identity(documents: u32) -> Self {
         Self { new_of_old: (0..documents).collect() }
+    }
+
+    /// The one that gives each old docID its new one.
+    ///
+    /// # Panics
+    /// If that is no permutation.
+    pub fn new(new_of_old: Vec<u32>) -> Self {
+        let inverse = Self::from_old_of_new(&new_of_old);
+        Self { new_of_old: inverse.old_of_new() }
     }
 
     /// The one after which `old_of_new` lists the old docIDs.

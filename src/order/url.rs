@@ -70,11 +70,14 @@ impl Keys {
         (!has, &self.bytes[start..end])
     }
 
-    /// Documents by key, equal ones as they were; those without one keep their order at the end.
-    pub fn sorted(&self) -> Permutation {
+    /// Documents by key, equal ones as they were; those without one keep their order at the end. None if none has one.
+    pub fn sorted(&self) -> Option<Permutation> {
+        if !self.ends.iter().any(|&(_, has)| has) {
+            return None;
+        }
         let mut docs: Vec<u32> = (0..self.ends.len() as u32).collect();
         docs.par_sort_by(|&a, &b| self.key(a).cmp(&self.key(b)));
-        Permutation::from_old_of_new(&docs)
+        Some(Permutation::from_old_of_new(&docs))
     }
 }
 
@@ -122,7 +125,7 @@ mod tests {
         ];
         let mut keys = Keys::default();
         urls.iter().for_each(|url| keys.push(url));
-        assert_eq!(keys.sorted().old_of_new(), [5, 3, 7, 2, 4, 8, 0, 1, 6]);
-        assert_eq!(Keys::default().sorted().documents(), 0);
+        assert_eq!(keys.sorted().unwrap().old_of_new(), [5, 3, 7, 2, 4, 8, 0, 1, 6]);
+        assert_eq!(Keys::default().sorted(), None);
     }
 }

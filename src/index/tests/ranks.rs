@@ -1,10 +1,11 @@
 //! `pagerank.bin`: written, read, checked, moved and kept.
 
 use super::reencoding::files;
+use super::reordering::permutation_of;
 use super::*;
 use crate::Error;
 use crate::index::reencode::{Change, reencode};
-use crate::index::reorder::{Reorder, permutation, reorder};
+use crate::index::reorder::{Reorder, reorder};
 use crate::order::Order;
 use std::fs;
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ fn test_nonsense_is_seen() {
         let found = problems(&index);
         assert!(found.iter().any(|problem| problem.contains(expected)), "{found:?}");
         // Whatever they are, they can be sorted.
-        assert_eq!(permutation(&index, &Order::PageRank).unwrap().documents(), 4);
+        assert_eq!(permutation_of(&index, &Order::PageRank).unwrap().documents(), 4);
         fs::remove_dir_all(&index).unwrap();
     }
 }
@@ -63,7 +64,7 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
     let dir = tempfile::tempdir().unwrap();
     let index = make(&dir.path().join("index"), Some(&RANKS)).unwrap();
     let go = AtomicBool::new(false);
-    let highest = permutation(&index, &Order::PageRank).unwrap();
+    let highest = permutation_of(&index, &Order::PageRank).unwrap();
     assert_eq!(highest.old_of_new(), [1, 3, 0, 2]);
     let change = Reorder {
         permutation: &highest,
@@ -89,6 +90,6 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
     assert_eq!(problems(&index), Vec::<String>::new());
 
     let without = make(&dir.path().join("without"), None).unwrap();
-    let error = permutation(&without, &Order::PageRank).unwrap_err().to_string();
+    let error = permutation_of(&without, &Order::PageRank).unwrap_err().to_string();
     assert!(error.contains("index --links"), "{error}");
 }

@@ -4,7 +4,8 @@ use super::reencoding::{files, texts};
 use super::*;
 use crate::Error;
 use crate::index::manifest::MANIFEST;
-use crate::index::reorder::{Reorder, permutation, reorder};
+use crate::index::orders::{Means, permutation};
+use crate::index::reorder::{Reorder, reorder};
 use crate::order::{Order, Permutation};
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -28,6 +29,12 @@ fn change<'a>(permutation: &'a Permutation, cancel: &'a AtomicBool) -> Reorder<'
     Reorder { permutation, order, output: None, force: false, threads: 3, memory, cancel }
 }
 
+/// The permutation that an order means, with memory enough.
+pub(super) fn permutation_of(index: &Path, order: &Order) -> crate::Result<Permutation> {
+    let means = Means { memory: 1 << 30, threads: 2, cancel: &AtomicBool::new(false) };
+    permutation(index, order, &means, &|_, _, _| ())
+}
+
 #[test]
 fn test_the_bytes_of_a_build_in_that_order() {
     let dir = tempfile::tempdir().unwrap();
@@ -35,8 +42,8 @@ fn test_the_bytes_of_a_build_in_that_order() {
     let go = AtomicBool::new(false);
     make(&index, &documents());
     let before = files(&index);
-    for order in [Order::Random(3), Order::Url] {
-        let permutation = permutation(&index, &order).unwrap();
+    for order in [Order::Random(3), Order::Url, Order::Bp(2)] {
+        let permutation = permutation_of(&index, &order).unwrap();
         let current = documents_of(&index);
         let moved: Vec<_> = permutation.old_of_new().iter().map(|&old| current[old as usize].clone()).collect();
         let _ = fs::remove_dir_all(&expected);
@@ -79,12 +86,12 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     assert!(matches!(fails(&Reorder { output: Some(&index), ..change(&right, &go) }), Error::Exists { .. }));
     let path = dir.path().join("order.txt");
     Permutation::random(2999, 1).write(&path).unwrap();
-    let error = permutation(&index, &Order::File(path)).unwrap_err().to_string();
+    let error = permutation_of(&index, &Order::File(path)).unwrap_err().to_string();
     assert!(error.contains("2999 lines for 3000 documents"), "{error}");
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
     let other = dir.path().join("other");
     reorder(&index, &Reorder { output: Some(&other), ..change(&right, &go) }, &|_, _, _| ()).unwrap();
     assert!(before.0 == files(&index));
-    let error = permutation(&other, &Order::Input).unwrap_err().to_string();
+    let error = permutation_of(&other, &Order::Input).unwrap_err().to_string();
     assert!(error.contains("does not know"), "{error}");
 }
