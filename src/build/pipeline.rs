@@ -21,7 +21,7 @@ use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, LongWords, Skipped};
 use super::run::{Run, RunWriter};
 use super::sequence::{Block, Exchange, Sequencer};
-use super::shared::{Cause, Shared, give_back, panicked, spawn};
+use super::shared::{Cause, CloseOnDrop, Shared, give_back, panicked, spawn};
 use super::sorting::BlockSorter;
 use super::tail::Tail;
 use crate::corpus::{Corpus, Handover, HandoverResult, Piece, PieceEnd};
@@ -209,7 +209,12 @@ async fn parse_phase(
         let worker = new_worker(shared, corpus, number)?;
         workers.push(spawn(shared, {
             let (shared, window, out) = (shared.clone(), window.clone(), parcels_in.clone());
-            move || work(&shared, worker, &window, &out)
+            move || {
+                let failing = CloseOnDrop(&window);
+                work(&shared, worker, &window, &out)?;
+                std::mem::forget(failing);
+                Ok(())
+            }
         }));
     }
     drop(parcels_in);

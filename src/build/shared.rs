@@ -4,6 +4,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::batch::Batch;
@@ -78,6 +79,16 @@ pub(super) fn panicked<T>(error: tokio::task::JoinError) -> Result<T> {
     match error.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
         Err(_) => Err(Error::Interrupted),
+    }
+}
+
+/// Closes a semaphore when dropped. The parcel of a worker that fails never comes, and those after it keep their permits while
+/// they wait for it: without this, the other workers would wait for permits for good.
+pub(super) struct CloseOnDrop<'a>(pub &'a Semaphore);
+
+impl Drop for CloseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
