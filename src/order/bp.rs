@@ -5,7 +5,7 @@
 //! `l` of the `n` documents of the left half and `r` of the right half hold costs
 //! `l·log2(n/(l+1)) + r·log2(n/(r+1))` bits, about what its d-gaps cost when its documents lie anywhere
 //! in their halves. So a document on the left gains, by going right, the sum over its terms of
-//! `f(r) − f(l−1)` with `f(x) = (x+1)·log2(x+2) − x·log2(x+1)`; see [`gain`].
+//! `f(r) − f(l−1)` with `f(x) = (x+1)·log2(x+2) − x·log2(x+1)`; see `gain.rs`.
 //!
 //! Dhulipala, Kabiljo, Karrer, Ottaviano, Pupyrev, Shalita, Compressing Graphs and Indexes with Recursive
 //! Graph Bisection, KDD 2016, doi:10.1145/2939672.2939862; Mackenzie, Mallia, Petri, Culpepper, Suel,

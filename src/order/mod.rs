@@ -287,7 +287,7 @@ mod tests {
         }
         assert_eq!("file:a:b".parse::<Order>().unwrap(), Order::File("a:b".into()));
         for (text, expected) in
-            [("random", "a seed"), ("random:x", "a number"), ("file:", "there are"), ("size", "url, random:SEED")]
+            [("random", "a seed"), ("random:x", "a number"), ("file:", "there are"), ("size", "url, bp, bp:MIN_DF")]
         {
             let error = text.parse::<Order>().unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
