@@ -57,8 +57,9 @@ pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<Buil
         memory: report.plan.budget,
         cancel: &options.cancel,
     };
-    reorder(&first, &change, &heard)?;
-    permutation.write(&Permutation::path_beside(&options.output))?;
+    let text = Permutation::path_beside(&options.output);
+    permutation.write(&text)?;
+    reorder(&first, &change, &heard).inspect_err(|_| drop(std::fs::remove_file(&text)))?;
     report.order = options.order.to_string();
     report.index = options.output.to_string_lossy().into_owned();
     report.index_bytes = Manifest::read(&options.output)?.files.iter().map(|file| file.bytes).sum();

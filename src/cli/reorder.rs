@@ -82,11 +82,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         memory,
         cancel: &cancel,
     };
-    let done = reorder::reorder(&args.index, &change, &heard)?;
+    // Before the index: a permutation that cannot be written must not be lost.
+    let index =
+        args.output.clone().map_or_else(|| args.index.canonicalize(), Ok).unwrap_or_else(|_| args.index.clone());
+    let text = args.permutation.clone().unwrap_or_else(|| Permutation::path_beside(&index));
+    permutation.write(&text)?;
+    let done = reorder::reorder(&args.index, &change, &heard).inspect_err(|_| drop(std::fs::remove_file(&text)))?;
     drop(heard);
     drop(progress);
-    let text = args.permutation.clone().unwrap_or_else(|| Permutation::path_beside(&done.index));
-    permutation.write(&text)?;
     let postings = Index::open(&done.index)?.statistics().postings;
     let mut out = io::stdout().lock();
     write_done(&mut out, args, &done, &text, postings, order_seconds).context("cannot write the result")?;

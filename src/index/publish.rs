@@ -1,6 +1,6 @@
 //! From a temporary directory to the target, at once.
 
-use super::manifest::MANIFEST;
+use super::manifest::{MANIFEST, Manifest};
 use crate::{Error, Result};
 use std::fs;
 use std::io;
@@ -92,6 +92,25 @@ pub(super) fn publish(dir: tempfile::TempDir, target: &Path, force: bool) -> Res
     sync_dir(&parent)?;
     if let Some(old) = old {
         old.close().map_err(Error::io("remove the old", target))?;
+    }
+    Ok(())
+}
+
+/// Fails if the directory of an index holds anything that is not the index's: another directory is about to take its place,
+/// and it would be gone.
+pub(super) fn nothing_else(dir: &Path, manifest: &Manifest) -> Result<()> {
+    let ours = |name: &str| {
+        [MANIFEST, super::reencode::REPORT].contains(&name)
+            || manifest.files.iter().any(|file| file.name.split('/').next() == Some(name))
+    };
+    for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
+        let entry = entry.map_err(Error::io("read", dir))?;
+        let name = entry.file_name();
+        if !ours(&name.to_string_lossy()) {
+            let why =
+                "is not part of the index that is about to be replaced; move it away, or give --output".to_owned();
+            return Err(Error::Invalid { what: entry.path().display().to_string(), why });
+        }
     }
     Ok(())
 }

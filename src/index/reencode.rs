@@ -14,6 +14,7 @@ use super::output::Output;
 use super::parts::CodecWriter;
 use super::publish;
 use super::reader::Index;
+use super::verify;
 use crate::codec::{self, Codec, Skip};
 use crate::gpu::Gpu;
 use crate::{Error, Result};
@@ -89,6 +90,12 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
     let index = Index::open(&dir)?;
     let from = index.codec(change.from)?;
     let kept = kept(&index, change)?;
+    let name = from.codec().name();
+    let of_other = |file: &FileSpec| file.name.split_once('/').is_some_and(|(folder, _)| folder != name);
+    verify::checksums(&dir, index.manifest().files.iter().filter(|file| !of_other(file)))?;
+    if change.output.is_none() {
+        publish::nothing_else(&dir, index.manifest())?;
+    }
     if let Some(output) = change.output {
         publish::check_target(output, false)?;
     }

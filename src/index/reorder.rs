@@ -11,7 +11,7 @@ use super::reader::{CodecRef, Index};
 use super::reencode::{BATCH, Heard, Phase, REPORT};
 use super::tables::Place;
 use super::writer::{IndexWriter, ManifestFields};
-use super::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder, publish};
+use super::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder, publish, verify};
 use crate::order::Permutation;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -67,6 +67,10 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>, heard: Heard<'_>) -> Result<Reo
             statistics.documents
         );
         return Err(Error::Invalid { what: "the order".to_owned(), why });
+    }
+    verify::checksums(&dir, &index.manifest().files)?;
+    if change.output.is_none() {
+        publish::nothing_else(&dir, index.manifest())?;
     }
     let began = Instant::now();
     let target = change.output.unwrap_or(&dir);

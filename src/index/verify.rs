@@ -115,6 +115,16 @@ fn finish(mut verified: Verified, problems: Problems) -> Verified {
     verified
 }
 
+/// Fails if the content of one of these files is not what the manifest says: what is made from a damaged index would be
+/// damaged with checksums that are right.
+pub(super) fn checksums<'a>(dir: &Path, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {
+    let problems = Problems::default();
+    let files: Vec<_> = files.into_iter().collect();
+    let _: u64 = files.into_par_iter().map(|file| checksum(dir, file, &problems)).sum();
+    let kept = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    kept.into_iter().next().map_or(Ok(()), Err)
+}
+
 fn checksum(dir: &Path, spec: &FileSpec, problems: &Problems) -> u64 {
     let path: PathBuf = dir.join(&spec.name);
     let read = || -> Result<(u64, u64)> {

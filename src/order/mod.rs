@@ -157,26 +157,33 @@ impl Permutation {
         old_of_new
     }
 
-    /// Where the text of an index's permutation goes: `out/gov2` → `out/gov2.order`.
+    /// Where the text of an index's permutation goes: `out/gov2` → `out/gov2.order`, or `.order.2` and so on where there is
+    /// one already: whoever follows several permutations needs all of them.
     pub fn path_beside(index: &Path) -> PathBuf {
         let mut name = index.file_name().unwrap_or_default().to_owned();
         name.push(".order");
-        index.with_file_name(name)
+        let first = index.with_file_name(&name);
+        let later = (2..).map(|i| first.with_extension(format!("order.{i}")));
+        let free = std::iter::once(first.clone()).chain(later).find(|path| !path.exists());
+        free.unwrap_or(first)
     }
 
-    /// Writes lines `old new`, in the order of the old docIDs.
+    /// Writes lines `old new`, in the order of the old docIDs, to a new file.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Exists`], [`Error::Io`].
     pub fn write(&self, path: &Path) -> Result<()> {
         let write = || {
-            let mut out = BufWriter::with_capacity(1 << 18, File::create(path)?);
+            let mut out = BufWriter::with_capacity(1 << 18, File::create_new(path)?);
             for (old, new) in self.new_of_old.iter().enumerate() {
                 writeln!(out, "{old} {new}")?;
             }
             out.flush()
         };
-        write().map_err(Error::io("write", path))
+        write().map_err(|error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
+            _ => Error::io("write", path)(error),
+        })
     }
 
     /// Reads what [`Self::write`] writes, lines in any order, for `documents` docIDs.
@@ -186,6 +193,11 @@ impl Permutation {
     /// docIDs, or an old or a new docID stands there twice or not at all.
     pub fn read(path: &Path, documents: u32) -> Result<Self> {
         const NONE: u32 = u32::MAX;
+        // Opening a pipe would wait for somebody to write to it.
+        if !std::fs::metadata(path).map_err(Error::io("open", path))?.is_file() {
+            let why = "is no file".to_owned();
+            return Err(Error::Invalid { what: path.display().to_string(), why });
+        }
         let mut input = BufReader::with_capacity(1 << 18, File::open(path).map_err(Error::io("open", path))?);
         let mut new_of_old = vec![NONE; documents as usize];
         let mut taken = vec![false; documents as usize];
@@ -243,6 +255,8 @@ mod tests {
         for documents in [0, 1, 2, 1000] {
             let shuffled = Permutation::random(documents, 7);
             let file = tempfile::NamedTempFile::new().unwrap();
+            assert!(matches!(shuffled.write(file.path()), Err(Error::Exists { .. })));
+            std::fs::remove_file(file.path()).unwrap();
             shuffled.write(file.path()).unwrap();
             assert_eq!(Permutation::read(file.path(), documents).unwrap(), shuffled);
             assert_eq!(Permutation::from_old_of_new(&shuffled.old_of_new()), shuffled);

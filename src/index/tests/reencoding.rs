@@ -150,6 +150,10 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     reencode(&index, &mended, &|_, _, _| ()).unwrap();
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside the index");
+    // What is not the index's would be gone with the old directory.
+    fs::create_dir(index.join("other")).unwrap();
+    assert!(matches!(fails(&change("para-ef", &[], &go)), Error::Invalid { .. }));
+    fs::remove_dir(index.join("other")).unwrap();
     // Another place: the index stays.
     let other = dir.path().join("other");
     reencode(&index, &Change { output: Some(&other), ..change("para-ef", &["raw"], &go) }, &|_, _, _| ()).unwrap();

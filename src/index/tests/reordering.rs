@@ -89,6 +89,20 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     let error = permutation_of(&index, &Order::File(path)).unwrap_err().to_string();
     assert!(error.contains("2999 lines for 3000 documents"), "{error}");
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
+    // What is not the index's would be gone with the old directory.
+    fs::write(index.join("notes.txt"), "mine").unwrap();
+    let error = fails(&change(&right, &go)).to_string();
+    assert!(error.contains("notes.txt") && error.contains("not part of the index"), "{error}");
+    fs::remove_file(index.join("notes.txt")).unwrap();
+    // A directory is no permutation, and a damaged file must not get a checksum that is right.
+    let error = permutation_of(&index, &Order::File(index.clone())).unwrap_err().to_string();
+    assert!(error.contains("is no file"), "{error}");
+    let tf = fs::read(index.join("tf.bin")).unwrap();
+    let mut changed = tf.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(index.join("tf.bin"), changed).unwrap();
+    assert!(matches!(fails(&change(&right, &go)), Error::Damaged { .. }));
+    fs::write(index.join("tf.bin"), tf).unwrap();
     let other = dir.path().join("other");
     reorder(&index, &Reorder { output: Some(&other), ..change(&right, &go) }, &|_, _, _| ()).unwrap();
     assert!(before.0 == files(&index));
