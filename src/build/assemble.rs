@@ -20,7 +20,7 @@ use super::options::Stage;
 use super::plan;
 use super::report::{self, BuildReport, InputRecord, Lane, LongWords, Skipped};
 use super::run::Run;
-use super::shared::{Cause, Shared, panicked, spawn};
+use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
 use super::sorting::SortOutcome;
 use crate::corpus::Corpus;
 use crate::index::ListBatch;
@@ -94,7 +94,12 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         let encoder = writer.encoder(documents.clone());
         let (shared_, runs, ranges, next) = (shared.clone(), runs.clone(), ranges.clone(), next.clone());
         let (window, out) = (window.clone(), parcels_in.clone());
-        workers.push(spawn(shared, move || work(&shared_, number, &runs, &ranges, &next, encoder, &window, &out)));
+        workers.push(spawn(shared, move || {
+            let failing = CloseOnDrop(&window);
+            work(&shared_, number, &runs, &ranges, &next, encoder, &window, &out)?;
+            std::mem::forget(failing);
+            Ok(())
+        }));
     }
     drop(parcels_in);
     let append = spawn(shared, {

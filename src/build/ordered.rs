@@ -29,7 +29,7 @@ pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<Buil
                 why: "needs the URLs that --no-urls leaves out".to_owned(),
             });
         }
-        Order::File(path) => drop(std::fs::File::open(path).map_err(Error::io("open", path))?),
+        Order::File(path) => Permutation::check_file(path)?,
         _ => {}
     }
     check_target(&options.output, options.force)?;

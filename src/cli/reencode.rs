@@ -83,8 +83,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let progress = ui::Terminal::progress(args.quiet);
     if args.estimate {
-        let estimates =
-            reencode::estimate(&args.index, &change.add, &change, &crate::build::phases(progress.as_ref()))?;
+        let estimates = reencode::estimate(&args.index, &change, &crate::build::phases(progress.as_ref()))?;
         let postings = Index::open(&args.index)?.statistics().postings;
         drop(progress);
         write_estimates(&mut io::stdout().lock(), &estimates, postings, args.json)

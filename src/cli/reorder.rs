@@ -42,7 +42,7 @@ pub struct Args {
     /// Put the reordered index there and leave the old one as it is
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where the permutation goes [default: the name of the index, with ".order" behind it]
+    /// Where the permutation goes, a new file [default: the name of the index with .order behind it, or .order.2 …]
     #[arg(long, value_name = "FILE")]
     permutation: Option<PathBuf>,
     /// Threads [default: one per core]

@@ -131,18 +131,18 @@ pub struct GpuDecoder {
 }
 
 impl GpuDecoder {
-    /// Compiles the kernels of `codec`. `None` if it has no shader.
+    /// Compiles the kernels of `codec`.
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
-    pub fn new(gpu: &Gpu, codec: &dyn Codec) -> Result<Option<Self>, GpuError> {
-        let Some(shader) = codec.shader() else { return Ok(None) };
+    pub fn new(gpu: &Gpu, codec: &dyn Codec) -> Result<Self, GpuError> {
+        let shader = codec.shader();
         let subgroups = gpu.subgroups() == Some((TEAM, TEAM));
         let decode = gpu.pipeline(&shader.decode_kernel(codec.block_len(), subgroups))?;
         let docid_at = shader.docid_at_kernel(codec.block_len(), subgroups);
         let docid_at = docid_at.map(|kernel| gpu.pipeline(&kernel)).transpose()?;
         let (upload, download) = (Upload::default(), Download::default());
-        Ok(Some(Self { gpu: gpu.clone(), decode, docid_at, upload, download }))
+        Ok(Self { gpu: gpu.clone(), decode, docid_at, upload, download })
     }
 
     /// Brings `words` and `rows` to the device, with room for `docs` docIDs.

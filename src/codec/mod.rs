@@ -148,9 +148,7 @@ pub trait Codec: Send + Sync {
     fn size(&self, list: &[u32]) -> usize;
 
     /// Its decoder in WGSL.
-    fn shader(&self) -> Option<Shader> {
-        None
-    }
+    fn shader(&self) -> Shader;
 }
 
 impl std::fmt::Debug for dyn Codec {
@@ -186,9 +184,9 @@ pub fn codec(spec: &str) -> Result<Arc<dyn Codec>> {
     family(name.trim())?.codec(settings)
 }
 
-/// The place of a codec in the registry: the order of an index's codecs.
-pub fn rank(codec: &dyn Codec) -> usize {
-    FAMILIES.iter().position(|family| family.id == codec.id()).unwrap_or(FAMILIES.len())
+/// The place of the codec with this id in the registry: the order of an index's codecs.
+pub fn rank(id: u8) -> usize {
+    FAMILIES.iter().position(|family| family.id == id).unwrap_or(FAMILIES.len())
 }
 
 /// The names of all codecs, in the order of the registry.
@@ -242,7 +240,7 @@ pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
             why: format!("names no codec; give \"all\" or some of {}", names().join(", ")),
         });
     }
-    wanted.sort_by_key(|codec| rank(codec.as_ref()));
+    wanted.sort_by_key(|codec| rank(codec.id()));
     Ok(wanted)
 }
 

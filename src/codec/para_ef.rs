@@ -87,12 +87,12 @@ impl Codec for ParaEf {
         list.chunks(BLOCK).map(words_of).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
-        Some(Shader {
+    fn shader(&self) -> Shader {
+        Shader {
             source: include_str!("../../shaders/codec/para_ef.wgsl").to_owned(),
             scratch_words: 132,
             random_access: true,
-        })
+        }
     }
 }
 

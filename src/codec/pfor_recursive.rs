@@ -303,8 +303,8 @@ impl Codec for PforRecursive {
         words
     }
 
-    fn shader(&self) -> Option<Shader> {
-        Some(Shader { source: shader_text(self.levels), scratch_words: BLOCK as u32, random_access: false })
+    fn shader(&self) -> Shader {
+        Shader { source: shader_text(self.levels), scratch_words: BLOCK as u32, random_access: false }
     }
 }
 

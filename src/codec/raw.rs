@@ -46,11 +46,11 @@ impl Codec for Raw {
         list.chunks(BLOCK).map(|block| block.len() - 1).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
-        Some(Shader {
+    fn shader(&self) -> Shader {
+        Shader {
             source: include_str!("../../shaders/codec/raw.wgsl").to_owned(),
             scratch_words: 0,
             random_access: true,
-        })
+        }
     }
 }

@@ -84,9 +84,9 @@ impl Codec for Rice {
         list.chunks(BLOCK).map(words_of).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let source = gaps::shader(BLOCK) + include_str!("../../shaders/codec/rice.wgsl");
-        Some(Shader { source, scratch_words: BLOCK as u32, random_access: false })
+        Shader { source, scratch_words: BLOCK as u32, random_access: false }
     }
 }
 

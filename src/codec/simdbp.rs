@@ -102,12 +102,12 @@ impl Codec for SimdBp {
         list.chunks(BLOCK).map(words_of).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
-        Some(Shader {
+    fn shader(&self) -> Shader {
+        Shader {
             source: include_str!("../../shaders/codec/simdbp.wgsl").to_owned(),
             scratch_words: 0,
             random_access: false,
-        })
+        }
     }
 }
 

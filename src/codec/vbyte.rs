@@ -80,9 +80,9 @@ impl Codec for VByte {
             .sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let source = gaps::shader(BLOCK) + include_str!("../../shaders/codec/vbyte.wgsl");
-        Some(Shader { source, scratch_words: BLOCK as u32, random_access: false })
+        Shader { source, scratch_words: BLOCK as u32, random_access: false }
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn in_order<T: Send>(
     };
     let worker = || {
         // Whoever waits for this thread's result must hear if it panics.
-        let gone = scopeguard(|| fail(Error::Interrupted));
+        let gone = OnDrop(|| fail(Error::Interrupted));
         loop {
             let mut guard = lock();
             while guard.error.is_none() && guard.next < tasks && guard.next >= guard.taken + 2 * threads {
@@ -58,7 +58,7 @@ pub(super) fn in_order<T: Send>(
                 }
             }
         }
-        gone.disarm();
+        std::mem::forget(gone);
     };
     std::thread::scope(|scope| {
         (0..threads.min(tasks)).for_each(|_| drop(scope.spawn(worker)));
@@ -84,24 +84,12 @@ pub(super) fn in_order<T: Send>(
     state.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
 }
 
-/// Calls `drop` when dropped, unless disarmed.
-struct Guard<F: FnMut()>(F, bool);
+/// Calls what it holds when dropped; forgotten if all went well.
+struct OnDrop<F: Fn()>(F);
 
-fn scopeguard<F: FnMut()>(on_drop: F) -> Guard<F> {
-    Guard(on_drop, true)
-}
-
-impl<F: FnMut()> Guard<F> {
-    fn disarm(mut self) {
-        self.1 = false;
-    }
-}
-
-impl<F: FnMut()> Drop for Guard<F> {
+impl<F: Fn()> Drop for OnDrop<F> {
     fn drop(&mut self) {
-        if self.1 {
-            (self.0)();
-        }
+        self.0();
     }
 }
 

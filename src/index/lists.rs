@@ -72,12 +72,12 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// With a GPU, it decodes; without one, or if the codec has no shader, the calling thread does.
+    /// With a GPU, it decodes; without one, the calling thread does.
     pub fn new(index: &'a Index, codec: CodecRef<'a>, gpu: Option<&Gpu>) -> Result<Self> {
         let gpu = match gpu {
             Some(gpu) => {
                 let most = gpu.report().max_binding_bytes / 4;
-                GpuDecoder::new(gpu, codec.codec())?.map(|decoder| (Mutex::new(decoder), most))
+                Some((Mutex::new(GpuDecoder::new(gpu, codec.codec())?), most))
             }
             None => None,
         };

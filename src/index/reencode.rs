@@ -123,8 +123,7 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
         manifest.codecs.push(CodecSpec::of(codec.as_ref()));
         manifest.files.extend(files);
     }
-    let rank = |name: &str| codec::FAMILIES.iter().position(|family| family.name == name);
-    manifest.codecs.sort_by_key(|codec| rank(&codec.name));
+    manifest.codecs.sort_by_key(|codec| codec::rank(codec.id));
     manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
     let mut output = Output::create(temporary.path(), MANIFEST)?;
     output.write(manifest.to_json().as_bytes())?;
@@ -259,11 +258,12 @@ pub struct Estimate {
     pub present: Option<u64>,
 }
 
-/// Says what `codecs` would take up, without writing anything.
+/// Says what the codecs to add would take up, without writing anything.
 ///
 /// # Errors
 /// As [`reencode`].
-pub fn estimate(dir: &Path, codecs: &[Arc<dyn Codec>], change: &Change<'_>, heard: Heard<'_>) -> Result<Vec<Estimate>> {
+pub fn estimate(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Vec<Estimate>> {
+    let codecs = &change.add;
     let index = Index::open(dir)?;
     let from = index.codec(change.from)?;
     let source = Source::new(&index, from, change.gpu)?;

@@ -68,7 +68,7 @@ impl IndexWriter {
         publish::check_target(target, force)?;
         let dir = publish::temporary_beside(target)?;
         let mut codecs = codecs.to_vec();
-        codecs.sort_by_key(|codec| codec::rank(codec.as_ref()));
+        codecs.sort_by_key(|codec| codec::rank(codec.id()));
         codecs.dedup_by_key(|codec| codec.id());
         let lists =
             codecs.iter().map(|codec| CodecWriter::create(dir.path(), codec.as_ref())).collect::<Result<_>>()?;

@@ -186,6 +186,17 @@ impl Permutation {
         })
     }
 
+    /// Fails if there is nothing at `path` that [`Self::read`] could read: opening a pipe would wait for somebody to write.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Invalid`].
+    pub fn check_file(path: &Path) -> Result<()> {
+        if std::fs::metadata(path).map_err(Error::io("open", path))?.is_file() {
+            return Ok(());
+        }
+        Err(Error::Invalid { what: path.display().to_string(), why: "is no file".to_owned() })
+    }
+
     /// Reads what [`Self::write`] writes, lines in any order, for `documents` docIDs.
     ///
     /// # Errors
@@ -193,11 +204,7 @@ impl Permutation {
     /// docIDs, or an old or a new docID stands there twice or not at all.
     pub fn read(path: &Path, documents: u32) -> Result<Self> {
         const NONE: u32 = u32::MAX;
-        // Opening a pipe would wait for somebody to write to it.
-        if !std::fs::metadata(path).map_err(Error::io("open", path))?.is_file() {
-            let why = "is no file".to_owned();
-            return Err(Error::Invalid { what: path.display().to_string(), why });
-        }
+        Self::check_file(path)?;
         let mut input = BufReader::with_capacity(1 << 18, File::open(path).map_err(Error::io("open", path))?);
         let mut new_of_old = vec![NONE; documents as usize];
         let mut taken = vec![false; documents as usize];

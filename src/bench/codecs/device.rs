@@ -54,11 +54,11 @@ impl Device {
         self.copier.gpu.report()
     }
 
-    /// The decoder of a codec, if it has a shader, with the clocks up.
+    /// The decoder of a codec, with the clocks up.
     ///
     /// # Errors
     /// Anything that [`crate::gpu::GpuError`] names.
-    pub(super) fn decoder(&self, codec: &dyn Codec) -> anyhow::Result<Option<GpuDecoder>> {
+    pub(super) fn decoder(&self, codec: &dyn Codec) -> anyhow::Result<GpuDecoder> {
         let decoder = GpuDecoder::new(&self.copier.gpu, codec).with_context(|| spec(codec))?;
         self.wake(self.warm_up)?;
         Ok(decoder)
@@ -229,7 +229,7 @@ mod tests {
         let Some(gpu) = gpu() else { return };
         let device = Device::new(&gpu, 0.0, Clock { repetitions: 1, fastest: false }).unwrap();
         let codec = crate::codec::codec("raw").unwrap();
-        let mut decoder = device.decoder(codec.as_ref()).unwrap().unwrap();
+        let mut decoder = device.decoder(codec.as_ref()).unwrap();
         for mut class in classes() {
             let encoded = encode(codec.as_ref(), &class).unwrap();
             let timing = device.measure(&mut decoder, codec.as_ref(), &class, &encoded).unwrap().unwrap();

@@ -264,9 +264,8 @@ impl Bench<'_> {
                 let line = line(&name, class, encoded.bits(), Some(times));
                 of_codec.push(Line { parameters: codec.settings().to_string(), ..line });
             }
-            if let Some(device) = self.device
-                && let Some(mut decoder) = device.decoder(codec)?
-            {
+            if let Some(device) = self.device {
+                let mut decoder = device.decoder(codec)?;
                 for ((class, encoded), line) in self.classes.iter().zip(&encoded).zip(&mut of_codec) {
                     line.gpu = device.measure(&mut decoder, codec, class, encoded)?;
                     if line.gpu.is_none() {

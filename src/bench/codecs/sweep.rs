@@ -89,7 +89,7 @@ fn choices(families: &[&Family]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{CodecError, Param, Settings, Skip, spec};
+    use crate::codec::{CodecError, Param, Settings, Shader, Skip, spec};
 
     static FAMILY: Family = Family {
         name: "settable",
@@ -121,6 +121,9 @@ mod tests {
         }
         fn size(&self, _: &[u32]) -> usize {
             0
+        }
+        fn shader(&self) -> Shader {
+            Shader { source: String::new(), scratch_words: 0, random_access: false }
         }
     }
 

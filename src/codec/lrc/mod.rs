@@ -190,7 +190,7 @@ impl Codec for Lrc {
         }
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let codec = match self.kind {
             Kind::List => include_str!("../../../shaders/codec/lrc.wgsl"),
             Kind::ListAndSegments => include_str!("../../../shaders/codec/lrc_seg.wgsl"),
@@ -204,6 +204,6 @@ impl Codec for Lrc {
             _ => include_str!("../../../shaders/codec/lrc_block.wgsl"),
         };
         let source = segment + lines + blocks + codec;
-        Some(Shader { source, scratch_words, random_access: true })
+        Shader { source, scratch_words, random_access: true }
     }
 }

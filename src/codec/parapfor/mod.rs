@@ -119,10 +119,10 @@ impl Codec for ParaPfor {
         list.chunks(self.segment).map(|block| self.words_of(block)).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let (segment, scratch_words) = segment_shader(self.segment, self.exceptions, 0);
         let source = segment + &gaps::shader(self.segment) + include_str!("../../../shaders/codec/parapfor.wgsl");
-        Some(Shader { source, scratch_words, random_access: false })
+        Shader { source, scratch_words, random_access: false }
     }
 }
 

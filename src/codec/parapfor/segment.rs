@@ -146,29 +146,6 @@ impl Form {
         }
         Ok(highs + en * hb)
     }
-
-    /// Number `i` of the segment of `n` numbers at bit `at` of `words`, with no other unpacked.
-    ///
-    /// # Errors
-    /// It lies behind the end of `words`, or there is no segment.
-    pub fn number_at(words: &[u32], at: usize, n: usize, i: usize) -> Result<u32, CodecError> {
-        debug_assert!(i < n && n <= MAX_LEN);
-        let (form, lows) = Self::read(words, at)?;
-        let field = |at, width| get_bits(words, at, width).ok_or(CodecError::Truncated);
-        let low = field(lows + i * form.b as usize, form.b)?;
-        let indexes = lows + n * form.b as usize;
-        let (mut from, mut to) = (0, form.en as usize);
-        while from < to {
-            let middle = (from + to) / 2;
-            let index = field(indexes + middle * form.ib as usize, form.ib)? as usize;
-            if index == i {
-                let highs = indexes + form.en as usize * form.ib as usize;
-                return Ok(low | field(highs + middle * form.hb as usize, form.hb)? << form.b);
-            }
-            if index < i { from = middle + 1 } else { to = middle }
-        }
-        Ok(low)
-    }
 }
 
 #[cfg(test)]
@@ -199,9 +176,6 @@ mod tests {
                 let mut out = [7; SLOTS];
                 prop_assert_eq!(Form::unpack(&words, lead, n, &mut out), Ok(end));
                 prop_assert_eq!(&out[..n], &numbers[..]);
-                for (i, &number) in numbers.iter().enumerate() {
-                    prop_assert_eq!(Form::number_at(&words, lead, n, i), Ok(number));
-                }
             }
             words.truncate((end - 1) / 32);
             prop_assert!(Form::unpack(&words, lead, n, &mut [0; SLOTS]).is_err());
@@ -210,12 +184,10 @@ mod tests {
         #[test]
         fn test_arbitrary_words_never_panic(
             words in proptest::collection::vec(any::<u32>(), 0..60), at in 0usize..100, n in 1usize..=MAX_LEN,
-            i: proptest::sample::Index,
         ) {
             if let Ok(end) = Form::unpack(&words, at, n, &mut [0; SLOTS]) {
                 prop_assert!(end <= 32 * words.len());
             }
-            let _ = Form::number_at(&words, at, n, i.index(n));
         }
     }
 

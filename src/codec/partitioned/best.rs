@@ -78,8 +78,8 @@ impl Codec for Best {
         list.chunks(BLOCK).map(words).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
-        Some(shader::<true>(include_str!("../../../shaders/codec/best.wgsl"), 2, false))
+    fn shader(&self) -> Shader {
+        shader::<true>(include_str!("../../../shaders/codec/best.wgsl"), 2, false)
     }
 }
 

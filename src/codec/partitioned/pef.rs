@@ -63,8 +63,8 @@ impl Codec for Pef {
         list.chunks(BLOCK).map(words).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
-        Some(shader::<false>(include_str!("../../../shaders/codec/pef.wgsl"), 4, true))
+    fn shader(&self) -> Shader {
+        shader::<false>(include_str!("../../../shaders/codec/pef.wgsl"), 4, true)
     }
 }
 

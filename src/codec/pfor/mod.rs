@@ -243,9 +243,9 @@ impl Codec for Pfor {
         list.chunks(BLOCK).map(words).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let source = gaps::shader(BLOCK) + include_str!("../../../shaders/codec/pfor.wgsl");
-        Some(Shader { source, scratch_words: BLOCK as u32, random_access: false })
+        Shader { source, scratch_words: BLOCK as u32, random_access: false }
     }
 }
 

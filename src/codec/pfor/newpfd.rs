@@ -263,9 +263,9 @@ impl Codec for NewPfd {
         list.chunks(BLOCK).map(&mut words).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let source = gaps::shader(BLOCK) + &SIMPLE16.shader() + include_str!("../../../shaders/codec/newpfd.wgsl");
-        Some(Shader { source, scratch_words: (MAX_LEN + BLOCK) as u32, random_access: false })
+        Shader { source, scratch_words: (MAX_LEN + BLOCK) as u32, random_access: false }
     }
 }
 

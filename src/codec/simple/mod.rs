@@ -103,9 +103,9 @@ impl Codec for Simple {
         list.chunks(BLOCK).map(|block| self.code.words(gaps_of(block, &mut [0; BLOCK]))).sum()
     }
 
-    fn shader(&self) -> Option<Shader> {
+    fn shader(&self) -> Shader {
         let source = gaps::shader(BLOCK) + &self.code.shader() + include_str!("../../../shaders/codec/simple.wgsl");
-        Some(Shader { source, scratch_words: BLOCK as u32, random_access: false })
+        Shader { source, scratch_words: BLOCK as u32, random_access: false }
     }
 }
 

@@ -113,7 +113,7 @@ fn test_sizes_are_foretold() {
     let cancel = AtomicBool::new(false);
     let all = dir.path().join("all");
     make(&all, codec::all());
-    let estimates = estimate(&all, &codec::all(), &change("", &[], &cancel), &|_, _, _| ()).unwrap();
+    let estimates = estimate(&all, &change("all", &[], &cancel), &|_, _, _| ()).unwrap();
     for estimate in &estimates {
         let real = estimate.present.unwrap();
         // Windows are filled up with zeros, list places are packed by 64.
