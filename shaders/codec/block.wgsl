@@ -1,4 +1,5 @@
-// What a codec finds. `postings` is declared by the kernel: words of lists, array<u32>.
+// What a codec finds. word(at) and words4(at), one word and four neighbouring ones of the memory that lists lie in, are
+// generated for the buffers that the kernel declares; see `Memory`.
 //
 // A codec's file defines
 //     fn decode_block(block: Block, me: Me) -> Docs
@@ -41,16 +42,6 @@ struct Me {
 }
 
 alias Docs = array<vec4<u32>, ITEMS>;
-
-fn word(at: u32) -> u32 {
-    return postings[min(at, arrayLength(&postings) - 1u)];
-}
-
-// Four neighbouring words.
-fn words4(at: u32) -> vec4<u32> {
-    let i = min(at, arrayLength(&postings) - 4u);
-    return vec4<u32>(postings[i], postings[i + 1u], postings[i + 2u], postings[i + 3u]);
-}
 
 // The `width` (0 to 32) bits from bit `bit` of the words that start at word `at`.
 fn field(at: u32, bit: u32, width: u32) -> u32 {

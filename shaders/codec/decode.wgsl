@@ -16,6 +16,7 @@ var<immediate> params: Params;
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
     //TEAM_BUILTINS
 ) {
     let first = (group.y * grid.x + group.x) * TEAMS * EACH;

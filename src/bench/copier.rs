@@ -9,7 +9,7 @@ fn copy_kernel() -> Kernel {
     Kernel {
         name: "copy",
         source: include_str!("../../shaders/shared/copy.wgsl").to_owned(),
-        bindings: &[Access::Read, Access::ReadWrite],
+        bindings: vec![Access::Read, Access::ReadWrite],
         immediate_bytes: 4,
         workgroup_bytes: 0,
     }

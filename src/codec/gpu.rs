@@ -16,7 +16,64 @@ pub struct Shader {
 }
 
 /// Threads of a team.
-const TEAM: u32 = 32;
+pub const TEAM: u32 = 32;
+
+/// The memory that lists lie in: one address space of words over several buffers, since a binding spans less than 2 GiB.
+/// Word `at` is word `at % 2^bits` of buffer `at / 2^bits`. Nothing that is read in one go lies in two buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// How many buffers: a power of two is not asked for.
+    pub segments: u32,
+    /// Bits of an address within a buffer, 31 at most.
+    pub bits: u32,
+}
+
+impl Memory {
+    /// One buffer, `postings`.
+    pub const ONE: Self = Self { segments: 1, bits: 31 };
+
+    /// What a kernel calls its buffers.
+    fn name(self, segment: u32) -> String {
+        if self.segments == 1 { "postings".to_owned() } else { format!("postings{segment}") }
+    }
+
+    /// Declares the buffers as bindings 0, 1, … of group 0, for reading, or also for writing.
+    pub fn bindings(self, access: Access) -> String {
+        let access = if access == Access::Read { "read" } else { "read_write" };
+        let binding = |i| format!("@group(0) @binding({i}) var<storage, {access}> {}: array<u32>;\n", self.name(i));
+        (0..self.segments).map(binding).collect()
+    }
+
+    /// A function body that does `each` with buffer NAME and index `i`.
+    fn switch(self, each: &str) -> String {
+        if self.segments == 1 {
+            return format!("    let i = at;\n{}", each.replace("NAME", &self.name(0)));
+        }
+        let mut text = format!("    let i = at & {}u;\n    switch at >> {}u {{\n", (1u32 << self.bits) - 1, self.bits);
+        for segment in 0..self.segments {
+            let case = if segment + 1 == self.segments { "default".to_owned() } else { format!("case {segment}u") };
+            text += &format!("    {case}: {{\n{}    }}\n", each.replace("NAME", &self.name(segment)));
+        }
+        text + "    }\n"
+    }
+
+    /// `word` and `words4`, which never read outside a buffer. A buffer has at least four words.
+    fn text(self) -> String {
+        let one = self.switch("        return NAME[min(i, arrayLength(&NAME) - 1u)];\n");
+        let four = self.switch(
+            "        let j = min(i, arrayLength(&NAME) - 4u);
+        return vec4<u32>(NAME[j], NAME[j + 1u], NAME[j + 2u], NAME[j + 3u]);
+",
+        );
+        format!("fn word(at: u32) -> u32 {{\n{one}}}\n\nfn words4(at: u32) -> vec4<u32> {{\n{four}}}\n\n")
+    }
+
+    /// `store`, which writes one word and never outside a buffer.
+    pub fn store(self) -> String {
+        let body = self.switch("        NAME[min(i, arrayLength(&NAME) - 1u)] = value;\n");
+        format!("fn store(at: u32, value: u32) {{\n{body}}}\n\n")
+    }
+}
 /// Teams of a workgroup that decodes, and blocks that each of them decodes, with loads of all of them in flight. Of 4, 8
 /// and 16 teams with 1, 2 and 4 blocks this was fastest on an H200: 544 G docIDs/s of simdbp, where 8 teams with
 /// 1 block reached 449.
@@ -26,9 +83,9 @@ const EACH: u32 = 2;
 const SINGLES: u32 = 128;
 
 impl Shader {
-    /// Constants, what a codec finds, and the codec: everything but the kernel, for which `postings` is left
-    /// to declare. Any kernel may be built on it. With `subgroups` a team is a subgroup, which then must have 32 threads.
-    pub fn text(&self, block_len: usize, teams: u32, subgroups: bool) -> String {
+    /// Constants, what a codec finds, and the codec: everything but the kernel, which declares the buffers of `memory`.
+    /// Any kernel may be built on it. With `subgroups` a team is a subgroup, which then must have 32 threads.
+    pub fn text(&self, memory: Memory, block_len: usize, teams: u32, subgroups: bool) -> String {
         let block_len = block_len as u32;
         let scratch = match self.scratch_words {
             0 => String::new(),
@@ -45,6 +102,7 @@ impl Shader {
             ("THREADS", teams * TEAM),
             ("SCRATCH", self.scratch_words),
         ]) + &scratch
+            + &memory.text()
             + include_str!("../../shaders/codec/block.wgsl")
             + team
             + &self.source
@@ -55,25 +113,26 @@ impl Shader {
         4 * teams * (self.scratch_words + if subgroups { 0 } else { TEAM })
     }
 
-    /// The kernel that decodes blocks with a team each.
-    pub fn decode_kernel(&self, block_len: usize, subgroups: bool) -> Kernel {
+    /// The text of a kernel's entry point with what makes `me` put in: `//TEAM_BUILTINS` stands among its arguments, which
+    /// have `thread`, the local invocation index, and `//TEAM` where `me` is to be.
+    pub fn with_teams(text: &str, subgroups: bool) -> String {
         let (builtins, me) = match subgroups {
             true => (
                 "@builtin(subgroup_id) team: u32, @builtin(subgroup_invocation_id) lane: u32,",
                 "let me = Me(lane, team, team * SCRATCH);",
             ),
-            false => (
-                "@builtin(local_invocation_index) thread: u32,",
-                "let me = Me(thread & 31u, thread >> 5u, (thread >> 5u) * SCRATCH);",
-            ),
+            false => ("", "let me = Me(thread & 31u, thread >> 5u, (thread >> 5u) * SCRATCH);"),
         };
-        let kernel = unroll(include_str!("../../shaders/codec/decode.wgsl"), EACH)
-            .replace("//TEAM_BUILTINS", builtins)
-            .replace("//TEAM", me);
+        text.replace("//TEAM_BUILTINS", builtins).replace("//TEAM", me)
+    }
+
+    /// The kernel that decodes blocks with a team each.
+    pub fn decode_kernel(&self, block_len: usize, subgroups: bool) -> Kernel {
+        let kernel = Self::with_teams(&unroll(include_str!("../../shaders/codec/decode.wgsl"), EACH), subgroups);
         Kernel {
             name: "decode",
-            source: self.text(block_len, TEAMS, subgroups) + &constants(&[("EACH", EACH)]) + &kernel,
-            bindings: &[Access::Read, Access::Read, Access::ReadWrite],
+            source: self.text(Memory::ONE, block_len, TEAMS, subgroups) + &constants(&[("EACH", EACH)]) + &kernel,
+            bindings: vec![Access::Read, Access::Read, Access::ReadWrite],
             immediate_bytes: 4,
             workgroup_bytes: self.workgroup_bytes(TEAMS, subgroups),
         }
@@ -83,8 +142,9 @@ impl Shader {
     pub fn docid_at_kernel(&self, block_len: usize, subgroups: bool) -> Option<Kernel> {
         self.random_access.then(|| Kernel {
             name: "docid_at",
-            source: self.text(block_len, SINGLES / TEAM, subgroups) + include_str!("../../shaders/codec/docid_at.wgsl"),
-            bindings: &[Access::Read, Access::Read, Access::ReadWrite],
+            source: self.text(Memory::ONE, block_len, SINGLES / TEAM, subgroups)
+                + include_str!("../../shaders/codec/docid_at.wgsl"),
+            bindings: vec![Access::Read, Access::Read, Access::ReadWrite],
             immediate_bytes: 4,
             workgroup_bytes: self.workgroup_bytes(SINGLES / TEAM, subgroups),
         })

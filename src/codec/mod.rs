@@ -49,7 +49,7 @@ use crate::{Error, Result};
 
 pub use describe::{help, markdown};
 pub use family::{Domain, Family, Param, Settings};
-pub use gpu::{BlockRow, GpuDecoder, Resident, Shader};
+pub use gpu::{BlockRow, GpuDecoder, Memory, Resident, Shader, TEAM};
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.

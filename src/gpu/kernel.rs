@@ -27,7 +27,7 @@ pub struct Kernel {
     /// The assembled WGSL.
     pub source: String,
     /// Binding `i` of group 0 is used so.
-    pub bindings: &'static [Access],
+    pub bindings: Vec<Access>,
     /// Bytes of parameters.
     pub immediate_bytes: u32,
     /// Bytes of workgroup memory.
@@ -86,16 +86,16 @@ pub fn grid(groups: u32, max: u32) -> (u32, u32) {
 /// A compiled kernel.
 #[derive(Debug)]
 pub struct Pipeline {
-    raw: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
-    bindings: usize,
-    immediate_bytes: u32,
+    pub(super) raw: wgpu::ComputePipeline,
+    pub(super) layout: wgpu::BindGroupLayout,
+    pub(super) bindings: usize,
+    pub(super) immediate_bytes: u32,
 }
 
 impl Pipeline {
     pub(super) fn new(device: &wgpu::Device, kernel: &Kernel) -> Self {
         let entries: Vec<_> = (0u32..)
-            .zip(kernel.bindings)
+            .zip(&kernel.bindings)
             .map(|(binding, access)| wgpu::BindGroupLayoutEntry {
                 binding,
                 visibility: wgpu::ShaderStages::COMPUTE,
@@ -156,18 +156,14 @@ impl Gpu {
     /// Anything that [`GpuError`] names.
     pub fn run(&self, what: &str, dispatches: &[Dispatch<'_>]) -> Result<f64, GpuError> {
         let start = std::time::Instant::now();
-        let clock = if self.timestamps() { Some(Clock::new(self)?) } else { None };
+        let clock = if self.timestamps() { Some(Clock::new(self, 2)?) } else { None };
         let max = self.report().max_workgroups;
         self.checked(what, |shared| {
             let mut encoder = shared.device.create_command_encoder(&Default::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                     label: Some(what),
-                    timestamp_writes: clock.as_ref().map(|c| wgpu::ComputePassTimestampWrites {
-                        query_set: &c.queries,
-                        beginning_of_pass_write_index: Some(0),
-                        end_of_pass_write_index: Some(1),
-                    }),
+                    timestamp_writes: clock.as_ref().map(|clock| clock.writes(0)),
                 });
                 for dispatch in dispatches {
                     debug_assert_eq!(dispatch.buffers.len(), dispatch.pipeline.bindings);
@@ -194,13 +190,12 @@ impl Gpu {
                 }
             }
             if let Some(clock) = &clock {
-                encoder.resolve_query_set(&clock.queries, 0..2, &clock.resolved.raw, 0);
-                encoder.copy_buffer_to_buffer(&clock.resolved.raw, 0, &clock.readable.raw, 0, 16);
+                clock.resolve(&mut encoder);
             }
             shared.queue.submit([encoder.finish()])
         })?;
         match clock {
-            Some(clock) => clock.seconds(self),
+            Some(clock) => clock.seconds(self).map(|ticks| ticks[1]),
             None => {
                 self.wait(what, Wait::All)?;
                 Ok(start.elapsed().as_secs_f64())
@@ -209,46 +204,62 @@ impl Gpu {
     }
 }
 
-/// Two device timestamps.
-struct Clock {
+/// Device timestamps.
+#[derive(Debug)]
+pub(super) struct Clock {
     queries: wgpu::QuerySet,
     resolved: Buffer,
     readable: Buffer,
+    count: u32,
 }
 
 impl Clock {
-    fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+    /// For `count` of them.
+    pub(super) fn new(gpu: &Gpu, count: u32) -> Result<Self, GpuError> {
+        let size = 8 * u64::from(count);
         let (queries, raw) = gpu.checked("timestamps", |s| {
             let queries = s.device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("timestamps"),
                 ty: wgpu::QueryType::Timestamp,
-                count: 2,
+                count,
             });
             let resolved = s.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("timestamps"),
-                size: 16,
+                size,
                 usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
                 mapped_at_creation: false,
             });
             (queries, resolved)
         })?;
-        let readable = gpu.buffer("timestamps", 16, Usage::Download)?;
-        Ok(Self { queries, resolved: Buffer { raw, bytes: 16 }, readable })
+        let readable = gpu.buffer("timestamps", size, Usage::Download)?;
+        Ok(Self { queries, resolved: Buffer { raw, bytes: size }, readable, count })
     }
 
-    /// Waits for both timestamps; returns the time between them.
-    fn seconds(&self, gpu: &Gpu) -> Result<f64, GpuError> {
+    /// Timestamps `first` and `first + 1` are those of a pass.
+    pub(super) fn writes(&self, first: u32) -> wgpu::ComputePassTimestampWrites<'_> {
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(first),
+            end_of_pass_write_index: Some(first + 1),
+        }
+    }
+
+    /// Brings them to where the host can read them.
+    pub(super) fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..self.count, &self.resolved.raw, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved.raw, 0, &self.readable.raw, 0, 8 * u64::from(self.count));
+    }
+
+    /// Waits for them; returns each in seconds after the first.
+    pub(super) fn seconds(&self, gpu: &Gpu) -> Result<Vec<f64>, GpuError> {
         gpu.map("timestamps", wgpu::MapMode::Read, &[&self.readable], Wait::All)?;
-        let ticks = gpu.checked("timestamps", |_| {
-            self.readable
-                .raw
-                .slice(..)
-                .get_mapped_range()
-                .ok()
-                .map(|view| bytemuck::pod_read_unaligned::<[u64; 2]>(&view))
+        let ticks: Option<Vec<u64>> = gpu.checked("timestamps", |_| {
+            let view = self.readable.raw.slice(..).get_mapped_range().ok()?;
+            Some(view.chunks_exact(8).map(bytemuck::pod_read_unaligned).take(self.count as usize).collect())
         })?;
         self.readable.raw.unmap();
-        let [begin, end] = ticks.ok_or(GpuError::Lost { message: "timestamps could not be read".into() })?;
-        Ok(end.saturating_sub(begin) as f64 * f64::from(gpu.shared.queue.get_timestamp_period()) * 1e-9)
+        let ticks = ticks.ok_or(GpuError::Lost { message: "timestamps could not be read".into() })?;
+        let period = f64::from(gpu.shared.queue.get_timestamp_period()) * 1e-9;
+        Ok(ticks.iter().map(|tick| tick.saturating_sub(ticks[0]) as f64 * period).collect())
     }
 }

@@ -5,6 +5,7 @@
 //! | [`adapter`] | what adapters there are, and which one a [`Choice`] means |
 //! | [`device`] | [`Gpu`]: an open device whose every failure is a [`GpuError`], never a panic |
 //! | [`kernel`] | kernels as plain data, their assembly, splitting of dispatches, timed passes |
+//! | [`submit`] | many steps submitted at once and waited for later |
 //! | [`transfer`] | keys between the host and the device |
 //!
 //! A [`Gpu`] is a cheap handle; clones name the same device.
@@ -12,6 +13,7 @@
 pub mod adapter;
 pub mod device;
 pub mod kernel;
+pub mod submit;
 pub mod transfer;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod tests;
 pub use adapter::{AdapterKind, AdapterReport, Choice, adapters, chosen};
 pub use device::{Buffer, Gpu, Usage};
 pub use kernel::{Access, Dispatch, Kernel, Pipeline};
+pub use submit::{Bound, Pending, Step};
 pub use transfer::{Download, Upload};
 
 /// What can go wrong with a GPU.

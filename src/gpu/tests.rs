@@ -74,7 +74,7 @@ fn double(workgroups: bool) -> Kernel {
              words[i] = words[i] * 2u + 1u;
          }}"
     );
-    Kernel { name: "double", source, bindings: &[Access::ReadWrite], immediate_bytes: 4, workgroup_bytes: 0 }
+    Kernel { name: "double", source, bindings: vec![Access::ReadWrite], immediate_bytes: 4, workgroup_bytes: 0 }
 }
 
 #[test]

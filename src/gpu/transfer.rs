@@ -55,8 +55,26 @@ impl Upload {
         to: &Buffer,
         visit: &(dyn Fn(&[T]) + Sync),
     ) -> Result<(), GpuError> {
-        assert!(size_of_val(from) as u64 <= to.bytes, "what is copied is larger than its buffer");
-        let outcome = self.copy(gpu, from, to, visit);
+        self.run_at(gpu, from, to, 0, visit)
+    }
+
+    /// As [`Self::run`], but to byte `at` of `to`, a multiple of 4.
+    ///
+    /// # Errors
+    /// Out of memory, or lost.
+    ///
+    /// # Panics
+    /// If `to` is too small.
+    pub fn run_at<T: Pod + Sync>(
+        &mut self,
+        gpu: &Gpu,
+        from: &[T],
+        to: &Buffer,
+        at: u64,
+        visit: &(dyn Fn(&[T]) + Sync),
+    ) -> Result<(), GpuError> {
+        assert!(at + size_of_val(from) as u64 <= to.bytes, "what is copied is larger than its buffer");
+        let outcome = self.copy(gpu, from, to, at, visit);
         if outcome.is_err() {
             // a buffer may have stayed mapped
             self.ring.clear();
@@ -69,6 +87,7 @@ impl Upload {
         gpu: &Gpu,
         from: &[T],
         to: &Buffer,
+        at: u64,
         visit: &(dyn Fn(&[T]) + Sync),
     ) -> Result<(), GpuError> {
         let chunk = (size_of_val(from) as u64).min(CHUNK).next_power_of_two().max(4096);
@@ -90,7 +109,7 @@ impl Upload {
                 }
                 buffer.raw.unmap();
                 let mut encoder = shared.device.create_command_encoder(&Default::default());
-                encoder.copy_buffer_to_buffer(&buffer.raw, 0, &to.raw, i as u64 * chunk, bytes);
+                encoder.copy_buffer_to_buffer(&buffer.raw, 0, &to.raw, at + i as u64 * chunk, bytes);
                 shared.queue.submit([encoder.finish()])
             })?;
             *copied = Some(submitted);

@@ -46,10 +46,14 @@ pub struct ListWords<'a> {
     pub number: u32,
     /// Its frequencies.
     pub tf: Frequencies<'a>,
+    /// Offset of its first word in `postings.bin`, in words.
+    pub postings_at: u64,
+    /// Offset of its skip entries in `lists.bin`, in words; of no meaning if there are none.
+    pub skips_at: u64,
+    /// Offset of its frequencies in `tf.bin`, in words; of no meaning if all are 1.
+    pub tf_at: u64,
     pub(super) postings_path: &'a Path,
-    pub(super) postings_at: u64,
     pub(super) tf_path: &'a Path,
-    pub(super) tf_at: u64,
 }
 
 impl ListWords<'_> {
@@ -73,6 +77,17 @@ impl ListWords<'_> {
     pub fn block_len(&self, block: usize) -> usize {
         let len = self.codec.block_len();
         (self.df as usize).saturating_sub(block * len).min(len)
+    }
+
+    /// How many words the list takes up.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; only the last block is looked at.
+    pub fn len_words(&self) -> Result<usize> {
+        let last = self.blocks() - 1;
+        let used = self.decode(last, &mut [0; MAX_BLOCK_LEN])?;
+        let end = (self.skip(last).offset as usize).saturating_add(used);
+        if end <= self.words.len() { Ok(end) } else { Err(self.bad_block(last, "it ends outside the list")) }
     }
 
     /// Decodes a block into the front of `out`, checks that it is increasing and meets its neighbours, and
@@ -127,7 +142,7 @@ impl ListWords<'_> {
     }
 
     /// An error about the frequencies.
-    pub(super) fn bad_tf(&self, position: usize) -> Error {
+    pub(crate) fn bad_tf(&self, position: usize) -> Error {
         let what = format!("the frequency at position {position} of list {} cannot be read", self.number);
         damaged(self.tf_path, 4 * self.tf_at, what)
     }

@@ -50,7 +50,7 @@ pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
 pub use manifest::{FileSpec, Manifest, Statistics};
 pub(crate) use publish::{check_target, temporary_beside};
-pub use reader::{CodecRef, Index};
+pub use reader::{CodecRef, Index, ListFiles};
 pub use tables::{Place, TermInfo};
 pub use verify::{Verified, verify};
 pub use writer::{IndexWriter, ManifestFields, Summary, TermsWriter};

@@ -110,6 +110,19 @@ pub(super) struct CodecFiles {
     pub(super) end: usize,
 }
 
+/// The words that lists consist of, as they lie in the files.
+#[derive(Clone, Copy, Debug)]
+pub struct ListFiles<'a> {
+    /// `postings.bin`.
+    pub postings: &'a [u32],
+    /// `lists.bin` up to the end of the skip entries.
+    pub skips: &'a [u32],
+    /// `tf.bin`.
+    pub tf: &'a [u32],
+    /// No part of a list lies in two windows of so many words; the last word of a window is not used.
+    pub window: u64,
+}
+
 /// One of an index's codecs.
 #[derive(Clone, Copy)]
 pub struct CodecRef<'a> {
@@ -378,10 +391,11 @@ impl Index {
             documents,
             number,
             tf: Frequencies::new(frequencies, term.df, ones),
-            postings_path: &files.postings.path,
             postings_at: at + u64::from(blocks == 1),
-            tf_path: &self.tf.path,
+            skips_at: skip_at,
             tf_at,
+            postings_path: &files.postings.path,
+            tf_path: &self.tf.path,
         }))
     }
 
@@ -390,6 +404,18 @@ impl Index {
         let bad = || files.lists.bad_row(list.into(), "the place of list");
         let (group, row, rows) = files.lists.group(list.into()).ok_or_else(bad)?;
         tables::read_list(group, row, rows).ok_or_else(bad)
+    }
+
+    /// The words of the files that lists lie in, from the start of each file.
+    pub fn list_files<'a>(&'a self, codec: CodecRef<'a>) -> ListFiles<'a> {
+        let files = codec.files;
+        let lists = files.lists.words.get();
+        ListFiles {
+            postings: files.postings.get(),
+            skips: lists.get(..files.lists.start).unwrap_or(lists),
+            tf: self.tf.get(),
+            window: self.manifest.window_words,
+        }
     }
 
     /// A cursor before the first posting of a term.

@@ -136,6 +136,21 @@ impl<'a> Frequencies<'a> {
         (sound && block.len_words() <= words.len()).then_some(block)
     }
 
+    /// Whether all are 1, so that there are no words.
+    pub fn all_one(&self) -> bool {
+        self.ones
+    }
+
+    /// How many words all of them take up; `None` if the words are damaged.
+    pub fn len_words(&self) -> Option<usize> {
+        let blocks = (self.len as usize).div_ceil(BLOCK);
+        if self.ones || blocks == 0 {
+            return Some(0);
+        }
+        let at = if blocks > 1 { *self.words.get(blocks - 1)? as usize } else { 0 };
+        at.checked_add(self.block(blocks - 1)?.len_words()).filter(|&end| end <= self.words.len())
+    }
+
     /// The frequency at a position, or `None` if the words are damaged.
     pub fn get(&self, position: usize) -> Option<u32> {
         self.block(position / BLOCK)?.get(position % BLOCK)

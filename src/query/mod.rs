@@ -11,6 +11,7 @@
 
 mod analysis;
 mod daat;
+pub mod gpu;
 mod topics;
 mod topk;
 
@@ -125,6 +126,16 @@ impl<'a> Searcher<'a> {
     /// The codec that is read.
     pub fn codec(&self) -> CodecRef<'a> {
         self.codec
+    }
+
+    /// BM25's length norm for its parameters.
+    pub fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// Turns stored bounds into bounds for its parameters.
+    pub fn bounds(&self) -> BoundReader {
+        self.bounds
     }
 
     /// Analyses the text of a query as the documents were.

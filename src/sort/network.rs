@@ -81,7 +81,7 @@ impl Shape {
         Kernel {
             name: "bitonic",
             source: format!("{constants}{key}{text}"),
-            bindings: &[Access::ReadWrite],
+            bindings: vec![Access::ReadWrite],
             immediate_bytes: 16,
             workgroup_bytes: workgroup_bytes(bits, pad),
         }

@@ -112,7 +112,7 @@ impl Tuning {
         Kernel {
             name: "radix count",
             source: self.shared_text(THREADS, COUNT_ITEMS) + &constants + &text,
-            bindings: &[Access::Read, Access::ReadWrite],
+            bindings: vec![Access::Read, Access::ReadWrite],
             immediate_bytes: 16,
             workgroup_bytes: (4 * COPIES) << self.bits,
         }
@@ -123,7 +123,7 @@ impl Tuning {
         Kernel {
             name: "radix scan",
             source: self.shared_text(THREADS, COUNT_ITEMS) + include_str!("../../shaders/sort/radix_scan.wgsl"),
-            bindings: &[Access::ReadWrite, Access::ReadWrite],
+            bindings: vec![Access::ReadWrite, Access::ReadWrite],
             immediate_bytes: 16,
             workgroup_bytes: 4 * THREADS,
         }
@@ -161,7 +161,7 @@ impl Tuning {
                 + &constants
                 + &unroll(&rank.concat(), self.bits)
                 + &text,
-            bindings: &[Access::Read, Access::ReadWrite, Access::Read, Access::Read],
+            bindings: vec![Access::Read, Access::ReadWrite, Access::Read, Access::Read],
             immediate_bytes: 16,
             workgroup_bytes: self.workgroup_bytes(),
         }

@@ -1,0 +1,130 @@
+// An upper bound of the scores of each range of docIDs, query by query: a workgroup takes a tile of ranges of a query.
+
+//BINDINGS
+@group(0) @binding(NEXT+0) var<storage, read> terms: array<vec4<u32>>;
+@group(0) @binding(NEXT+1) var<storage, read> queries: array<vec4<u32>>;
+@group(0) @binding(NEXT+2) var<storage, read> norms: array<f32>;
+// 16 bits a range, PADDED ranges a query
+@group(0) @binding(NEXT+3) var<storage, read_write> bounds: array<u32>;
+@group(0) @binding(NEXT+4) var<storage, read_write> state: array<atomic<u32>>;
+
+struct Params {
+    queries: u32,
+}
+
+var<immediate> params: Params;
+
+var<workgroup> sparse: array<atomic<u32>, TILE>;
+var<workgroup> counts: array<atomic<u32>, BUCKETS>;
+var<workgroup> blocks_from: u32;
+var<workgroup> blocks_to: u32;
+
+// Range maxima of a list without a table, from its postings.
+fn scatter(t: Term, tile: u32, thread: u32, me: Me) {
+    for (var i = thread; i < TILE; i += THREADS) {
+        atomicStore(&sparse[i], 0u);
+    }
+    let low = tile * (TILE << SHIFT);
+    let from_block = locate(t, low, me);
+    let to_block = locate(t, low + ((TILE << SHIFT) - 1u), me);
+    if thread == 0u {
+        blocks_from = from_block;
+        blocks_to = to_block;
+    }
+    let first = workgroupUniformLoad(&blocks_from);
+    let last = workgroupUniformLoad(&blocks_to);
+    for (var b = first; b <= last; b += TEAMS) {
+        let number = min(b + me.team, last);
+        let block = block_of(t, number);
+        let docs = docs_of(block, me);
+        if SCRATCH > 0u {
+            team_barrier();
+        }
+        for (var j = 0u; j < ITEMS; j++) {
+            let p = 128u * j + 4u * me.lane;
+            if p < block.len {
+                let tfs = tfs_of(t, number * BLOCK + p);
+                for (var c = 0u; c < 4u; c++) {
+                    let doc = docs[j][c];
+                    let range = (doc - low) >> SHIFT;
+                    if p + c < block.len && doc >= low && doc < DOCS && range < TILE {
+                        atomicMax(&sparse[range], byte_of(tfs[c], doc));
+                    }
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+}
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    let number = group.y * grid.x + group.x;
+    let tiles = PADDED / TILE;
+    let q = number / tiles;
+    if q >= params.queries {
+        return;
+    }
+    //TEAM
+    let tile = number % tiles;
+    let query = query_of(q);
+    for (var i = thread; i < BUCKETS; i += THREADS) {
+        atomicStore(&counts[i], 0u);
+    }
+    // a thread has EACH neighbouring ranges
+    var sums: array<u32, EACH>;
+    for (var i = 0u; i < EACH; i++) {
+        sums[i] = 0u;
+    }
+    // ranges that lack a term
+    var lacking = 0u;
+    for (var n = 0u; n < query.terms; n++) {
+        let t = term_of(query.first + n);
+        var bytes = vec4<u32>(0u);
+        if t.table != NONE {
+            bytes = words4(t.table + (tile * TILE + thread * EACH) / 4u);
+        } else {
+            scatter(t, tile, thread, me);
+            for (var i = 0u; i < EACH; i++) {
+                bytes[i >> 2u] |= atomicLoad(&sparse[thread * EACH + i]) << (8u * (i & 3u));
+            }
+            workgroupBarrier();
+        }
+        for (var i = 0u; i < EACH; i++) {
+            let byte = extractBits(bytes[i >> 2u], 8u * (i & 3u), 8u);
+            if byte == 0u {
+                lacking |= 1u << i;
+            } else {
+                sums[i] += share_bound(t, byte);
+            }
+        }
+    }
+    if query.all == 0u {
+        lacking = 0u;
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < EACH; i += 2u) {
+        var pair = 0u;
+        for (var half = 0u; half < 2u; half++) {
+            let sum = select(sums[i + half], 0u, (lacking >> (i + half) & 1u) == 1u);
+            let bound = min((sum + ((1u << query.bound_shift) - 1u)) >> query.bound_shift, 0xffffu);
+            pair |= bound << (16u * half);
+            if bound > 0u {
+                atomicAdd(&counts[bound >> BOUND_BUCKET], 1u);
+            }
+        }
+        bounds[(q * PADDED + tile * TILE + thread * EACH + i) >> 1u] = pair;
+    }
+    workgroupBarrier();
+    for (var i = thread; i < BUCKETS; i += THREADS) {
+        let count = atomicLoad(&counts[i]);
+        if count > 0u {
+            atomicAdd(&state[state_of(q) + RANGE_BOUNDS + i], count);
+        }
+    }
+}

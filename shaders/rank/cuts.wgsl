@@ -1,0 +1,34 @@
+// Which ranges of a query come in which wave: those with the highest bounds first, so that the threshold is good when the many
+// others come. A workgroup a query.
+
+@group(0) @binding(0) var<storage, read> queries: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> state: array<atomic<u32>>;
+
+struct Params {
+    queries: u32,
+    // how many ranges the first wave should have, and the first two together
+    first: u32,
+    second: u32,
+}
+
+var<immediate> params: Params;
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let q = group.y * grid.x + group.x;
+    if q >= params.queries {
+        return;
+    }
+    let at = state_of(q);
+    let first = highest_bucket(at + RANGE_BOUNDS, params.first, thread);
+    workgroupBarrier();
+    let second = highest_bucket(at + RANGE_BOUNDS, params.second, thread);
+    if thread == 0u {
+        atomicStore(&state[at + CUTS], first);
+        atomicStore(&state[at + CUTS + 1u], second);
+    }
+}

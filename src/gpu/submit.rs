@@ -1,0 +1,152 @@
+//! One submission of many steps: writes, clears, passes and copies, submitted at once and waited for later.
+//!
+//! [`Gpu::run`](super::Gpu::run) waits for each pass; a query is answered by a chain of passes of which only the end is of
+//! interest, and a batch should be on its way while the one before is computed.
+
+use super::device::Wait;
+use super::kernel::{Clock, grid};
+use super::{Buffer, Gpu, GpuError, Pipeline};
+
+/// A kernel with its buffers; made once, dispatched often.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroup,
+    immediate_bytes: u32,
+}
+
+/// One step of a submission.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// Sets the first bytes of a buffer, a multiple of 4 of them, to zero.
+    Clear(&'a Buffer, u64),
+    /// Runs a kernel; what steps before wrote is there for it.
+    Run {
+        /// For reports of times.
+        name: &'static str,
+        /// What runs.
+        bound: &'a Bound,
+        /// Its parameters.
+        immediates: &'a [u8],
+        /// How many workgroups; more than one dimension holds are split by [`grid`].
+        groups: u32,
+    },
+    /// Copies the start of a buffer to the start of another.
+    Copy {
+        /// From here.
+        from: &'a Buffer,
+        /// To here.
+        to: &'a Buffer,
+        /// A multiple of 4.
+        bytes: u64,
+    },
+}
+
+/// Work on its way.
+#[derive(Debug)]
+pub struct Pending {
+    submission: wgpu::SubmissionIndex,
+    clock: Option<(Clock, Vec<&'static str>)>,
+}
+
+impl Gpu {
+    /// Puts a kernel and its buffers together.
+    ///
+    /// # Errors
+    /// The device refuses them, or was lost.
+    pub fn bind(&self, what: &str, pipeline: &Pipeline, buffers: &[&Buffer]) -> Result<Bound, GpuError> {
+        debug_assert_eq!(buffers.len(), pipeline.bindings);
+        let entries: Vec<_> = (0u32..)
+            .zip(buffers)
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.raw.as_entire_binding() })
+            .collect();
+        let descriptor = wgpu::BindGroupDescriptor { label: Some(what), layout: &pipeline.layout, entries: &entries };
+        let group = self.checked(what, |s| s.device.create_bind_group(&descriptor))?;
+        Ok(Bound { pipeline: pipeline.raw.clone(), group, immediate_bytes: pipeline.immediate_bytes })
+    }
+
+    /// Puts `bytes` (a multiple of 4) at byte `at` of a buffer, before anything that is submitted after this call.
+    ///
+    /// # Errors
+    /// Outside the buffer, out of memory, or lost.
+    pub fn write(&self, to: &Buffer, at: u64, bytes: &[u8]) -> Result<(), GpuError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.checked("write", |s| s.queue.write_buffer(&to.raw, at, bytes))
+    }
+
+    /// Submits `steps`, to be done one after the other. With `timed`, and a device with clocks, each run is timed by itself.
+    ///
+    /// # Errors
+    /// Anything that [`GpuError`] names.
+    pub fn submit(&self, what: &str, steps: &[Step<'_>], timed: bool) -> Result<Pending, GpuError> {
+        let names: Vec<_> = steps
+            .iter()
+            .filter_map(|step| if let Step::Run { name, .. } = step { Some(*name) } else { None })
+            .collect();
+        let clock = match timed && self.timestamps() && !names.is_empty() {
+            true => Some(Clock::new(self, 2 * names.len() as u32)?),
+            false => None,
+        };
+        let max = self.report().max_workgroups;
+        let submission = self.checked(what, |shared| {
+            let mut encoder = shared.device.create_command_encoder(&Default::default());
+            let mut number = 0;
+            for step in steps {
+                match *step {
+                    Step::Clear(buffer, bytes) => encoder.clear_buffer(&buffer.raw, 0, Some(bytes)),
+                    Step::Copy { from, to, bytes } => {
+                        encoder.copy_buffer_to_buffer(&from.raw, 0, &to.raw, 0, bytes);
+                    }
+                    Step::Run { name, bound, immediates, groups } => {
+                        debug_assert_eq!(immediates.len(), bound.immediate_bytes as usize);
+                        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                            label: Some(name),
+                            timestamp_writes: clock.as_ref().map(|clock| clock.writes(number)),
+                        });
+                        pass.set_pipeline(&bound.pipeline);
+                        pass.set_bind_group(0, &bound.group, &[]);
+                        if !immediates.is_empty() {
+                            pass.set_immediates(0, immediates);
+                        }
+                        let (x, y) = grid(groups, max);
+                        pass.dispatch_workgroups(x, y, 1);
+                        number += 2;
+                    }
+                }
+            }
+            if let Some(clock) = &clock {
+                clock.resolve(&mut encoder);
+            }
+            shared.queue.submit([encoder.finish()])
+        })?;
+        Ok(Pending { submission, clock: clock.map(|clock| (clock, names)) })
+    }
+
+    /// Waits for a submission and gives `read` the start of a download buffer that it copied to. Returns also the seconds
+    /// of each run, if they were timed.
+    ///
+    /// # Errors
+    /// Anything that [`GpuError`] names.
+    #[allow(clippy::type_complexity, reason = "a value and named times, taken apart at once")]
+    pub fn finish<T>(
+        &self,
+        pending: Pending,
+        from: &Buffer,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(T, Vec<(&'static str, f64)>), GpuError> {
+        self.map("results", wgpu::MapMode::Read, &[from], Wait::For(Some(pending.submission)))?;
+        let value = self.checked("results", |_| from.raw.slice(..).get_mapped_range().ok().map(|view| read(&view)));
+        from.raw.unmap();
+        let value = value?.ok_or(GpuError::Lost { message: "the results could not be mapped".into() })?;
+        let times = match pending.clock {
+            Some((clock, names)) => {
+                let ticks = clock.seconds(self)?;
+                names.into_iter().zip(ticks.chunks_exact(2).map(|pair| pair[1] - pair[0])).collect()
+            }
+            None => Vec::new(),
+        };
+        Ok((value, times))
+    }
+}

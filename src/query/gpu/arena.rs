@@ -1,0 +1,188 @@
+//! Memory of the device for lists: one address space of words over a few large buffers, given out and taken back in pieces.
+
+use crate::codec::Memory;
+use crate::gpu::{AdapterReport, Buffer, Gpu, GpuError, Upload, Usage};
+use std::collections::BTreeMap;
+
+/// Addresses are 32 bits wide.
+const MAX_WORDS: u64 = 1 << 32;
+
+/// Device memory for lists.
+#[derive(Debug)]
+pub struct Arena {
+    gpu: Gpu,
+    memory: Memory,
+    segments: Vec<Segment>,
+    upload: Upload,
+}
+
+/// One buffer.
+#[derive(Debug)]
+struct Segment {
+    buffer: Buffer,
+    /// Free pieces: where each starts, and its words.
+    free: BTreeMap<u32, u32>,
+}
+
+/// Words of the largest buffer that can be bound, and the bits of an address in it.
+fn segment(report: &AdapterReport) -> (u64, u32) {
+    let words = report.max_binding_bytes.min(report.max_buffer_bytes) / 4;
+    // a buffer one word short of a power of two counts as one: no list uses the last word of a window
+    let bits = (words + 1).max(2).ilog2().min(29);
+    (words.min(1 << bits), bits)
+}
+
+impl Arena {
+    /// Of at least `words` words, if the device has them; 16 GiB at most.
+    ///
+    /// # Errors
+    /// The device has less memory, or was lost.
+    pub fn new(gpu: &Gpu, words: u64) -> Result<Self, GpuError> {
+        let (largest, bits) = segment(gpu.report());
+        let words = words.clamp(1 << 10, MAX_WORDS);
+        let count = words.div_ceil(largest).min(MAX_WORDS >> bits);
+        let mut segments = Vec::new();
+        let mut rest = words;
+        for _ in 0..count {
+            let size = rest.min(largest);
+            rest -= size;
+            let buffer = gpu.buffer("lists", 4 * size.max(4), Usage::Storage)?;
+            segments.push(Segment { buffer, free: BTreeMap::from([(0, size as u32)]) });
+        }
+        let memory = if count == 1 { Memory::ONE } else { Memory { segments: count as u32, bits } };
+        Ok(Self { gpu: gpu.clone(), memory, segments, upload: Upload::default() })
+    }
+
+    /// The largest piece that any arena of this adapter can give out, in words.
+    pub fn largest_piece(report: &AdapterReport) -> u64 {
+        segment(report).0
+    }
+
+    /// How kernels see it.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Its buffers, in the order of [`Memory::bindings`].
+    pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.segments.iter().map(|segment| &segment.buffer)
+    }
+
+    /// Words that are not given out.
+    pub fn free_words(&self) -> u64 {
+        self.segments.iter().flat_map(|segment| segment.free.values()).map(|&words| u64::from(words)).sum()
+    }
+
+    fn base(&self, segment: usize) -> u32 {
+        if self.memory.segments == 1 { 0 } else { (segment as u32) << self.memory.bits }
+    }
+
+    fn place(&self, at: u32) -> (usize, u32) {
+        match self.memory.segments {
+            1 => (0, at),
+            _ => ((at >> self.memory.bits) as usize, at & ((1 << self.memory.bits) - 1)),
+        }
+    }
+
+    /// The address of `words` free words in one buffer, of the smallest piece that has them; `None` if there is none.
+    pub fn take(&mut self, words: u32) -> Option<u32> {
+        self.take_of(words, |at, _| at)
+    }
+
+    /// The same, but from the end of a piece, so that what [`Self::take`] gives lies side by side.
+    pub fn take_end(&mut self, words: u32) -> Option<u32> {
+        self.take_of(words, |at, len| at + len - words)
+    }
+
+    fn take_of(&mut self, words: u32, choose: impl FnOnce(u32, u32) -> u32) -> Option<u32> {
+        let pieces =
+            self.segments.iter().enumerate().flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at)));
+        let (len, number, at) = pieces.filter(|&(len, ..)| len >= words).min()?;
+        let free = &mut self.segments[number].free;
+        free.remove(&at);
+        let chosen = choose(at, len);
+        for (from, to) in [(at, chosen), (chosen + words, at + len)] {
+            if from < to {
+                free.insert(from, to - from);
+            }
+        }
+        Some(self.base(number) + chosen)
+    }
+
+    /// Gives back what [`Self::take`] gave.
+    pub fn give(&mut self, at: u32, words: u32) {
+        let (number, mut at) = self.place(at);
+        let mut len = words;
+        let free = &mut self.segments[number].free;
+        if let Some(next) = free.remove(&(at + len)) {
+            len += next;
+        }
+        if let Some((&before, &size)) = free.range(..at).next_back().filter(|&(&before, &size)| before + size == at) {
+            (at, len) = (before, size + len);
+        }
+        free.insert(at, len);
+    }
+
+    /// Copies words to an address; they must lie in one piece.
+    ///
+    /// # Errors
+    /// Out of memory, or lost.
+    pub fn write(&mut self, at: u32, words: &[u32]) -> Result<(), GpuError> {
+        let (number, at) = self.place(at);
+        let buffer = &self.segments[number].buffer;
+        self.upload.run_at(&self.gpu, words, buffer, 4 * u64::from(at), &|_| ())
+    }
+
+    /// True if the piece at `b` may follow that at `a` of `words` words in one write.
+    pub fn adjoin(&self, a: u32, words: u32, b: u32) -> bool {
+        a.checked_add(words) == Some(b) && self.place(a).0 == self.place(b).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::testing::gpu;
+    use proptest::prelude::*;
+
+    #[test]
+    fn test_segments_of_real_adapters() {
+        let report = |bytes| {
+            let mut report = crate::gpu::adapters().into_iter().next()?;
+            (report.max_binding_bytes, report.max_buffer_bytes) = (bytes, 1 << 32);
+            Some(report)
+        };
+        if let (Some(h200), Some(llvmpipe)) = (report((1 << 31) - 4), report(1 << 27)) {
+            assert_eq!(segment(&h200), ((1 << 29) - 1, 29));
+            assert_eq!(segment(&llvmpipe), (1 << 25, 25));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn test_pieces_do_not_overlap_and_come_back_whole(sizes in prop::collection::vec(1u32..300, 1..60), seed in any::<u64>()) {
+            let Some(gpu) = gpu() else { return Ok(()) };
+            let mut arena = Arena::new(&gpu, 4096).unwrap();
+            let mut held: Vec<(u32, u32)> = Vec::new();
+            let mut state = seed;
+            for &size in &sizes {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                if state >> 62 == 0 && !held.is_empty() {
+                    let (at, len) = held.swap_remove(state as usize % held.len());
+                    arena.give(at, len);
+                }
+                let taken = if state >> 61 & 1 == 0 { arena.take(size) } else { arena.take_end(size) };
+                let Some(at) = taken else { continue };
+                prop_assert!(at + size <= 4096);
+                prop_assert!(held.iter().all(|&(other, len)| at + size <= other || other + len <= at));
+                held.push((at, size));
+                prop_assert_eq!(arena.free_words() + held.iter().map(|&(_, len)| u64::from(len)).sum::<u64>(), 4096);
+            }
+            for (at, len) in held {
+                arena.give(at, len);
+            }
+            prop_assert_eq!(arena.take(4096), Some(0), "one piece again");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Queries on a GPU: ranges of docIDs, the best first.
+//!
+//! The docIDs are cut into ranges of 2^n. For each range and each list of some length a byte says how great an impact is there
+//! ([`residence`]: made when a list comes to the device). A batch of queries goes through a chain of passes:
+//!
+//! ```text
+//! bounds     for each range of each query the sum of the terms' maxima: no document there scores more
+//! cuts       which bounds are the highest: the first wave, the second, the rest
+//! select     a wave's ranges whose bound reaches the query's threshold                  ┐ three times: after each
+//! evaluate   a workgroup a range: decode the blocks there, add up scores, keep the best ┘ wave the threshold is higher
+//! gather     the hits that reach the last threshold, to the host, which sorts them
+//! ```
+//!
+//! A conjunction is the same, but a range that lacks a term has no bound, and a document that lacks one no score. Scores are
+//! sums of fixed point numbers, so it does not matter in which order threads add; a query's threshold is the lower edge of
+//! the class that its k-th best score so far falls in, so nothing that belongs to the best k is ever left out: the results are
+//! exact. Range maxima: Dimopoulos, Nepomnyachiy and Suel, *Optimizing top-k document retrieval strategies for block-max
+//! indexes*, WSDM 2013, doi:10.1145/2433396.2433412.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | [`arena`] | device memory for lists, given out in pieces |
+//! | [`residence`] | which lists are in it: all, or those asked for last |
+//! | [`kernels`] | the shaders, put together |
+//! | [`slot`] | a batch's buffers and passes |
+
+pub mod arena;
+pub mod kernels;
+pub mod residence;
+mod slot;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Hit, Mode, Plan, Searcher};
+use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
+use crate::index::{Index, Place};
+use crate::{Error, Result};
+use arena::Arena;
+use kernels::{Kernels, Ranges};
+use residence::{Placed, Request, Residence};
+use slot::{Capacity, Found, NewTable, QueryRow, Rows, Slot, TermRow};
+use std::collections::VecDeque;
+
+pub use residence::Use;
+pub use slot::Work;
+
+/// How the device's memory is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes for lists; `None`: what all lists need, 16 GiB at most.
+    pub memory: Option<u64>,
+    /// Bring all lists at once, before the first query.
+    pub preload: bool,
+    /// Time each pass.
+    pub timed: bool,
+}
+
+/// Ranges times queries of a batch: the words of its queue.
+const BATCH_RANGES: u32 = 1 << 26;
+/// Queries of a batch at most.
+const BATCH_QUERIES: u32 = 1024;
+/// Terms of a batch at most.
+const BATCH_TERMS: u32 = 1 << 15;
+/// Hits that all queries of a batch have room for.
+const BATCH_HITS: u64 = 1 << 26;
+/// The sum of a query's bounds in fixed point: 30 bits less what rounding may add.
+const FULL_SCORE: f64 = (1u64 << 30) as f64 * 0.999;
+
+/// What was done for the queries of a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Batches.
+    pub batches: usize,
+    /// Queries that the CPU had to answer: more documents of equal score than there is room for, or too many terms.
+    pub by_cpu: usize,
+    /// What the device did.
+    pub work: Work,
+    /// Seconds of each pass, over all batches, in the order of their first run; if they were timed.
+    pub passes: Vec<(&'static str, f64)>,
+}
+
+/// Answers batches of queries on a GPU.
+pub struct GpuSearcher<'a> {
+    searcher: &'a Searcher<'a>,
+    gpu: Gpu,
+    residence: Residence<'a>,
+    kernels: Kernels,
+    norms: Buffer,
+    ranges: Ranges,
+    slots: Vec<Slot>,
+    timed: bool,
+}
+
+/// A query for the device.
+#[derive(Clone, Copy)]
+struct Asked<'p> {
+    plan: &'p Plan,
+    all: bool,
+}
+
+/// A batch on its way.
+struct Flight {
+    pending: Pending,
+    slot: Slot,
+    first: usize,
+    /// What a score has to be multiplied with, for each query.
+    units: Vec<f64>,
+}
+
+impl<'a> GpuSearcher<'a> {
+    /// For the index, codec and parameters of `searcher`, which answers what the device cannot.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit.
+    pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> Result<Self> {
+        let index: &'a Index = searcher.index();
+        let codec = searcher.codec();
+        let documents = index.statistics().documents as u32;
+        let ranges = Ranges::of(documents);
+        let needed = Residence::words_of_all(&index.list_files(codec));
+        // as much again for tables, and what is lost between pieces
+        let wanted = options.memory.map_or(needed + needed / 2 + (1 << 20), |bytes| bytes / 4);
+        let arena = Arena::new(gpu, wanted)?;
+        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges)?;
+        let norm = searcher.norm();
+        let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
+        let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
+        Upload::default().run(gpu, &values, &norms, &|_| ())?;
+        let mut residence = Residence::new(index, codec, arena, ranges.table_words(), ranges.table_df());
+        if options.preload {
+            residence.preload()?;
+        }
+        let gpu = gpu.clone();
+        Ok(Self { searcher, gpu, residence, kernels, norms, ranges, slots: Vec::new(), timed: options.timed })
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// How the memory for lists has been used.
+    pub fn residence(&self) -> Use {
+        self.residence.counts()
+    }
+
+    /// The best `k` documents of each query, best first.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
+    pub fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> Result<(Vec<Vec<Hit>>, Report)> {
+        let mut report = Report::default();
+        let all = |plan| Asked { plan, all: mode != Mode::Or };
+        let asked: Vec<Asked<'_>> = plans.iter().map(all).collect();
+        let mut hits = self.run(&asked, k, &mut report)?;
+        if mode == Mode::AndOr {
+            let few: Vec<usize> = (0..plans.len()).filter(|&i| hits[i].len() < k).collect();
+            let again: Vec<Asked<'_>> = few.iter().map(|&i| Asked { plan: &plans[i], all: false }).collect();
+            for (i, better) in few.into_iter().zip(self.run(&again, k, &mut report)?) {
+                hits[i] = better;
+            }
+        }
+        Ok((hits, report))
+    }
+
+    fn run(&mut self, asked: &[Asked<'_>], k: usize, report: &mut Report) -> Result<Vec<Vec<Hit>>> {
+        let mut results: Vec<Option<Vec<Hit>>> = vec![None; asked.len()];
+        let documents = self.ranges.documents;
+        let kept = k.min(documents as usize) as u32;
+        for (result, query) in results.iter_mut().zip(asked) {
+            if k == 0 || query.plan.terms.is_empty() || (query.all && query.plan.missing > 0) {
+                *result = Some(Vec::new());
+            }
+        }
+        let mut flights: VecDeque<Flight> = VecDeque::new();
+        let mut next = 0;
+        while next < asked.len() || !flights.is_empty() {
+            if next < asked.len() && flights.len() < 2 {
+                let (flight, end) = self.launch(asked, &mut results, next, kept, report)?;
+                let stuck = flight.is_none() && end == next;
+                flights.extend(flight);
+                next = end;
+                if !stuck {
+                    continue;
+                }
+            }
+            let Some(flight) = flights.pop_front() else {
+                // nothing is on its way and still there is no room for its lists
+                report.by_cpu += 1;
+                results[next] = Some(self.on_cpu(&asked[next], k)?);
+                next += 1;
+                continue;
+            };
+            let count = flight.units.len();
+            let (found, work, times) = flight.slot.finish(&self.gpu, flight.pending, count)?;
+            self.slots.push(flight.slot);
+            report.add(work, &times);
+            for (i, (found, unit)) in found.into_iter().zip(flight.units).enumerate() {
+                let result = &mut results[flight.first + i];
+                if result.is_none() && !found.overflow {
+                    *result = Some(sorted(found, unit, k));
+                } else if result.is_none() {
+                    report.by_cpu += 1;
+                    *result = Some(self.on_cpu(&asked[flight.first + i], k)?);
+                }
+            }
+        }
+        Ok(results.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    fn on_cpu(&self, query: &Asked<'_>, k: usize) -> Result<Vec<Hit>> {
+        self.searcher.search(query.plan, if query.all { Mode::And } else { Mode::Or }, k)
+    }
+
+    /// Sends the queries from `first` on, as many as one batch takes, and says where the next batch starts. Those with a result
+    /// are passed over.
+    fn launch(
+        &mut self,
+        asked: &[Asked<'_>],
+        results: &mut [Option<Vec<Hit>>],
+        first: usize,
+        k: u32,
+        report: &mut Report,
+    ) -> Result<(Option<Flight>, usize)> {
+        let mut rows = Rows::default();
+        let collected = self.collect(asked, results, first, k, report, &mut rows);
+        let sent = self.residence.flush().and_then(|()| match collected? {
+            units if units.is_empty() => Ok((None, first)),
+            units => {
+                let end = first + units.len();
+                Ok((Some(self.send(&rows, units, first, k)?), end))
+            }
+        });
+        if !matches!(sent, Ok((Some(_), _))) {
+            let tables: Vec<u32> = rows.tables.iter().map(|table| table.at).collect();
+            self.residence.abandon(&tables);
+        }
+        sent
+    }
+
+    /// The rows of as many queries as one batch takes, and what their scores are to be multiplied with.
+    fn collect(
+        &mut self,
+        asked: &[Asked<'_>],
+        results: &mut [Option<Vec<Hit>>],
+        first: usize,
+        k: u32,
+        report: &mut Report,
+        rows: &mut Rows,
+    ) -> Result<Vec<f64>> {
+        let most = (BATCH_RANGES / self.ranges.padded()).clamp(1, BATCH_QUERIES);
+        let most = most.min((BATCH_HITS / u64::from(self.room(k))).max(1) as u32) as usize;
+        self.residence.begin();
+        let mut units = Vec::new();
+        for (query, result) in asked[first..].iter().zip(&mut results[first..]).take(most) {
+            let terms = query.plan.terms.len();
+            if result.is_none() && terms > BATCH_TERMS as usize {
+                report.by_cpu += 1;
+                *result = Some(self.on_cpu(query, k as usize)?);
+            }
+            if result.is_some() {
+                // its place in the batch stays, with no terms
+                rows.queries.push([0; 8]);
+                units.push(0.0);
+                continue;
+            }
+            if rows.terms.len() + terms > BATCH_TERMS as usize {
+                break;
+            }
+            match self.add(query, k, rows)? {
+                Some(unit) => units.push(unit),
+                None => break,
+            }
+        }
+        Ok(units)
+    }
+
+    fn send(&mut self, rows: &Rows, units: Vec<f64>, first: usize, k: u32) -> Result<Flight> {
+        let needed = Capacity {
+            queries: (units.len() as u32).next_power_of_two(),
+            terms: (rows.terms.len() as u32).next_power_of_two().max(16),
+            room: self.room(k),
+            results: k + (k / 4).max(256),
+        };
+        let arena = self.residence.arena();
+        let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
+            Some(i) => self.slots.swap_remove(i),
+            None => {
+                self.slots.clear();
+                Slot::new(&self.gpu, &self.kernels, arena, &self.norms, self.ranges, needed)?
+            }
+        };
+        let first_wave = (k / 2).clamp(64, 4096);
+        let pending = slot.submit(&self.gpu, &self.kernels, arena, &self.norms, rows, first_wave, self.timed)?;
+        Ok(Flight { pending, slot, first, units })
+    }
+
+    /// Hits that a query may collect before the threshold is high: those of the first wave, and as many again.
+    fn room(&self, k: u32) -> u32 {
+        let width = 1 << self.ranges.shift;
+        let first_wave = 64 * k.min(width);
+        (first_wave + 8 * k).clamp(8192, self.ranges.documents.max(8192))
+    }
+
+    /// Adds the rows of a query; returns what its scores are to be multiplied with, or `None` if its lists found no room.
+    fn add(&mut self, query: &Asked<'_>, k: u32, rows: &mut Rows) -> Result<Option<f64>> {
+        let first = rows.terms.len();
+        let mut bounds = 0.0;
+        for term in &query.plan.terms {
+            bounds += f64::from(self.searcher.bound_of(term));
+        }
+        let scale = FULL_SCORE / bounds.max(f64::MIN_POSITIVE);
+        let mut full = false;
+        for term in &query.plan.terms {
+            let placed = match self.residence.request(&term.info)? {
+                Request::Placed(placed) => placed,
+                Request::Full | Request::TooLarge => {
+                    full = true;
+                    break;
+                }
+            };
+            if let Some(at) = placed.table.filter(|_| placed.new_table) {
+                rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
+            }
+            rows.terms.push(term_row(&placed, (f64::from(term.weight) * scale) as f32));
+        }
+        if full {
+            return Ok(None);
+        }
+        let count = (rows.terms.len() - first) as u32;
+        rows.queries.push(query_row(first as u32, count, query.all, k));
+        Ok(Some(1.0 / scale))
+    }
+}
+
+impl Report {
+    fn add(&mut self, work: Work, times: &[(&'static str, f64)]) {
+        self.batches += 1;
+        for (sum, queued) in self.work.queued.iter_mut().zip(work.queued) {
+            *sum += queued;
+        }
+        self.work.evaluated += work.evaluated;
+        self.work.blocks += work.blocks;
+        for &(name, seconds) in times {
+            match self.passes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => self.passes.push((name, seconds)),
+            }
+        }
+    }
+}
+
+/// The `k` best hits, best first.
+fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
+    let mut hits = found.hits;
+    // the fixed point scores decide: floats made of them may be equal where these are not
+    hits.sort_unstable_by_key(|&(doc, score)| (std::cmp::Reverse(score), doc));
+    hits.truncate(k);
+    hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect()
+}
+
+fn term_row(placed: &Placed, weight: f32) -> TermRow {
+    let table = placed.table.unwrap_or(u32::MAX);
+    let kind = placed.kind as u32;
+    let Placed { list, skips, blocks, df, first, tf, .. } = *placed;
+    [list, skips, blocks, df, first, tf, kind, table, weight.to_bits(), 0, 0, 0]
+}
+
+fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {
+    // a score has 30 bits, a range bound 16, a class 10
+    [first, terms, u32::from(all), k, 30 - kernels::BOUND_BITS, 30 - kernels::BUCKETS.ilog2(), 0, 0]
+}
+
+/// A score bound of a term: for lists the stored one, for a single posting its own.
+impl Searcher<'_> {
+    fn bound_of(&self, term: &super::PlannedTerm) -> f32 {
+        match term.info.place {
+            Place::Single { doc } => {
+                let len = self.index().lens().get(doc as usize).copied().unwrap_or(0);
+                term.weight * self.norm().impact(term.info.tf_max, len)
+            }
+            Place::List { bound, .. } => term.weight * self.bounds().impact(bound),
+        }
+    }
+}

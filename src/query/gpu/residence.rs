@@ -1,0 +1,351 @@
+//! Which lists are in the memory of the device, and where: all of them as they lie in the files, or those that queries asked
+//! for last (Ding et al., WWW 2009, section 5).
+
+use super::arena::Arena;
+use crate::codec::MAX_BLOCK_LEN;
+use crate::index::{CodecRef, Index, List, ListFiles, ListWords, TermInfo, tf};
+use crate::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+
+/// Where a list is, as kernels read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// Address of its first word.
+    pub list: u32,
+    /// Address of its skip entries, if it has several blocks.
+    pub skips: u32,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Number of postings.
+    pub df: u32,
+    /// First docID.
+    pub first: u32,
+    /// Address of its frequencies, or the one frequency that all postings have.
+    pub tf: u32,
+    /// How frequencies are kept.
+    pub kind: TfKind,
+    /// Address of the table of range maxima, if it has one.
+    pub table: Option<u32>,
+    /// Whether that table has not been computed yet.
+    pub new_table: bool,
+}
+
+/// How the frequencies of a list are kept.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TfKind {
+    /// One number for all postings.
+    #[default]
+    Constant = 0,
+    /// One block.
+    Block = 1,
+    /// Several blocks behind their directory.
+    Directory = 2,
+}
+
+/// What became of a request for a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// It is there, or will be after [`Residence::flush`].
+    Placed(Placed),
+    /// There is no room until the batches on their way are done.
+    Full,
+    /// It is larger than the memory for lists.
+    TooLarge,
+}
+
+/// How the memory has been used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Lists that were there when a query asked for them.
+    pub hits: u64,
+    /// Lists that had to be brought.
+    pub misses: u64,
+    /// Words brought.
+    pub words: u64,
+    /// Lists and tables that made room.
+    pub evicted: u64,
+}
+
+/// What one list holds of the arena.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Its words, if they are not part of a window: where, and how many.
+    own: Option<(u32, u32)>,
+    tick: u64,
+    placed: Placed,
+}
+
+/// Addresses of the windows of the files, if all of them are there.
+#[derive(Debug, Default)]
+struct Windows {
+    postings: Vec<u32>,
+    skips: Vec<u32>,
+    tf: Vec<u32>,
+}
+
+/// The lists of one codec on the device.
+pub struct Residence<'a> {
+    index: &'a Index,
+    codec: CodecRef<'a>,
+    arena: Arena,
+    windows: Option<Windows>,
+    entries: HashMap<u32, Entry>,
+    /// Lists by when they were last asked for.
+    ages: BTreeMap<(u64, u32), ()>,
+    tick: u64,
+    /// What [`Self::flush`] has to bring: where to, and which words.
+    missing: Vec<(u32, [&'a [u32]; 3])>,
+    /// Words of a table, and the df from which on a list has one.
+    table_words: u32,
+    table_df: u32,
+    counts: Use,
+}
+
+/// The windows of a file: all its words in pieces that no list straddles.
+fn windows(words: &[u32], window: u64) -> impl Iterator<Item = &[u32]> {
+    words.chunks(usize::try_from(window).unwrap_or(usize::MAX))
+}
+
+impl<'a> Residence<'a> {
+    /// For the lists of `codec` in `arena`, nothing being there yet. A list of at least `table_df` postings gets a table of
+    /// `table_words` words.
+    pub fn new(index: &'a Index, codec: CodecRef<'a>, arena: Arena, table_words: u32, table_df: u32) -> Self {
+        Self {
+            index,
+            codec,
+            arena,
+            windows: None,
+            entries: HashMap::new(),
+            ages: BTreeMap::new(),
+            tick: 2,
+            missing: Vec::new(),
+            table_words,
+            table_df,
+            counts: Use::default(),
+        }
+    }
+
+    /// Words that the lists of a codec need if all of them are brought, without tables.
+    pub fn words_of_all(files: &ListFiles<'_>) -> u64 {
+        [files.postings, files.skips, files.tf].iter().map(|words| words.len() as u64).sum()
+    }
+
+    /// Brings all lists, as they lie in the files.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if they do not fit; the device was lost.
+    pub fn preload(&mut self) -> Result<()> {
+        let files = self.index.list_files(self.codec);
+        let mut found = Windows::default();
+        // the largest pieces first, so that they fit
+        let mut pieces: Vec<(&[u32], usize, usize)> = Vec::new();
+        for (kind, words) in [files.postings, files.skips, files.tf].into_iter().enumerate() {
+            pieces.extend(windows(words, files.window).enumerate().map(|(i, piece)| (piece, kind, i)));
+        }
+        pieces.sort_by_key(|(piece, ..)| std::cmp::Reverse(piece.len()));
+        for (piece, kind, i) in pieces {
+            let target = [&mut found.postings, &mut found.skips, &mut found.tf].into_iter().nth(kind);
+            let used = if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
+            let at = u32::try_from(used.len()).ok().and_then(|words| self.arena.take(words));
+            let (Some(at), Some(target)) = (at, target) else {
+                return Err(Error::Invalid {
+                    what: "the memory for lists".to_owned(),
+                    why: format!(
+                        "has no room for all lists ({} MiB); give more --gpu-memory, or leave --preload out",
+                        Self::words_of_all(&files) >> 18
+                    ),
+                });
+            };
+            self.arena.write(at, used)?;
+            self.counts.words += used.len() as u64;
+            target.resize(target.len().max(i + 1), 0);
+            target[i] = at;
+        }
+        self.windows = Some(found);
+        Ok(())
+    }
+
+    /// The memory.
+    pub fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// How the memory has been used.
+    pub fn counts(&self) -> Use {
+        self.counts
+    }
+
+    /// A new batch begins. What the one before asked for stays; what was asked for earlier may make room.
+    pub fn begin(&mut self) {
+        self.tick += 1;
+    }
+
+    /// Asks for the list of a term for the batch.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]
+    pub fn request(&mut self, info: &TermInfo) -> Result<Request> {
+        let list = match self.index.list(info, self.codec)? {
+            List::Single { doc, tf } => {
+                let placed = Placed { blocks: 1, df: 1, first: doc, tf, ..Placed::default() };
+                return Ok(Request::Placed(placed));
+            }
+            List::Blocks(list) => list,
+        };
+        if let Some(entry) = self.entries.get_mut(&list.number) {
+            self.ages.remove(&(entry.tick, list.number));
+            entry.tick = self.tick;
+            self.ages.insert((entry.tick, list.number), ());
+            self.counts.hits += 1;
+            let placed = entry.placed;
+            // whoever asked first computes the table
+            entry.placed.new_table = false;
+            return Ok(Request::Placed(placed));
+        }
+        let mut placed;
+        let mut own = None;
+        if let Some(windows) = &self.windows {
+            placed = placed_in(&list, windows, self.index.list_files(self.codec).window);
+            self.counts.hits += 1;
+        } else {
+            check(&list)?;
+            let files = self.index.list_files(self.codec);
+            let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], tf_words(&list, &files)?];
+            let lens = parts.map(|part: &[u32]| part.len());
+            let Ok(total) = u32::try_from(lens.iter().sum::<usize>()) else { return Ok(Request::TooLarge) };
+            let Some(at) = self.make_room(total, false) else { return Ok(self.refused(total)) };
+            let list_at = at + lens[0] as u32;
+            placed = placed_at(&list, list_at, at, list_at + lens[1] as u32);
+            own = Some((at, total));
+            self.counts.misses += 1;
+            self.counts.words += u64::from(total);
+            self.missing.push((at, parts));
+        }
+        if list.df >= self.table_df {
+            match self.make_room(self.table_words, true) {
+                Some(at) => (placed.table, placed.new_table) = (Some(at), true),
+                None => {
+                    if let Some((at, words)) = own {
+                        self.missing.pop();
+                        self.arena.give(at, words);
+                    }
+                    return Ok(self.refused(self.table_words));
+                }
+            }
+        }
+        if own.is_some() || placed.table.is_some() {
+            let kept = Placed { new_table: false, ..placed };
+            self.entries.insert(list.number, Entry { own, tick: self.tick, placed: kept });
+            self.ages.insert((self.tick, list.number), ());
+        }
+        Ok(Request::Placed(placed))
+    }
+
+    fn refused(&self, words: u32) -> Request {
+        let whole = self.arena.buffers().map(|buffer| buffer.bytes() / 4).max().unwrap_or(0);
+        if u64::from(words) > whole { Request::TooLarge } else { Request::Full }
+    }
+
+    /// Room for `words` words, if need be by letting go of what was asked for longest ago, but not for this batch or the one before.
+    fn make_room(&mut self, words: u32, table: bool) -> Option<u32> {
+        loop {
+            let taken = if table { self.arena.take_end(words) } else { self.arena.take(words) };
+            if taken.is_some() {
+                return taken;
+            }
+            let oldest = self.ages.first_key_value().map(|(&key, ())| key);
+            let (_, number) = oldest.filter(|&(tick, _)| tick + 1 < self.tick)?;
+            self.remove(number);
+            self.counts.evicted += 1;
+        }
+    }
+
+    /// Lets go of the lists with these tables: they were promised to be made, and were not.
+    pub fn abandon(&mut self, tables: &[u32]) {
+        let made = |entry: &Entry| entry.placed.table.is_none_or(|at| !tables.contains(&at));
+        let gone: Vec<u32> = self.entries.iter().filter(|(_, entry)| !made(entry)).map(|(&number, _)| number).collect();
+        gone.into_iter().for_each(|number| self.remove(number));
+    }
+
+    fn remove(&mut self, number: u32) {
+        let Some(entry) = self.entries.remove(&number) else { return };
+        self.ages.remove(&(entry.tick, number));
+        if let Some((at, words)) = entry.own {
+            self.arena.give(at, words);
+        }
+        if let Some(at) = entry.placed.table {
+            self.arena.give(at, self.table_words);
+        }
+    }
+
+    /// Brings what was asked for and is not there: neighbours together.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub fn flush(&mut self) -> Result<()> {
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.sort_by_key(|&(at, _)| at);
+        let mut words: Vec<u32> = Vec::new();
+        let mut start = 0;
+        for (at, parts) in missing {
+            if !words.is_empty() && (words.len() > WRITE_WORDS || !self.arena.adjoin(start, words.len() as u32, at)) {
+                self.arena.write(start, &words)?;
+                words.clear();
+            }
+            if words.is_empty() {
+                start = at;
+            }
+            parts.iter().for_each(|part| words.extend_from_slice(part));
+        }
+        if words.is_empty() { Ok(()) } else { Ok(self.arena.write(start, &words)?) }
+    }
+}
+
+/// Words that are put together for one write, about.
+const WRITE_WORDS: usize = 1 << 24;
+
+/// Fails if the list is damaged: what goes to the device is not looked at again.
+fn check(list: &ListWords<'_>) -> Result<()> {
+    let mut docs = [0; MAX_BLOCK_LEN];
+    for block in 0..list.blocks() {
+        list.decode(block, &mut docs)?;
+    }
+    Ok(())
+}
+
+/// The words of a list's frequencies.
+fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]> {
+    let find = || {
+        let len = list.tf.len_words()?;
+        if len == 0 {
+            return Some(&[][..]);
+        }
+        let at = usize::try_from(list.tf_at).ok()?;
+        files.tf.get(at..at.checked_add(len)?)
+    };
+    find().ok_or_else(|| list.bad_tf(0))
+}
+
+/// A list whose parts are at these addresses.
+fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32) -> Placed {
+    let (tf, kind) = match list.df as usize {
+        _ if list.tf.all_one() => (1, TfKind::Constant),
+        df if df <= tf::BLOCK => (tf, TfKind::Block),
+        _ => (tf, TfKind::Directory),
+    };
+    let blocks = list.blocks() as u32;
+    Placed { list: at, skips, blocks, df: list.df, first: list.first, tf, kind, ..Placed::default() }
+}
+
+/// A list in files that are there as a whole.
+fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64) -> Placed {
+    let address = |bases: &[u32], at: u64| {
+        // the reader has checked that the parts lie in their files
+        let base = bases.get((at / window) as usize).copied().unwrap_or(0);
+        base.wrapping_add((at % window) as u32)
+    };
+    let skips = if list.skips.is_empty() { 0 } else { address(&windows.skips, list.skips_at) };
+    let tf = if list.tf.all_one() { 0 } else { address(&windows.tf, list.tf_at) };
+    placed_at(list, address(&windows.postings, list.postings_at), skips, tf)
+}
