@@ -223,7 +223,7 @@ impl Slot {
         let last = bytes([count, room, results]);
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
         let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };
-        for passes in &tables {
+        if let Some(passes) = &tables {
             for round in &passes.rounds {
                 steps.push(Step::Clear(&self.maxima, 4 * u64::from(round.lists) * u64::from(self.ranges.padded())));
                 steps.push(run("maxima", &passes.maxima, &round.for_maxima, round.jobs));
