@@ -48,6 +48,7 @@ pub use bound::{Bound, BoundReader, DEFAULT_B, DEFAULT_K1, Norm};
 pub use cursor::{Cursor, END, List, ListWords};
 pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
+pub(crate) use in_order::in_order;
 pub use manifest::{FileSpec, Manifest, Statistics};
 pub(crate) use publish::{check_target, temporary_beside};
 pub use reader::{CodecRef, Index};
