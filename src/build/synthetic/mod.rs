@@ -8,7 +8,7 @@
 //! |---|---|
 //! | documents of a term | Zipf and Mandelbrot down the ranks ([`Law`]), fitted so that the first term is in 95 % of the documents, the last one in one, and the sum is right |
 //! | which documents | hits in bursts: a two-state Poisson process (`postings`); with clustering `c`, `(1 + c) / 2` of a list's postings lie in `(1 - c) / 2` of the documents; documents are hit in proportion to a log-normal weight (`pages`) |
-//! | tf | geometric, mean 1.4 where a term is rare, more in bursts, in long documents and of frequent terms |
+//! | tf | geometric, mean 1.9 where a term is rare and 2.7 in its bursts, more in long documents and of frequent terms |
 //! | length of a document | the sum of its tfs, as in any index: log-normal in shape, mean about 800 tokens at the size of GOV2 |
 //!
 //! A part of a collection (fewer `postings` than 278 a document) is a sample of the terms: fewer of every frequency, so that lists
@@ -27,8 +27,10 @@
 //! | `pages` | how many lists a document is in |
 //! | `postings` | one list |
 //! | `names` | what terms and documents are called |
+//! | `log` | queries for such an index |
 
 mod law;
+mod log;
 mod names;
 mod pages;
 mod postings;
@@ -52,6 +54,7 @@ use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 
 pub use law::{Law, Ranks};
+pub use log::{By, SyntheticLog, draw, like};
 use postings::Lists;
 
 /// Documents of GOV2.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The name of a term: `t` and its termID, which is its frequency rank.
-pub(crate) fn term(id: u64) -> String {
+pub(super) fn term(id: u64) -> String {
     format!("t{id}")
 }
 

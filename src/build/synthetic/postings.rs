@@ -20,8 +20,8 @@ const DEALT: u64 = 64;
 /// Postings of a burst, on average, and the fewest documents that it goes over.
 const BURST: f64 = 32.0;
 const BURST_DOCUMENTS: f64 = 256.0;
-/// The factor of the tf's exponential where a term is rare, outside of bursts and in them: mean tf 1.4 and 2.0.
-const RARE_TF: [f32; 2] = [0.8, 1.5];
+/// The factor of the tf's exponential where a term is rare, outside of bursts and in them: mean tf 1.9 and 2.7.
+const RARE_TF: [f32; 2] = [1.3, 2.2];
 /// Positions have this many bits below a slot.
 const FRACTION: u32 = 16;
 /// Random numbers and mean gaps have this many fractional bits.
@@ -359,6 +359,6 @@ mod tests {
         // of a log-normal law with spread 1, the mean weighted by itself is e times the mean
         assert!((2.0..3.0).contains(&(weights / 20_000.0)), "{weights}");
         let mean = f64::from(tfs.iter().sum::<u32>()) / 20_000.0;
-        assert!((1.3..1.6).contains(&mean), "{mean}");
+        assert!((1.8..2.1).contains(&mean), "{mean}");
     }
 }

@@ -10,9 +10,9 @@ use crate::cli::ui;
 #[command(next_help_heading = "An index without a crawl")]
 pub(super) struct Args {
     /// Make an index of so many postings, as 2G, or of "all" that the documents have, 278 each
-    #[arg(long, value_name = "P", value_parser = parse_part,
+    #[arg(long, value_name = "P", value_parser = super::parse_amount,
         conflicts_with_all = ["vocabulary", "zipf", "mean_length", "sigma", "repeat", "files", "level"])]
-    postings: Option<Part>,
+    postings: Option<super::Amount>,
     /// Distinct terms [default: 35.6M for all of 25.2 million documents, by Heaps' law for others, and of a part a part]
     #[arg(long, value_name = "N", value_parser = super::parse_count, requires = "postings")]
     terms: Option<u64>,
@@ -25,17 +25,6 @@ pub(super) struct Args {
     /// Memory for the whole process, as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = build::plan::parse_size, value_name = "SIZE", requires = "postings")]
     memory: Option<u64>,
-}
-
-/// How many postings.
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    All,
-    Count(u64),
-}
-
-fn parse_part(text: &str) -> Result<Part, String> {
-    if text == "all" { Ok(Part::All) } else { super::parse_count(text).map(Part::Count) }
 }
 
 impl Args {
@@ -54,7 +43,7 @@ pub(super) fn run(args: &super::Args) -> anyhow::Result<()> {
         seed: args.seed,
         documents: args.documents.unwrap_or(defaults.documents),
         postings: match own.postings {
-            Some(Part::Count(count)) => Some(count),
+            Some(super::Amount::Count(count)) => Some(count),
             _ => None,
         },
         terms: own.terms,

@@ -1,24 +1,26 @@
-//! `gamut synth`: makes a synthetic crawl, or a synthetic index without one.
+//! `gamut synth`: makes a synthetic crawl, or a synthetic index without one and queries for it.
 //!
 //! | file | its one job |
 //! |---|---|
 //! | `crawl` | a crawl |
 //! | `index` | an index, `--postings` |
+//! | `queries` | a query log for it, `--queries` |
 
 use std::path::PathBuf;
 
 mod crawl;
 mod index;
+mod queries;
 
-/// Make a synthetic crawl of any size as WARC files, or with --postings an index without a crawl; the same bytes for the same options
+/// Make a synthetic crawl of any size as WARC files, or with --postings an index without a crawl, or with --queries a log for it; the same bytes for the same options
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// Where the files go: DIR/synth-00000.warc.gz …; with --postings, the index directory to make
+    /// Where the files go: DIR/synth-00000.warc.gz …; with --postings, the index directory to make; with --queries, the index to query
     #[arg(value_name = "DIR")]
     pub out_dir: PathBuf,
     /// Documents in all, as 600000 or 25.2M; a page of a crawl has about 30 KB of HTML [with --postings: 25.2M]
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse_count, required_unless_present = "postings")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_count, required_unless_present_any = ["postings", "queries"])]
     pub documents: Option<u64>,
     /// Seed of everything random
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -57,6 +59,8 @@ pub struct Args {
 
     #[command(flatten)]
     index: index::Args,
+    #[command(flatten)]
+    queries: queries::Args,
 }
 
 const AFTER_HELP: &str = "\
@@ -71,7 +75,20 @@ Examples:
   gamut synth out/gov2 --postings all                  as large as GOV2: 25.2 million documents, 7 billion postings
   gamut synth out/part --postings 2G                   2 billion of them
   gamut synth out/small --postings all -n 1M           a collection of a million documents
-  gamut query out/part \"t1717 t4711\"";
+  gamut query out/part \"t1717 t4711\"
+  gamut synth out/part --queries 10000 -o part.tsv     queries with 2.8 terms and 3.74 million postings on average
+  gamut synth out/part --queries all -o trec05.tsv --like 05.efficiency_topics --reference out/crawl";
+
+/// A number, or all there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Amount {
+    All,
+    Count(u64),
+}
+
+fn parse_amount(text: &str) -> Result<Amount, String> {
+    if text == "all" { Ok(Amount::All) } else { parse_count(text).map(Amount::Count) }
+}
 
 /// Reads `25200000`, `25.2M`, `7G`: powers of 1000.
 fn parse_count(text: &str) -> Result<u64, String> {
@@ -94,10 +111,14 @@ fn threads(option: Option<usize>) -> usize {
 /// Makes what the options say; results go to standard output, progress to standard error.
 ///
 /// # Errors
-/// What [`crate::corpus::synth::write`] or [`crate::build::synthetic::write`] says, or a standard output that cannot be
+/// What [`crate::corpus::synth::write`] or the functions of [`crate::build::synthetic`] say, or a standard output that cannot be
 /// written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if args.index.wanted() { index::run(args) } else { crawl::run(args) }
+    match args.queries.queries {
+        Some(queries) => queries::run(args, queries),
+        None if args.index.wanted() => index::run(args),
+        None => crawl::run(args),
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +147,14 @@ mod tests {
     #[test]
     fn test_options_that_do_not_go_together_are_refused() {
         let read = |line: &str| Line::try_parse_from(["synth"].into_iter().chain(line.split(' ')));
-        for good in ["d -n 10", "d -n 10 --zipf 1.1", "d --postings all", "d --postings 2G --clustering 0 -n 1M -j 3"] {
+        for good in [
+            "d -n 10",
+            "d -n 10 --zipf 1.1",
+            "d --postings all",
+            "d --postings 2G --clustering 0 -n 1M -j 3",
+            "i --queries 10 -o f",
+            "i --queries all -o f --like g --reference h",
+        ] {
             assert!(read(good).is_ok(), "{good}");
         }
         for bad in [
@@ -138,6 +166,12 @@ mod tests {
             "d --postings 2G --files 2",
             "d --postings 2G --level 2",
             "d --postings many",
+            "i --queries 10",
+            "i -o f",
+            "i --queries 10 -o f --reference h",
+            "i --queries 10 -o f --postings 5",
+            "i --queries 10 -o f -n 5",
+            "i --queries 10 -o f --like g --reference h --mean-postings 7",
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }
