@@ -177,12 +177,12 @@ impl SyntheticOptions {
     ///
     /// # Errors
     /// [`Error::Memory`] if it is not enough for one.
-    fn threads(&self, longest: u32) -> Result<[usize; 2]> {
+    fn threads(&self, longest: u32, codecs: usize) -> Result<[usize; 2]> {
         let documents = self.documents;
         // The lengths twice, hashes of the names, and what does not grow.
         let base = (64 << 20) + 20 * documents;
-        // A thread's list, and two encoded ones that wait, with room for a codec of 16 bits.
-        let lists = 16 * u64::from(longest).max(TASK.0) + (2 << 20);
+        // A thread's list, and three encoded ones, of which two wait, each up to a word a posting and codec.
+        let lists = (8 + 12 * codecs as u64) * u64::from(longest).max(TASK.0) + (2 << 20);
         let least = base + lists.max(4 * documents);
         if self.memory < least {
             return Err(Error::Memory { given: self.memory, needed: least, what: "a synthetic index of this size" });
@@ -201,8 +201,9 @@ impl SyntheticOptions {
 pub fn write(options: &SyntheticOptions, progress: &dyn Progress) -> Result<Synthetic> {
     let began = Instant::now();
     let law = options.law()?;
-    let [adders, encoders] = options.threads(law.df(0))?;
-    let mut writer = IndexWriter::create(&options.output, options.force, &codec::parse_list(&options.codecs)?)?;
+    let codecs = codec::parse_list(&options.codecs)?;
+    let [adders, encoders] = options.threads(law.df(0), codecs.len())?;
+    let mut writer = IndexWriter::create(&options.output, options.force, &codecs)?;
     let (names, terms) = (writer.documents()?, writer.terms()?);
     let lists = Lists::new(options.seed, options.documents, options.clustering);
     let ranges = law.ranges(TASK.0, TASK.1);

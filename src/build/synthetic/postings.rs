@@ -227,7 +227,7 @@ impl Lists {
                 let close = last.filter(|_| rng.chance(near));
                 let random = rng.next();
                 let doc = match close {
-                    Some(last) => last + 1 + (u64::from(self.exponential.draw(random as u32)) * BURST as u64 >> Q),
+                    Some(last) => last + 1 + ((u64::from(self.exponential.draw(random as u32)) * BURST as u64) >> Q),
                     None => {
                         let slot = (u128::from(random) * u128::from(self.pages.slots - first)) >> 64;
                         self.pages.owner(first + slot as u64).doc

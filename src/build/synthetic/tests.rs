@@ -36,7 +36,7 @@ fn test_an_index_is_sound_and_the_same_for_any_number_of_threads() {
     write(&SyntheticOptions { force: true, seed: 42, ..seeded }, &SilentProgress).unwrap();
 
     let index = Index::open(&one).unwrap();
-    let s = index.statistics().clone();
+    let s = index.statistics();
     assert_eq!((&s, s.documents), (&made.statistics, 10_000));
     assert!(s.postings.abs_diff(1_000_000) < 2_000, "{s:?}");
     assert_eq!(s.duplicate_ids, 0);
