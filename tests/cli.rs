@@ -134,6 +134,31 @@ fn errors_are_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn a_synthetic_index_answers_synthetic_queries() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (index, log, run) = (path("index"), path("log.tsv"), path("log.run"));
+    let made = gamut(&["synth", &index, "--postings", "300K", "-n", "5k", "--memory", "512MiB"]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    assert!(text(&made.stdout).contains("5000 documents") && text(&made.stdout).contains("postings/s"));
+    assert_eq!(gamut(&["verify", &index]).status.code(), Some(0));
+    assert_eq!(gamut(&["query", &index, "t17 t471"]).status.code(), Some(0));
+    let drawn = gamut(&["synth", &index, "--queries", "200", "-o", &log]);
+    assert!(text(&drawn.stdout).contains("200 queries"), "{}", text(&drawn.stderr));
+    let answered = gamut(&["query", &index, "--topics", &log, "--run", &run]);
+    assert!(text(&answered.stderr).starts_with("200 of 200 topics answered"), "{}", text(&answered.stderr));
+    let again = gamut(&["synth", &index, "--queries", "200", "-o", &log]);
+    assert_eq!(again.status.code(), Some(2), "the log is there");
+    let like =
+        gamut(&["synth", &index, "--queries", "all", "-o", &log, "--force", "--like", &log, "--reference", &index]);
+    assert!(text(&like.stdout).contains("200 queries, like"), "{}", text(&like.stderr));
+    for bad in [&["--queries", "all"][..], &["--queries", "0"], &["--queries", "5", "--mean-postings", "99999"]] {
+        let refused = gamut(&[&["synth", &index, "-o", &path("other")], bad].concat());
+        assert_eq!(refused.status.code(), Some(2), "{bad:?}");
+    }
+}
+
+#[test]
 fn help_teaches_every_subcommand() {
     for command in ["index", "query", "stats", "dump", "verify", "devices", "synth", "demo", "bench", "completions"] {
         let help = gamut(&[command, "--help"]);

@@ -32,6 +32,7 @@
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
 //! | [`report`] | what happened: the build report |
 //! | `summary` | the same for a person |
+//! | [`synthetic`] | an index without a crawl, from a seed |
 //! | [`timeline`] | CPU and GPU lanes as SVG |
 
 mod assemble;
@@ -50,6 +51,7 @@ pub mod sequence;
 mod shared;
 pub mod sorting;
 mod summary;
+pub mod synthetic;
 mod tail;
 pub mod terms;
 pub mod timeline;

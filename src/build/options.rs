@@ -95,6 +95,8 @@ pub enum Stage {
     Parse,
     /// Ranking documents by their links. No unit.
     Rank,
+    /// Drawing synthetic lists to learn how long the documents are. Unit: postings.
+    Lengths,
     /// Merging and encoding. Unit: keys.
     Merge,
     /// Checksums, manifest, publication. No unit.

@@ -12,7 +12,7 @@
 mod gzip;
 mod page;
 mod record;
-mod rng;
+pub(crate) mod rng;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -8,7 +8,8 @@ use super::tf;
 use crate::codec::{Codec, Skip};
 use std::sync::Arc;
 
-/// Encodes batches of lists. Cheap to make, one per thread.
+/// Encodes batches of lists. Cheap to make and to clone, one per thread.
+#[derive(Clone)]
 pub struct ListEncoder {
     codecs: Vec<Arc<dyn Codec>>,
     docs: Arc<DocTable>,

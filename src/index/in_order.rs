@@ -17,7 +17,7 @@ struct State<T> {
 /// Runs `work` for 0, 1, … below `tasks` on `threads` threads, and `take` on this one with the results in that
 /// order. No thread begins a task more than `2 * threads` ahead of what was taken, so that few results wait.
 /// The first error of either, or `cancel`, ends it all.
-pub(super) fn in_order<T: Send>(
+pub(crate) fn in_order<T: Send>(
     tasks: usize,
     threads: usize,
     cancel: &AtomicBool,

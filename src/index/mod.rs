@@ -51,6 +51,7 @@ pub(crate) use cursor::find;
 pub use cursor::{Cursor, END};
 pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
+pub(crate) use in_order::in_order;
 pub use manifest::{FileSpec, Manifest, Statistics};
 pub use posting_list::{List, ListWords};
 pub(crate) use publish::{check_target, temporary_beside};

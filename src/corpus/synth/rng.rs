@@ -7,7 +7,7 @@
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -19,35 +19,35 @@ fn mix(mut z: u64) -> u64 {
 
 impl Rng {
     /// Stream number `stream` of `seed`; `purpose` keeps streams of different use apart.
-    pub(super) fn new(seed: u64, purpose: u64, stream: u64) -> Self {
+    pub(crate) fn new(seed: u64, purpose: u64, stream: u64) -> Self {
         let seed = mix(seed.wrapping_add(GOLDEN));
         let seed = mix(seed ^ mix(purpose.wrapping_add(GOLDEN)));
         Self(mix(seed ^ mix(stream.wrapping_add(GOLDEN))))
     }
 
     /// 64 uniform bits.
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         mix(self.0)
     }
 
     /// Uniform in `0..n`, for `n` in 1..2^32 (the bias of the multiplication is below 2^-32 · n).
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         ((self.next() >> 32) * n) >> 32
     }
 
     /// True in `of_256` cases of 256.
-    pub(super) fn chance(&mut self, of_256: u64) -> bool {
+    pub(crate) fn chance(&mut self, of_256: u64) -> bool {
         self.next() >> 56 < of_256
     }
 
     /// Uniform in [0, 1), 53 bits.
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Normal with mean 0 and variance 1, by Marsaglia's polar method.
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
             let r = x * x + y * y;
@@ -59,7 +59,7 @@ impl Rng {
 }
 
 /// The natural logarithm of a positive, normal number, to about 1e-16 relative.
-pub(super) fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     // x = m · 2^e with m in [√½, √2), and ln m = 2 artanh((m − 1)/(m + 1)).
     let bits = x.to_bits();
     let mut e = (bits >> 52) as i64 - 1023;
@@ -77,7 +77,7 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 /// e^x for x in −700..700, to about 1e-15 relative.
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     // x = k ln 2 + r with |r| ≤ ½ ln 2, and e^r by Taylor.
     let k = (x / std::f64::consts::LN_2).round();
     let r = x - k * std::f64::consts::LN_2;

@@ -1,64 +1,20 @@
-//! `gamut synth`: makes a synthetic crawl.
+//! A synthetic crawl.
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::Args;
 use crate::cli::ui;
 use crate::corpus::synth::{self, SynthOptions};
 
-/// Make a synthetic crawl of any size as WARC files, the same bytes for the same options
-#[derive(Clone, Debug, clap::Args)]
-pub struct Args {
-    /// Where the files go: OUT_DIR/synth-00000.warc.gz …
-    pub out_dir: PathBuf,
-    /// Pages in all; one has about 30 KB of HTML
-    #[arg(short = 'n', long, value_name = "N")]
-    pub documents: u64,
-    /// Seed of everything random
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    pub seed: u64,
-    /// Distinct words there are
-    #[arg(long, value_name = "V", default_value_t = 1_000_000)]
-    pub vocabulary: u32,
-    /// Zipf exponent of the word frequencies
-    #[arg(long, value_name = "S", default_value_t = 1.0)]
-    pub zipf: f64,
-    /// Mean number of visible words of a page
-    #[arg(long, value_name = "L", default_value_t = 820.0)]
-    pub mean_length: f64,
-    /// Spread of the page lengths: standard deviation of the logarithm
-    #[arg(long, value_name = "X", default_value_t = 1.5)]
-    pub sigma: f64,
-    /// Probability that a word repeats an earlier one of its page
-    #[arg(long, value_name = "P", default_value_t = 0.65)]
-    pub repeat: f64,
-    /// Files to spread the pages over
-    #[arg(long, value_name = "F", default_value_t = 1)]
-    pub files: u32,
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "T")]
-    pub threads: Option<usize>,
-    /// Compression level, 0 (none) to 12
-    #[arg(long, value_name = "LEVEL", default_value_t = 1)]
-    pub level: u8,
-    /// Replace files that are already there
-    #[arg(long)]
-    pub force: bool,
-    /// No progress
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
 impl Args {
     fn options(&self) -> SynthOptions {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         SynthOptions {
-            documents: self.documents,
+            documents: self.documents.unwrap_or(0),
             seed: self.seed,
             vocabulary: self.vocabulary,
             zipf: self.zipf,
@@ -67,21 +23,19 @@ impl Args {
             repeat: self.repeat,
             files: self.files,
             level: self.level,
-            threads: self.threads.unwrap_or_else(cores),
+            threads: super::threads(self.threads),
             force: self.force,
         }
     }
 }
 
 /// Makes the crawl; names and sizes go to standard output, progress to standard error.
-///
-/// # Errors
-/// What [`synth::write`] says, or a standard output that cannot be written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let cancel = ui::cancel_on_signal();
-    let bar = progress_bar(args.documents, args.quiet);
+    let options = args.options();
+    let bar = progress_bar(options.documents, args.quiet);
     let start = Instant::now();
-    let made = synth::write(&args.options(), &args.out_dir, &mut |counts| {
+    let made = synth::write(&options, &args.out_dir, &mut |counts| {
         bar.set_position(counts.documents);
         bar.set_message(megabytes_per_second(counts.html_bytes, start));
         if cancel.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
