@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use crate::codec::{Codec, Memory, Shader, TEAM};
-use crate::gpu::kernel::constants;
+use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
 
 /// Teams of a workgroup.
@@ -17,6 +17,8 @@ pub const BUCKETS: u32 = 1024;
 pub const HEAD: u32 = 16;
 /// Words of a query's state.
 pub const STATE: u32 = 8 + 2 * BUCKETS;
+/// Ranges of an entry of a table's directory.
+pub const DIRECTORY: u32 = 64;
 /// Bits of a range bound.
 pub const BOUND_BITS: u32 = 16;
 
@@ -32,7 +34,10 @@ pub struct Ranges {
 impl Ranges {
     /// Narrow ranges have tight bounds, few ranges are quickly looked through: 64 docIDs, or more if there would be more than some
     /// 64 thousand ranges.
-    pub fn of(documents: u32) -> Self {
+    pub fn of(documents: u32, bits: Option<u32>) -> Self {
+        if let Some(shift) = bits {
+            return Self { documents, shift: shift.clamp(5, 10) };
+        }
         let shift = (documents >> 16).checked_ilog2().map_or(6, |bits| bits + 1).clamp(6, 10);
         Self { documents, shift }
     }
@@ -42,9 +47,9 @@ impl Ranges {
         (self.documents >> self.shift).saturating_add(1).next_multiple_of(TILE)
     }
 
-    /// Words of a list's table: a byte a range.
+    /// Words of a list's table: a byte a range, and a directory.
     pub fn table_words(self) -> u32 {
-        self.padded() / 4
+        self.padded() / 4 + self.padded() / DIRECTORY + 1
     }
 
     /// DF from which on a list has a table; below, its postings are looked through.
@@ -90,13 +95,17 @@ impl Parts<'_> {
         common: &[&str],
         own: &'static [Access],
         immediates: u32,
+        (teams, access): (u32, Access),
     ) -> Kernel {
-        let mut source = self.shader.text(self.memory, self.codec.block_len(), TEAMS, self.subgroups);
+        let mut source = self.shader.text(self.memory, self.codec.block_len(), teams, self.subgroups);
         source += &self.constants;
         common.iter().for_each(|text| source += text);
-        source += &Shader::with_teams(&self.bound(text, Access::Read), self.subgroups);
-        let workgroup_bytes = self.shader.workgroup_bytes(TEAMS, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
-        let bindings = [vec![Access::Read; self.memory.segments as usize], own.to_vec()].concat();
+        source += &Shader::with_teams(&unroll(&self.bound(text, access), TILE / THREADS), self.subgroups);
+        if access == Access::ReadWrite {
+            source += &self.memory.store();
+        }
+        let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
+        let bindings = [vec![access; self.memory.segments as usize], own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -143,6 +152,8 @@ impl Kernels {
             ("EACH", TILE / THREADS),
             ("BUCKETS", BUCKETS),
             ("BOUND_BUCKET", BOUND_BITS - BUCKETS.ilog2()),
+            ("DIRECTORY", DIRECTORY),
+            ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
             // a round of `locate` leaves a thirty-second part
@@ -160,9 +171,6 @@ impl Kernels {
         let list = include_str!("../../../shaders/rank/list.wgsl");
         let state = include_str!("../../../shaders/rank/state.wgsl");
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
-        let pack = parts.bound(include_str!("../../../shaders/rank/pack.wgsl"), W) + &arena.memory().store();
-        let mut pack = parts.plain("pack", &pack, &[], &[], 8);
-        pack.bindings = [vec![W; arena.memory().segments as usize], vec![R, R]].concat();
         Ok(Self {
             maxima: pipeline(parts.decoder(
                 "maxima",
@@ -170,14 +178,23 @@ impl Kernels {
                 &[list],
                 &[R, R, R, W],
                 8,
+                (TEAMS, R),
             ))?,
-            pack: pipeline(pack)?,
+            pack: pipeline(parts.decoder(
+                "pack",
+                include_str!("../../../shaders/rank/pack.wgsl"),
+                &[list],
+                &[R, R, R, R],
+                8,
+                (TEAMS, W),
+            ))?,
             bounds: pipeline(parts.decoder(
                 "bounds",
                 include_str!("../../../shaders/rank/bounds.wgsl"),
                 &[list, state],
                 &[R, R, R, W, W],
                 4,
+                (TEAMS, R),
             ))?,
             cuts: pipeline(parts.plain(
                 "cuts",
@@ -199,6 +216,7 @@ impl Kernels {
                 &[list, state],
                 &[R, R, R, R, R, W, W],
                 8,
+                (1, R),
             ))?,
             gather: pipeline(parts.plain(
                 "gather",
