@@ -73,17 +73,22 @@ fn main(
         var hopeful = true;
         // the best score so far; of a document with all terms so far, if all are needed
         var best = 0u;
+        // where the range's blocks are, of 32 terms at a time, a thread each
+        var my_start = 0u;
+        var my_count = 0u;
         for (var n = 0u; n < query.terms && hopeful; n++) {
+            if (n & 31u) == 0u && n + me.lane < query.terms {
+                let t = term_of(query.first + n + me.lane);
+                my_start = block_at(t, range);
+                my_count = 1u;
+                while my_start + my_count < t.blocks && first_of(t, my_start + my_count) < low + WIDTH {
+                    my_count += 1u;
+                }
+            }
             let t = term_of(query.first + n);
             let tabled = t.table != NONE;
-            let start = locate_range(t, range, me);
-            // the blocks behind it that start within the range
-            var more = 0u;
-            let next = start + 1u + me.lane;
-            if next < t.blocks {
-                more = select(0u, 1u, first_of(t, next) < low + WIDTH);
-            }
-            let count = 1u + team_sum(more, me);
+            let start = team_read(my_start, n, me);
+            let count = min(team_read(my_count, n, me), WIDTH);
             decoded += count;
             var greatest = 0u;
             var greatest_share = 0u;

@@ -54,7 +54,7 @@ impl Ranges {
 
     /// DF from which on a list has a table; below, its postings are looked through.
     pub fn table_df(self) -> u32 {
-        (self.padded() / 8).max(256)
+        std::env::var("TDF").ok().map_or((self.padded() / 32).max(256), |d| d.parse().unwrap())
     }
 }
 

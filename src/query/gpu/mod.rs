@@ -60,6 +60,8 @@ pub struct Options {
 
 /// Ranges times queries of a batch: the words of its queue.
 const BATCH_RANGES: u32 = 1 << 27;
+/// Lists whose tables have room by default.
+const DEFAULT_TABLES: u64 = 16_384;
 /// Queries of a batch at most.
 const BATCH_QUERIES: u32 = 1024;
 /// Terms of a batch at most.
@@ -121,8 +123,8 @@ impl<'a> GpuSearcher<'a> {
         let documents = index.statistics().documents as u32;
         let ranges = Ranges::of(documents, options.range_bits);
         let needed = Residence::words_of_all(&index.list_files(codec));
-        // as much again for tables, and what is lost between pieces
-        let wanted = options.memory.map_or(needed + needed / 2 + (1 << 20), |bytes| bytes / 4);
+        let tables = (index.statistics().postings / u64::from(ranges.table_df())).clamp(16, DEFAULT_TABLES);
+        let wanted = options.memory.map_or(needed + tables * u64::from(ranges.table_words()), |bytes| bytes / 4);
         let arena = Arena::new(gpu, wanted)?;
         let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges)?;
         let norm = searcher.norm();

@@ -214,7 +214,7 @@ impl Slot {
         let tables = self.tables(gpu, kernels, arena, norms, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
-        let cut = bytes([count, first_wave, 4 * first_wave]);
+        let cut = bytes([count, first_wave, std::env::var("W2").map_or(4, |w| w.parse::<u32>().unwrap()) * first_wave]);
         let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
         let last = bytes([count, room, results]);
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
