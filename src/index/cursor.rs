@@ -2,136 +2,14 @@
 
 use super::bound::Bound;
 use super::format::damaged;
-use super::tf::{self, Frequencies, FrequencyBlock};
-use crate::codec::bits::UNPACKED;
-use crate::codec::{Codec, MAX_BLOCK_LEN, Skip, strictly_increasing};
-use crate::{Error, Result};
-use std::path::Path;
+use super::posting_list::{List, ListWords};
+use super::scratch::Scratch;
+use super::tf::{self, FrequencyBlock};
+use crate::Error;
+use crate::codec::Skip;
 
 /// What a cursor stands on after the last posting; no docID is that great.
 pub const END: u32 = u32::MAX;
-
-/// The postings of one term, not decoded yet.
-#[derive(Clone)]
-pub enum List<'a> {
-    /// One posting.
-    Single {
-        /// Its docID.
-        doc: u32,
-        /// Its frequency.
-        tf: u32,
-    },
-    /// Blocks of a codec.
-    Blocks(ListWords<'a>),
-}
-
-/// Where the parts of a list are, as checked slices.
-#[derive(Clone)]
-pub struct ListWords<'a> {
-    /// The codec.
-    pub codec: &'a dyn Codec,
-    /// From the list's first word to the end of its window.
-    pub words: &'a [u32],
-    /// One per block; none for a list of one block.
-    pub skips: &'a [Skip],
-    /// First docID.
-    pub first: u32,
-    /// Of all postings.
-    pub bound: Bound,
-    /// Number of postings.
-    pub df: u32,
-    /// Documents of the index: docIDs are less.
-    pub documents: u32,
-    /// Number of the list.
-    pub number: u32,
-    /// Its frequencies.
-    pub tf: Frequencies<'a>,
-    pub(super) postings_path: &'a Path,
-    pub(super) postings_at: u64,
-    pub(super) tf_path: &'a Path,
-    pub(super) tf_at: u64,
-}
-
-impl ListWords<'_> {
-    /// Number of blocks.
-    pub fn blocks(&self) -> usize {
-        self.skips.len().max(1)
-    }
-
-    /// The skip entry of a block.
-    #[inline]
-    pub fn skip(&self, block: usize) -> Skip {
-        self.skips.get(block).copied().unwrap_or(Skip {
-            first: self.first,
-            offset: self.codec.header_words() as u32,
-            bound: self.bound.0,
-        })
-    }
-
-    /// DocIDs of a block.
-    #[inline]
-    pub fn block_len(&self, block: usize) -> usize {
-        let len = self.codec.block_len();
-        (self.df as usize).saturating_sub(block * len).min(len)
-    }
-
-    /// Decodes a block into the front of `out`, checks that it is increasing and meets its neighbours, and
-    /// returns how many words it takes up.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub fn decode(&self, block: usize, out: &mut [u32; MAX_BLOCK_LEN]) -> Result<usize> {
-        self.decode_into(block, &mut out[..self.block_len(block)])
-    }
-
-    /// As [`Self::decode`], into a slice of just as many docIDs as the block has.
-    fn decode_into(&self, block: usize, out: &mut [u32]) -> Result<usize> {
-        let skip = self.skip(block);
-        let used = self.codec.decode_block(self.words, &skip, block, out);
-        let used = used.map_err(|error| self.bad_block(block, &error.to_string()))?;
-        self.check_block(block, out)?;
-        Ok(used)
-    }
-
-    /// Decodes the whole list behind what is in `out`, with the checks of [`Self::decode`].
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub fn decode_all(&self, out: &mut Vec<u32>) -> Result<()> {
-        let start = out.len();
-        // A damaged df cannot ask for more than there are documents.
-        out.resize(start + self.df as usize, 0);
-        let docs = &mut out[start..];
-        for (block, docs) in docs.chunks_mut(self.codec.block_len()).enumerate() {
-            self.decode_into(block, docs)?;
-        }
-        Ok(())
-    }
-
-    /// Fails if these cannot be the docIDs of a block: they start as the skip entry says, increase, and end before the
-    /// next block.
-    pub(super) fn check_block(&self, block: usize, docs: &[u32]) -> Result<()> {
-        let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first);
-        if !strictly_increasing(docs) || docs.last().is_none_or(|&last| last >= limit) {
-            return Err(self.bad_block(block, "docIDs do not increase up to the next block"));
-        }
-        if docs[0] != self.skip(block).first {
-            return Err(self.bad_block(block, "the first docID is not that of the skip entry"));
-        }
-        Ok(())
-    }
-
-    fn bad_block(&self, block: usize, what: &str) -> Error {
-        let offset = 4 * (self.postings_at + u64::from(self.skip(block).offset));
-        damaged(self.postings_path, offset, format!("block {block} of list {}: {what}", self.number))
-    }
-
-    /// An error about the frequencies.
-    pub(super) fn bad_tf(&self, position: usize) -> Error {
-        let what = format!("the frequency at position {position} of list {} cannot be read", self.number);
-        damaged(self.tf_path, 4 * self.tf_at, what)
-    }
-}
 
 /// Walks the postings of one term in docID order.
 ///
@@ -146,13 +24,13 @@ pub struct Cursor<'a> {
     decoded: usize,
     blocks: usize,
     block_len: usize,
-    docs: Box<[u32; MAX_BLOCK_LEN]>,
+    buffers: Scratch,
     list: Option<ListWords<'a>>,
     tf_block: Option<(usize, FrequencyBlock<'a>)>,
     tf_uses: u32,
-    /// The block of frequencies that `tfs` holds.
+    /// The block of frequencies that the buffers hold.
     tf_decoded: usize,
-    tfs: Box<[u32; UNPACKED]>,
+    blocks_decoded: u32,
     single_tf: u32,
     damage: Option<Box<Error>>,
 }
@@ -171,12 +49,12 @@ impl<'a> Cursor<'a> {
             decoded: 0,
             blocks: list.as_ref().map_or(1, ListWords::blocks),
             block_len: list.as_ref().map_or(1, |list| list.codec.block_len()),
-            docs: Box::new([0; MAX_BLOCK_LEN]),
+            buffers: Scratch::take(),
             list,
             tf_block: None,
             tf_uses: 0,
             tf_decoded: usize::MAX,
-            tfs: Box::new([0; UNPACKED]),
+            blocks_decoded: 0,
             single_tf,
             damage: None,
         };
@@ -195,6 +73,16 @@ impl<'a> Cursor<'a> {
     /// Number of postings of the list.
     pub fn df(&self) -> u32 {
         self.list.as_ref().map_or(1, |list| list.df)
+    }
+
+    /// Number of blocks of the list.
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// How many of them were decoded.
+    pub fn blocks_decoded(&self) -> u32 {
+        self.blocks_decoded
     }
 
     /// The error that ended the list early, if there was one.
@@ -218,8 +106,9 @@ impl<'a> Cursor<'a> {
     /// Decodes the current block; false if that failed or there is nothing to decode.
     fn decode(&mut self) -> bool {
         let Some(list) = &self.list else { return false };
-        match list.decode(self.block, &mut self.docs) {
+        match list.decode(self.block, &mut self.buffers.docs) {
             Ok(_) => {
+                self.blocks_decoded += 1;
                 self.decoded = list.block_len(self.block);
                 true
             }
@@ -274,7 +163,7 @@ impl<'a> Cursor<'a> {
         }
         if self.position + 1 < self.decoded {
             self.position += 1;
-            self.doc = self.docs[self.position];
+            self.doc = self.buffers.docs[self.position];
             return self.doc;
         }
         self.enter(self.block + 1)
@@ -303,7 +192,7 @@ impl<'a> Cursor<'a> {
         if self.decoded == 0 && !self.decode() {
             return END;
         }
-        let docs = &self.docs[..self.decoded];
+        let docs = &self.buffers.docs[..self.decoded];
         self.position = find(docs, self.position, target);
         if self.position < docs.len() {
             self.doc = docs[self.position];
@@ -318,12 +207,23 @@ impl<'a> Cursor<'a> {
     /// The frequency at the current posting. 1 at [`END`] and where `tf.bin` is damaged, which also ends the list.
     #[inline]
     pub fn tf(&mut self) -> u32 {
+        self.tf_at(self.position())
+    }
+
+    /// Where in the list the current posting stands, from 0 on.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.block * self.block_len + self.position
+    }
+
+    /// The frequency at any position of the list, as [`Self::tf`]; where it stands does not matter.
+    #[inline]
+    pub fn tf_at(&mut self, position: usize) -> u32 {
         if self.list.is_none() {
             return self.single_tf;
         }
-        let position = self.block * self.block_len + self.position;
         if position / tf::BLOCK == self.tf_decoded {
-            return self.tfs[position % tf::BLOCK];
+            return self.buffers.tfs[position % tf::BLOCK];
         }
         self.tf_of(position)
     }
@@ -339,7 +239,7 @@ impl<'a> Cursor<'a> {
         self.tf_uses += 1;
         let decode_all = self.tf_uses > 2;
         let tf = self.tf_block.and_then(|(_, block)| {
-            if decode_all { block.decode(&mut self.tfs).map(|_| self.tfs[i]) } else { block.get(i) }
+            if decode_all { block.decode(&mut self.buffers.tfs).map(|_| self.buffers.tfs[i]) } else { block.get(i) }
         });
         match tf {
             Some(tf) => {
@@ -392,7 +292,7 @@ fn seek(skips: &[Skip], from: usize, target: u32) -> usize {
 
 /// The first position from `from` on whose docID is at least `target`, or the length.
 #[inline]
-fn find(docs: &[u32], from: usize, target: u32) -> usize {
+pub(crate) fn find(docs: &[u32], from: usize, target: u32) -> usize {
     let mut at = from;
     while let Some(chunk) = docs.get(at..at + 16) {
         if chunk[15] >= target {

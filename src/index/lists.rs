@@ -1,8 +1,8 @@
 //! Runs of consecutive lists, decoded at once: by a core, or by a GPU.
 
 use super::bound::Bound;
-use super::cursor::{List, ListWords};
 use super::encode::gather;
+use super::posting_list::{List, ListWords};
 use super::reader::{CodecRef, Index};
 use super::tf;
 use crate::codec::bits::UNPACKED;

@@ -1,6 +1,6 @@
 //! The permutation of an index's documents that an order means.
 
-use super::cursor::List;
+use super::posting_list::List;
 use super::reader::Index;
 use super::reencode::{Heard, Phase};
 use super::tables::Place;

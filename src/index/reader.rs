@@ -3,12 +3,13 @@
 //! [`Index::open`] checks the manifest and every file's length and header. Whatever is read later is checked
 //! where it is read: damage gives [`Error::Damaged`], never a panic. Checksums are for [`super::verify`].
 
-use super::cursor::{Cursor, List, ListWords};
+use super::cursor::Cursor;
 use super::dictionary::Dictionary;
 use super::docs::{self, DocName, NameTable};
 use super::format::{self, HEADER_WORDS, Kind, damaged};
 use super::impacts::{self, Impacts};
 use super::manifest::{Manifest, Statistics};
+use super::posting_list::{List, ListWords};
 use super::tables::{self, GROUP, Place, TermInfo};
 use super::tf::Frequencies;
 use super::{DEFAULT_B, DEFAULT_K1, Norm};

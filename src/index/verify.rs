@@ -1,10 +1,10 @@
 //! Checks an index: checksums of all files, then everything that one file says about another.
 
-use super::cursor::{List, ListWords};
 use super::docs;
 use super::format::{self, HEADER_WORDS, damaged};
 use super::impacts;
 use super::manifest::{FileSpec, MANIFEST, Manifest};
+use super::posting_list::{List, ListWords};
 use super::reader::{CodecFiles, CodecRef, Index};
 use super::tables::Place;
 use super::tf;

@@ -1,7 +1,10 @@
-//! Every way of evaluating against adding everything up.
+//! Answers against adding everything up.
+
+mod methods;
 
 use super::*;
 use crate::index::tests::{Oracle, Plan as BuildPlan, Text, build};
+use crate::index::{Index, Norm};
 use proptest::prelude::*;
 
 /// Scores every document from the plain maps.

@@ -1,0 +1,156 @@
+//! The postings of one term as they lie in the files: where they are, and how one block is decoded.
+
+use super::bound::Bound;
+use super::format::damaged;
+use super::tf::Frequencies;
+use crate::codec::{Codec, MAX_BLOCK_LEN, Skip, strictly_increasing};
+use crate::{Error, Result};
+use std::path::Path;
+
+/// The postings of one term, not decoded yet.
+#[derive(Clone)]
+pub enum List<'a> {
+    /// One posting.
+    Single {
+        /// Its docID.
+        doc: u32,
+        /// Its frequency.
+        tf: u32,
+    },
+    /// Blocks of a codec.
+    Blocks(ListWords<'a>),
+}
+
+/// Where the parts of a list are, as checked slices.
+#[derive(Clone)]
+pub struct ListWords<'a> {
+    /// The codec.
+    pub codec: &'a dyn Codec,
+    /// From the list's first word to the end of its window.
+    pub words: &'a [u32],
+    /// One per block; none for a list of one block.
+    pub skips: &'a [Skip],
+    /// First docID.
+    pub first: u32,
+    /// Of all postings.
+    pub bound: Bound,
+    /// Number of postings.
+    pub df: u32,
+    /// Documents of the index: docIDs are less.
+    pub documents: u32,
+    /// Number of the list.
+    pub number: u32,
+    /// Its frequencies.
+    pub tf: Frequencies<'a>,
+    pub(super) postings_path: &'a Path,
+    pub(super) postings_at: u64,
+    pub(super) tf_path: &'a Path,
+    pub(super) tf_at: u64,
+}
+
+impl<'a> ListWords<'a> {
+    /// A list that lies in no index, of `df` postings whose frequencies are all 1: what [`Codec::encode`] wrote to `words` and
+    /// `skips`, which hold nothing else. DocIDs are less than `documents`. `None` if there is no block.
+    pub fn in_memory(
+        codec: &'a dyn Codec,
+        words: &'a [u32],
+        skips: &'a [Skip],
+        df: u32,
+        documents: u32,
+    ) -> Option<Self> {
+        Some(Self {
+            codec,
+            words,
+            skips: if skips.len() == 1 { &[] } else { skips },
+            first: skips.first()?.first,
+            bound: Bound(u32::MAX),
+            df,
+            documents,
+            number: 0,
+            tf: Frequencies::new(&[], df, true),
+            postings_path: Path::new("(list in memory)"),
+            postings_at: 0,
+            tf_path: Path::new("(list in memory)"),
+            tf_at: 0,
+        })
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.skips.len().max(1)
+    }
+
+    /// The skip entry of a block.
+    #[inline]
+    pub fn skip(&self, block: usize) -> Skip {
+        self.skips.get(block).copied().unwrap_or(Skip {
+            first: self.first,
+            offset: self.codec.header_words() as u32,
+            bound: self.bound.0,
+        })
+    }
+
+    /// DocIDs of a block.
+    #[inline]
+    pub fn block_len(&self, block: usize) -> usize {
+        let len = self.codec.block_len();
+        (self.df as usize).saturating_sub(block * len).min(len)
+    }
+
+    /// Decodes a block into the front of `out`, checks that it is increasing and meets its neighbours, and
+    /// returns how many words it takes up.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn decode(&self, block: usize, out: &mut [u32; MAX_BLOCK_LEN]) -> Result<usize> {
+        self.decode_into(block, &mut out[..self.block_len(block)])
+    }
+
+    /// As [`Self::decode`], into a slice of just as many docIDs as the block has.
+    fn decode_into(&self, block: usize, out: &mut [u32]) -> Result<usize> {
+        let skip = self.skip(block);
+        let used = self.codec.decode_block(self.words, &skip, block, out);
+        let used = used.map_err(|error| self.bad_block(block, &error.to_string()))?;
+        self.check_block(block, out)?;
+        Ok(used)
+    }
+
+    /// Decodes the whole list behind what is in `out`, with the checks of [`Self::decode`].
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn decode_all(&self, out: &mut Vec<u32>) -> Result<()> {
+        let start = out.len();
+        // A damaged df cannot ask for more than there are documents.
+        out.resize(start + self.df as usize, 0);
+        let docs = &mut out[start..];
+        for (block, docs) in docs.chunks_mut(self.codec.block_len()).enumerate() {
+            self.decode_into(block, docs)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if these cannot be the docIDs of a block: they start as the skip entry says, increase, and end before the
+    /// next block.
+    pub(super) fn check_block(&self, block: usize, docs: &[u32]) -> Result<()> {
+        let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first);
+        if !strictly_increasing(docs) || docs.last().is_none_or(|&last| last >= limit) {
+            return Err(self.bad_block(block, "docIDs do not increase up to the next block"));
+        }
+        if docs[0] != self.skip(block).first {
+            return Err(self.bad_block(block, "the first docID is not that of the skip entry"));
+        }
+        Ok(())
+    }
+
+    fn bad_block(&self, block: usize, what: &str) -> Error {
+        let offset = 4 * (self.postings_at + u64::from(self.skip(block).offset));
+        damaged(self.postings_path, offset, format!("block {block} of list {}: {what}", self.number))
+    }
+
+    /// An error about the frequencies.
+    pub(super) fn bad_tf(&self, position: usize) -> Error {
+        let what = format!("the frequency at position {position} of list {} cannot be read", self.number);
+        damaged(self.tf_path, 4 * self.tf_at, what)
+    }
+}

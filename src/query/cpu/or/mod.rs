@@ -1,0 +1,59 @@
+//! Documents that have any term, ranked: one registry, one file per method.
+
+mod block_max_maxscore;
+mod block_max_wand;
+mod exhaustive;
+mod maxscore;
+mod wand;
+
+use super::super::named;
+use super::{Scored, Scorer, Sum, blocks_bound, slack};
+use crate::Result;
+use crate::index::END;
+use crate::query::topk::{Hit, TopK};
+
+pub(super) use block_max_maxscore::BLOCK_MAX_MAXSCORE;
+
+/// A way to rank the documents that have any term. All give the same answer.
+pub struct OrMethod {
+    /// What it is called.
+    pub name: &'static str,
+    /// What papers and other engines call it for short, or the name again.
+    pub short: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Where it is described.
+    pub paper: &'static str,
+    /// Does it.
+    pub(super) run: Run,
+}
+
+/// Pushes the documents that can be among the best, in increasing order. There is at least one term; terms may be put in
+/// another order.
+pub(super) struct Run(pub(super) fn(&mut [Scored<'_>], &Scorer<'_>, &mut TopK));
+
+/// All methods, simple ones first. Everything that offers a choice walks this slice.
+pub static OR_METHODS: &[&OrMethod] = &[
+    &exhaustive::EXHAUSTIVE,
+    &maxscore::MAXSCORE,
+    &wand::WAND,
+    &block_max_wand::BLOCK_MAX_WAND,
+    &block_max_maxscore::BLOCK_MAX_MAXSCORE,
+];
+
+/// The method called `name`, or so for short.
+///
+/// # Errors
+/// [`crate::Error::UnknownName`], which lists the choices.
+pub fn or_method(name: &str) -> Result<&'static OrMethod> {
+    named("method for OR", OR_METHODS, |row| [row.name, row.short], name).copied()
+}
+
+/// below[i]: what the first i terms can add up to.
+fn bounds_below(terms: &[Scored<'_>]) -> Vec<f32> {
+    let mut below = vec![0.0];
+    for term in terms {
+        below.push(below[below.len() - 1] + term.bound);
+    }
+    below
+}

@@ -1,0 +1,75 @@
+//! What a query is: parameters, mode, terms, and the plan that its terms become once they are looked up.
+
+use crate::index::TermInfo;
+use crate::{Error, Result};
+
+/// Parameters of BM25.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bm25 {
+    /// How fast repetitions of a term saturate, 0 to 1,000.
+    pub k1: f32,
+    /// How much the document's length counts, 0 to 1.
+    pub b: f32,
+}
+
+impl Default for Bm25 {
+    fn default() -> Self {
+        Self { k1: crate::index::DEFAULT_K1, b: crate::index::DEFAULT_B }
+    }
+}
+
+impl Bm25 {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn checked(self) -> Result<Self> {
+        let bad = |what: &str, why: &str| Err(Error::Invalid { what: what.to_owned(), why: why.to_owned() });
+        if !(0.0..=1000.0).contains(&self.k1) {
+            return bad("--k1", "must be from 0 to 1000");
+        }
+        if !(0.0..=1.0).contains(&self.b) {
+            return bad("--b", "must be from 0 to 1");
+        }
+        Ok(self)
+    }
+}
+
+/// Which documents match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Those with all terms; a term that no document has matches none.
+    And,
+    /// Those with any term.
+    Or,
+    /// As `and`, but if that finds fewer than k, as `or`.
+    AndOr,
+}
+
+/// A query after analysis: distinct terms in the order of their first appearance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Each term and how often it stands in the query.
+    pub terms: Vec<(String, u32)>,
+}
+
+/// A term of a query that the index has.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedTerm {
+    /// TermID.
+    pub id: u32,
+    /// From the dictionary.
+    pub info: TermInfo,
+    /// count · idf.
+    pub weight: f32,
+}
+
+/// A query with its terms looked up.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The terms that the index has, in the order of the query.
+    pub terms: Vec<PlannedTerm>,
+    /// Terms that no document has.
+    pub missing: usize,
+}

@@ -1,0 +1,132 @@
+//! Answers queries from one index.
+
+use super::analysis::Analysis;
+use super::cpu::{self, CpuMethods, Scorer, Work};
+use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query};
+use super::topk::Hit;
+use crate::Result;
+use crate::index::{BoundReader, CodecRef, Index, Norm};
+
+/// Answers queries from one index with one codec and one set of parameters. Shared between threads.
+pub struct Searcher<'a> {
+    index: &'a Index,
+    codec: CodecRef<'a>,
+    norm: Norm,
+    bounds: BoundReader,
+    analysis: Analysis,
+}
+
+impl<'a> Searcher<'a> {
+    /// For an index; `codec` is the codec to read, or `None` for the index's own choice.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`] for a codec that the index lacks or an analyzer that this gamut lacks,
+    /// [`crate::Error::Invalid`] for parameters out of range.
+    pub fn new(index: &'a Index, codec: Option<&str>, bm25: Bm25) -> Result<Self> {
+        let bm25 = bm25.checked()?;
+        let norm = index.norm(bm25.k1, bm25.b);
+        let longest = index.statistics().longest_document.min(u32::MAX.into()) as u32;
+        let bounds = BoundReader::new(index.default_norm(), norm, longest);
+        let analysis = Analysis::new(&index.manifest().analyzer)?;
+        Ok(Self { index, codec: index.codec(codec)?, norm, bounds, analysis })
+    }
+
+    /// The index.
+    pub fn index(&self) -> &'a Index {
+        self.index
+    }
+
+    /// The codec that is read.
+    pub fn codec(&self) -> CodecRef<'a> {
+        self.codec
+    }
+
+    /// BM25's norm for the query's parameters.
+    pub fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// What turns the stored bounds into bounds for the query's parameters.
+    pub fn bounds(&self) -> BoundReader {
+        self.bounds
+    }
+
+    /// Analyses the text of a query as the documents were.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`] if this gamut lacks the index's analyzer.
+    pub fn parse(&self, text: &str) -> Result<Query> {
+        let mut places = std::collections::HashMap::new();
+        let mut query = Query::default();
+        for term in self.analysis.terms(text)? {
+            match places.get(&term) {
+                Some(&at) => query.terms[at as usize].1 += 1,
+                None => {
+                    places.insert(term.clone(), query.terms.len() as u32);
+                    query.terms.push((term, 1));
+                }
+            }
+        }
+        Ok(query)
+    }
+
+    /// Looks the terms of a query up.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub fn plan(&self, query: &Query) -> Result<Plan> {
+        let mut plan = Plan::default();
+        let documents = self.index.statistics().documents as f64;
+        for (term, count) in &query.terms {
+            match self.index.lookup(term.as_bytes())? {
+                Some(id) => {
+                    let info = self.index.term(id)?;
+                    let df = f64::from(info.df);
+                    let idf = (1.0 + (documents - df + 0.5) / (df + 0.5)).ln();
+                    plan.terms.push(PlannedTerm { id, info, weight: (f64::from(*count) * idf) as f32 });
+                }
+                None => plan.missing += 1,
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The best `k` documents, best first, by the fastest methods.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub fn search(&self, plan: &Plan, mode: Mode, k: usize) -> Result<Vec<Hit>> {
+        self.search_with(plan, mode, k, &CpuMethods::default())
+    }
+
+    /// As [`Self::search`], by the methods that are named; the answer is the same.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub fn search_with(&self, plan: &Plan, mode: Mode, k: usize, methods: &CpuMethods) -> Result<Vec<Hit>> {
+        self.explain(plan, mode, k, methods).map(|(hits, _)| hits)
+    }
+
+    /// As [`Self::search_with`], and how much work it was.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub fn explain(&self, plan: &Plan, mode: Mode, k: usize, methods: &CpuMethods) -> Result<(Vec<Hit>, Work)> {
+        let mut work = Work::new(plan.terms.len());
+        if k == 0 || plan.terms.is_empty() {
+            return Ok((Vec::new(), work));
+        }
+        let scorer = Scorer::new(self.index.lens(), self.norm, self.bounds);
+        if mode != Mode::Or {
+            let all = match plan.missing {
+                0 => cpu::and(self.index, self.codec, plan, k, methods, &scorer, &mut work)?,
+                _ => Vec::new(),
+            };
+            if mode == Mode::And || all.len() >= k {
+                return Ok((all, work));
+            }
+        }
+        let hits = cpu::or(self.index, self.codec, plan, k, methods, &scorer, &mut work)?;
+        Ok((hits, work))
+    }
+}

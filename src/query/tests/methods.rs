@@ -1,0 +1,181 @@
+//! Every method, in every combination that could matter, against adding everything up.
+
+use super::*;
+use crate::query::cpu::{OR_METHODS, or_method};
+use crate::query::intersect::INTERSECTORS;
+use crate::query::topk::TOPK;
+
+/// Every way to run a query once: each OR method and each intersector, with each top-k.
+fn all_methods() -> impl Iterator<Item = (CpuMethods, String)> {
+    TOPK.iter().flat_map(|topk| {
+        (0..OR_METHODS.len().max(INTERSECTORS.len())).map(|i| {
+            let or = OR_METHODS[i % OR_METHODS.len()];
+            let intersect = INTERSECTORS[i % INTERSECTORS.len()];
+            let name = format!("{} {} {}", or.name, intersect.name, topk.name);
+            (CpuMethods { or, intersect, topk }, name)
+        })
+    })
+}
+
+/// Checks every method on one query.
+fn check(searcher: &Searcher<'_>, oracle: &Oracle, text: &str, bm25: Bm25, k: usize) {
+    let query = searcher.parse(text).unwrap();
+    let plan = searcher.plan(&query).unwrap();
+    let and = exhaustive(oracle, &query, bm25, true, k);
+    let or = exhaustive(oracle, &query, bm25, false, k);
+    for (methods, name) in all_methods() {
+        let run = |mode| searcher.search_with(&plan, mode, k, &methods).unwrap();
+        assert_eq!(run(Mode::And), and, "and {text} by {name}, k = {k}");
+        assert_eq!(run(Mode::Or), or, "or {text} by {name}, k = {k}");
+        let both = if and.len() >= k { &and } else { &or };
+        assert_eq!(&run(Mode::AndOr), both, "and-or {text} by {name}, k = {k}");
+    }
+}
+
+fn with_index(texts: &[String], codecs: &str, test: impl FnOnce(&Index, &Oracle)) {
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let oracle = Oracle::new(texts.iter().map(|text| text.3));
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let codecs = crate::codec::parse_list(codecs).unwrap();
+    build(&target, &texts, &BuildPlan { batch: 100, codecs, ..BuildPlan::default() }).unwrap();
+    test(&Index::open(&target).unwrap(), &oracle);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn test_methods_agree_on_random_collections(
+        texts in collection(),
+        queries in proptest::collection::vec("[a-d]|[a-z]( [a-i]){0,5}|a a b", 1..6),
+        k in prop_oneof![1usize..12, Just(100_000)],
+        bm25 in prop_oneof![
+            3 => Just(Bm25::default()),
+            1 => (0f32..5.0, 0f32..=1.0).prop_map(|(k1, b)| Bm25 { k1, b }),
+            1 => Just(Bm25 { k1: 0.0, b: 0.0 }),
+        ],
+    ) {
+        with_index(&texts, "simdbp,para-ef", |index, oracle| {
+            for codec in ["simdbp", "para-ef"] {
+                let searcher = Searcher::new(index, Some(codec), bm25).unwrap();
+                for text in &queries {
+                    check(&searcher, oracle, text, bm25, k);
+                }
+            }
+        });
+    }
+}
+
+/// Terms of every shape over 1,500 documents: in all, in none together, at the edges of blocks, once, and equal to each
+/// other, so that almost all scores are ties.
+#[test]
+fn test_methods_agree_on_adversarial_collections() {
+    let texts: Vec<String> = (0..1500u32)
+        .map(|doc| {
+            let mut text = "all same".to_owned();
+            let mut add = |word: &str, has: bool| {
+                if has {
+                    text.push(' ');
+                    text.push_str(word);
+                }
+            };
+            add("even", doc % 2 == 0);
+            add("odd", doc % 2 == 1);
+            add("front", doc < 700);
+            add("back", doc >= 700);
+            add("edge", matches!(doc % 128, 0 | 127));
+            add("first", doc == 0);
+            add("last", doc == 1499);
+            add("heavy heavy heavy heavy heavy", doc == 900);
+            add("seven", doc % 7 == 0);
+            add("long long long", doc % 300 == 17);
+            text
+        })
+        .collect();
+    with_index(&texts, "vbyte,simdbp", |index, oracle| {
+        let bm25 = Bm25::default();
+        for codec in ["vbyte", "simdbp"] {
+            let searcher = Searcher::new(index, Some(codec), bm25).unwrap();
+            for query in [
+                "all",
+                "all same",
+                "even odd",
+                "front back",
+                "first last",
+                "first all",
+                "last all edge",
+                "heavy all same",
+                "heavy",
+                "edge seven even",
+                "long heavy seven edge",
+                "all all all odd",
+                "nothing all",
+                "first first",
+                "odd back seven edge all same even front long heavy first last",
+            ] {
+                for k in [1, 2, 10, 128, 1500, 5000] {
+                    check(&searcher, oracle, query, bm25, k);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn test_many_terms() {
+    // 10,000 distinct terms, of which the index has a tenth.
+    let texts: Vec<String> = (0..40u32)
+        .map(|doc| {
+            (0..25).map(|i| format!("w{}", (doc * 25 + i) * 10)).chain(["all".to_owned()]).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    with_index(&texts, "simdbp", |index, oracle| {
+        let searcher = Searcher::new(index, None, Bm25::default()).unwrap();
+        let text: Vec<String> = (0..10_000).map(|i| format!("w{i}")).collect();
+        let query = searcher.parse(&text.join(" ")).unwrap();
+        assert_eq!(query.terms.len(), 10_000);
+        let plan = searcher.plan(&query).unwrap();
+        assert_eq!((plan.terms.len(), plan.missing), (1000, 9000));
+        let expected = exhaustive(oracle, &query, Bm25::default(), false, 10);
+        for (methods, name) in all_methods() {
+            let found = searcher.search_with(&plan, Mode::Or, 10, &methods).unwrap();
+            assert_eq!(found, expected, "{name}");
+            assert!(searcher.search_with(&plan, Mode::And, 10, &methods).unwrap().is_empty(), "{name}");
+        }
+    });
+}
+
+#[test]
+fn test_work_is_counted() {
+    let texts: Vec<String> =
+        (0..1000).map(|doc| if doc % 500 == 3 { "common rare" } else { "common" }.to_owned()).collect();
+    with_index(&texts, "simdbp", |index, _| {
+        let searcher = Searcher::new(index, None, Bm25::default()).unwrap();
+        let plan = searcher.plan(&searcher.parse("rare common").unwrap()).unwrap();
+        for (methods, name) in all_methods() {
+            let (hits, work) = searcher.explain(&plan, Mode::And, 10, &methods).unwrap();
+            assert_eq!(hits.len(), 2, "{name}");
+            assert_eq!(work.pushed, 2, "{name}");
+            assert_eq!((work.terms[0].blocks, work.terms[1].blocks), (1, 8), "{name}");
+            assert_eq!((work.terms[0].scored, work.terms[1].scored), (2, 2), "{name}");
+            let all_decoded = methods.intersect.name == "merge";
+            assert!(work.terms[1].decoded == 2 || (all_decoded && work.terms[1].decoded > 2), "{name}: {work:?}");
+            let (_, work) = searcher.explain(&plan, Mode::Or, 0, &methods).unwrap();
+            assert_eq!(work, Work { terms: vec![TermWork::default(); 2], pushed: 0 });
+        }
+        let exhaustive = CpuMethods { or: or_method("exhaustive").unwrap(), ..CpuMethods::default() };
+        let (_, work) = searcher.explain(&plan, Mode::Or, 10, &exhaustive).unwrap();
+        assert_eq!((work.terms[0].scored, work.terms[1].scored, work.pushed), (2, 1000, 1000));
+        assert_eq!(work.terms[1].decoded, 8);
+    });
+}
+
+#[test]
+fn test_names() {
+    for method in OR_METHODS {
+        assert_eq!(or_method(method.name).unwrap().name, method.name);
+        assert_eq!(or_method(method.short).unwrap().name, method.name);
+    }
+    let error = or_method("bmx").err().unwrap().to_string();
+    assert!(error.contains("exhaustive, maxscore, wand, block-max-wand, block-max-maxscore"), "{error}");
+}

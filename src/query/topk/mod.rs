@@ -1,0 +1,164 @@
+//! The best k of a stream of scored documents: one registry, one file per method.
+
+mod heap;
+mod partial_sort;
+
+use super::named;
+use crate::Result;
+use std::cmp::Ordering;
+
+pub use heap::HEAP;
+pub use partial_sort::PARTIAL_SORT;
+
+/// A document and its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// DocID.
+    pub doc: u32,
+    /// BM25 score; never NaN.
+    pub score: f32,
+}
+
+impl Eq for Hit {}
+
+/// The better hit is the greater one: by score, then by smaller docID.
+impl Ord for Hit {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then(other.doc.cmp(&self.doc))
+    }
+}
+
+impl PartialOrd for Hit {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A way to keep the best k. All give the same hits in the same order.
+pub struct TopKMethod {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Where it is described.
+    pub paper: &'static str,
+    /// What does it.
+    pub on: TopKOn,
+}
+
+/// Where a method runs.
+#[derive(Clone, Copy)]
+pub enum TopKOn {
+    /// On the CPU: makes an empty one for the best `k`, at least 1.
+    Cpu(fn(usize) -> TopK),
+}
+
+/// All methods. Everything that offers a choice walks this slice.
+pub static TOPK: &[&TopKMethod] = &[&HEAP, &PARTIAL_SORT];
+
+/// The method called `name`.
+///
+/// # Errors
+/// [`crate::Error::UnknownName`], which lists the choices.
+pub fn topk(name: &str) -> Result<&'static TopKMethod> {
+    named("method for the top k", TOPK, |row| [row.name; 2], name).copied()
+}
+
+/// Keeps the best k hits.
+pub struct TopK {
+    k: usize,
+    /// A heap once it holds k, unless all are collected.
+    hits: Vec<Hit>,
+    collect: bool,
+    threshold: f32,
+    pushed: u64,
+}
+
+impl TopK {
+    /// For the best `k` hits, at least 1, in a heap. Room is made as hits come, not in advance.
+    pub fn new(k: usize) -> Self {
+        Self { k, hits: Vec::with_capacity(k.min(1024)), collect: false, threshold: f32::NEG_INFINITY, pushed: 0 }
+    }
+
+    /// As [`Self::new`], but keeps every hit until the end.
+    pub fn collecting(k: usize) -> Self {
+        Self { collect: true, ..Self::new(k) }
+    }
+
+    /// A document that comes after all documents seen and does not score more than this is not among the best k.
+    #[inline]
+    pub fn threshold(&self) -> f32 {
+        self.threshold
+    }
+
+    /// How many hits were considered.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Considers a hit.
+    #[inline]
+    pub fn push(&mut self, hit: Hit) {
+        self.pushed += 1;
+        if self.collect {
+            self.hits.push(hit);
+        } else if self.hits.len() < self.k {
+            heap::insert(&mut self.hits, hit);
+            if self.hits.len() == self.k {
+                self.threshold = self.hits[0].score;
+            }
+        } else if hit.score >= self.threshold && self.hits.first().is_some_and(|&worst| hit > worst) {
+            heap::replace_worst(&mut self.hits, hit);
+            self.threshold = self.hits[0].score;
+        }
+    }
+
+    /// The hits, best first.
+    pub fn into_sorted(mut self) -> Vec<Hit> {
+        partial_sort::select(&mut self.hits, self.k);
+        self.hits.sort_unstable_by(|a, b| b.cmp(a));
+        self.hits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn test_methods_agree_with_sorting_everything(
+            scores in proptest::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..300),
+            k in prop_oneof![1usize..20, 1usize..400],
+        ) {
+            let hits: Vec<Hit> = (0..).zip(scores).map(|(doc, score)| Hit { doc, score: f32::from(score) }).collect();
+            let mut expected = hits.clone();
+            expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+            expected.truncate(k);
+            for method in TOPK {
+                let TopKOn::Cpu(new) = method.on;
+                let mut top = new(k);
+                for &hit in &hits {
+                    if hit.score > top.threshold() {
+                        top.push(hit);
+                    }
+                }
+                prop_assert_eq!(top.into_sorted(), &expected[..], "{} with the threshold heeded", method.name);
+                let mut top = new(k);
+                hits.iter().rev().for_each(|&hit| top.push(hit));
+                prop_assert_eq!(top.pushed(), hits.len() as u64);
+                prop_assert_eq!(top.into_sorted(), &expected[..], "{} in any order", method.name);
+            }
+        }
+    }
+
+    #[test]
+    fn test_names() {
+        assert_eq!(topk("heap").unwrap().name, "heap");
+        let error = topk("bubble").err().unwrap().to_string();
+        assert_eq!(error, "unknown method for the top k \"bubble\"; there are: heap, partial-sort");
+    }
+}
