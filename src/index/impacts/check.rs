@@ -2,7 +2,7 @@
 
 use super::make::each_posting;
 use super::{IMPACTS, Impacts, words_of};
-use crate::index::cursor::List;
+use crate::index::List;
 use crate::index::format::{self, HEADER_WORDS, damaged};
 use crate::index::idf;
 use crate::index::manifest::MANIFEST;

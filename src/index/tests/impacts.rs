@@ -25,7 +25,7 @@ fn plan(codecs: &str, threads: usize) -> Plan {
 }
 
 /// Every term's impacts as the documentation says, from plain maps, and the greatest share of a score.
-fn expected(oracle: &Oracle) -> (BTreeMap<String, Vec<u8>>, f32) {
+pub(crate) fn expected(oracle: &Oracle) -> (BTreeMap<String, Vec<u8>>, f32) {
     let documents = oracle.lens.len();
     let tokens: u64 = oracle.lens.iter().map(|&len| u64::from(len)).sum();
     let average = tokens as f64 / documents as f64;

@@ -99,7 +99,7 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
 }
 
 mod damage;
-mod impacts;
+pub(crate) mod impacts;
 mod ranks;
 mod reading;
 mod reencoding;

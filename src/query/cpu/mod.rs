@@ -1,11 +1,12 @@
 //! Queries on the CPU: what all methods have in common, and the choice of one.
 //!
-//! A part of a score is computed in one place, [`Scorer`], and parts are added in the order of the query's terms, in
+//! A part of a score is computed in one place, `scorer`, and parts are added in the order of the query's terms, in
 //! [`Sum`]; bounds are compared with room for the rounding of sums in another order. That is why every method gives the
 //! same documents with the same scores, to the last bit.
 
 mod and;
 mod or;
+mod scorer;
 
 pub use or::{OR_METHODS, OrMethod, or_method};
 
@@ -13,7 +14,10 @@ use super::intersect::{self, Intersector, On};
 use super::plan::Plan;
 use super::topk::{self, Hit, TopK, TopKMethod, TopKOn};
 use crate::Result;
-use crate::index::{Bound, BoundReader, CodecRef, Cursor, Index, Norm, Place};
+use crate::index::{Bound, CodecRef, Cursor, Index};
+use scorer::{ImpactScorer, Scorer, TermImpacts};
+
+pub(super) use scorer::{Bm25Scorer, Scoring};
 
 /// Which method does what.
 #[derive(Clone, Copy)]
@@ -61,26 +65,6 @@ impl Work {
     }
 }
 
-/// What turns a posting into a part of a score.
-pub(super) struct Scorer<'a> {
-    lens: &'a [u32],
-    norm: Norm,
-    bounds: BoundReader,
-}
-
-impl<'a> Scorer<'a> {
-    /// For the lengths of all documents.
-    pub(super) fn new(lens: &'a [u32], norm: Norm, bounds: BoundReader) -> Self {
-        Self { lens, norm, bounds }
-    }
-
-    #[inline]
-    fn impact(&self, doc: u32, tf: u32) -> f32 {
-        // The cursor only gives docIDs below the number of documents, which is the number of lengths.
-        self.norm.impact(tf, self.lens.get(doc as usize).copied().unwrap_or(0))
-    }
-}
-
 /// A term while its query is evaluated.
 struct Scored<'a> {
     cursor: Cursor<'a>,
@@ -95,34 +79,31 @@ struct Scored<'a> {
     part: f32,
     /// Postings scored.
     scored: u64,
+    /// Where scores are made up of impacts.
+    impacts: TermImpacts<'a>,
 }
 
 impl Scored<'_> {
     /// What the posting that the cursor stands on adds.
     #[inline]
-    fn score(&mut self, scorer: &Scorer<'_>) -> f32 {
+    fn score(&mut self, scorer: &impl Scorer) -> f32 {
         self.scored += 1;
-        self.part = self.weight * scorer.impact(self.cursor.doc(), self.cursor.tf());
+        self.part = self.weight * scorer.share(self);
         self.part
     }
 
     /// What the posting at a position adds; its docID is `doc`.
-    fn score_at(&mut self, doc: u32, position: usize, scorer: &Scorer<'_>) -> f32 {
+    fn score_at(&mut self, doc: u32, position: usize, scorer: &impl Scorer) -> f32 {
         self.scored += 1;
-        self.weight * scorer.impact(doc, self.cursor.tf_at(position))
+        self.weight * scorer.share_at(self, doc, position)
     }
 
     /// What a posting at `doc` can add at most, and the first docID for which that may change.
     #[inline]
-    fn bound_at(&mut self, doc: u32, scorer: &Scorer<'_>) -> (f32, u32) {
+    fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
         let (bound, end): (Bound, u32) = self.cursor.bound_at(doc, &mut self.hint);
-        ((self.weight * scorer.bounds.impact(bound)).min(self.bound), end)
+        ((self.weight * scorer.bound(self, bound)).min(self.bound), end)
     }
-}
-
-/// What rounding can make of a sum of `n` parts, as a factor with room to spare.
-fn slack(n: usize) -> f32 {
-    1.0 + (n as f32 + 4.0) * 2.4e-7
 }
 
 /// Adds parts in the order of the query, whatever order they come in.
@@ -157,7 +138,7 @@ impl Sum {
 }
 
 /// What the blocks around `doc` can add up to, and the first docID for which that may change.
-fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &Scorer<'_>) -> (f32, u32) {
+fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &impl Scorer) -> (f32, u32) {
     let mut sum = 0.0;
     let mut until = crate::index::END;
     for term in terms {
@@ -169,15 +150,15 @@ fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &Scorer<'_>) -> (f32
 }
 
 /// The terms of a plan on their first postings.
-fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scorer: &Scorer<'_>) -> Result<Vec<Scored<'a>>> {
+fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scoring<'a>) -> Result<Vec<Scored<'a>>> {
     let scored = plan.terms.iter().enumerate().map(|(order, term)| {
-        let impact = match term.info.place {
-            Place::Single { doc } => scorer.impact(doc, term.info.tf_max),
-            Place::List { bound, .. } => scorer.bounds.impact(bound),
+        let (most, impacts) = match scoring {
+            Scoring::Bm25(scorer) => (scorer.most(&term.info), TermImpacts::default()),
+            Scoring::Impacts(impacts) => (impacts.bound(&term.info).into(), TermImpacts::new(*impacts, &term.info)?),
         };
-        let bound = term.weight * impact;
+        let bound = term.weight * most;
         let cursor = index.cursor(&term.info, codec)?;
-        Ok(Scored { cursor, weight: term.weight, bound, order, hint: 0, part: 0.0, scored: 0 })
+        Ok(Scored { cursor, weight: term.weight, bound, order, hint: 0, part: 0.0, scored: 0, impacts })
     });
     scored.collect()
 }
@@ -211,12 +192,15 @@ pub(super) fn or(
     plan: &Plan,
     k: usize,
     methods: &CpuMethods,
-    scorer: &Scorer<'_>,
+    scoring: &Scoring<'_>,
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
-    let mut terms = open(index, codec, plan, scorer)?;
+    let mut terms = open(index, codec, plan, scoring)?;
     let mut top = top(methods, k);
-    (methods.or.run.0)(&mut terms, scorer, &mut top);
+    match scoring {
+        Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
+        Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &ImpactScorer, &mut top),
+    }
     close(terms, top, work)
 }
 
@@ -227,19 +211,25 @@ pub(super) fn and(
     plan: &Plan,
     k: usize,
     methods: &CpuMethods,
-    scorer: &Scorer<'_>,
+    scoring: &Scoring<'_>,
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
-    let mut terms = open(index, codec, plan, scorer)?;
+    let mut terms = open(index, codec, plan, scoring)?;
     let mut top = top(methods, k);
     let On::Cpu(method) = &methods.intersect.on;
     if method.bounded {
-        and::daat(&mut terms, scorer, &mut top);
+        match scoring {
+            Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
+            Scoring::Impacts(_) => and::daat(&mut terms, &ImpactScorer, &mut top),
+        }
     } else {
         let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, codec)).collect::<Result<_>>()?;
         let mut matches = intersect::Matches::with_positions();
         (method.run)(&lists, &mut matches)?;
-        and::rank(&mut terms, &matches, scorer, &mut top);
+        match scoring {
+            Scoring::Bm25(scorer) => and::rank(&mut terms, &matches, scorer, &mut top),
+            Scoring::Impacts(_) => and::rank(&mut terms, &matches, &ImpactScorer, &mut top),
+        }
         for (work, decoded) in work.terms.iter_mut().zip(matches.decoded()) {
             work.decoded += decoded;
         }

@@ -3,13 +3,13 @@
 //! Bounds per block as in Ding and Suel, *Faster top-k document retrieval using block-max indexes*, SIGIR 2011,
 //! doi:10.1145/2009916.2010048.
 
-use super::super::{Scored, Scorer, Sum, blocks_bound, slack};
+use super::super::{Scored, Scorer, Sum, blocks_bound};
 use crate::index::END;
 use crate::query::topk::{Hit, TopK};
 
 /// Documents that have all terms.
-pub(in super::super) fn daat(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
-    let slack = slack(terms.len());
+pub(in super::super) fn daat(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
     let mut sums = Sum::new(terms.len());
     terms.sort_by_key(|term| term.cursor.df());
     // above[i]: what the terms from i on can add up to.

@@ -8,11 +8,11 @@ pub static BLOCK_MAX_MAXSCORE: OrMethod = OrMethod {
     short: "bmm",
     about: "as maxscore, and leaves out the blocks whose bounds do not reach the threshold",
     paper: "Chakrabarti, Chaudhuri, Ganti: Interval-based pruning for top-k processing over compressed lists (ICDE 2011, doi:10.1109/ICDE.2011.5767855); Dimopoulos, Nepomnyachiy, Suel: Optimizing top-k document retrieval strategies for block-max indexes (WSDM 2013, doi:10.1145/2433396.2433412)",
-    run: Run(run),
+    run: run!(run),
 };
 
-fn run(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
-    let slack = slack(terms.len());
+fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
     let mut sums = Sum::new(terms.len());
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below = bounds_below(terms);
@@ -72,7 +72,7 @@ fn add_optional(
     sum: &mut f32,
     below: &[f32],
     slack: f32,
-    scorer: &Scorer<'_>,
+    scorer: &impl Scorer,
     threshold: f32,
 ) -> bool {
     for (i, term) in rest.iter_mut().enumerate().rev() {
