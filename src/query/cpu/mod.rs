@@ -5,9 +5,16 @@
 //! same documents with the same scores, to the last bit.
 
 mod and;
+mod feed;
 mod or;
+mod probe;
+mod simd;
+mod survivors;
 
 pub use or::{OR_METHODS, OrMethod, or_method};
+
+use feed::Feed;
+use probe::Probe;
 
 use super::intersect::{self, Intersector, On};
 use super::plan::Plan;
@@ -83,7 +90,11 @@ impl<'a> Scorer<'a> {
 
 /// A term while its query is evaluated.
 struct Scored<'a> {
+    /// For a document at a time.
     cursor: Cursor<'a>,
+    /// For a window of documents at a time, to read all of them or to look some up.
+    feed: Feed<'a>,
+    probe: Probe<'a>,
     weight: f32,
     /// No posting adds more than this.
     bound: f32,
@@ -176,8 +187,10 @@ fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scorer: &Scorer<
             Place::List { bound, .. } => scorer.bounds.impact(bound),
         };
         let bound = term.weight * impact;
-        let cursor = index.cursor(&term.info, codec)?;
-        Ok(Scored { cursor, weight: term.weight, bound, order, hint: 0, part: 0.0, scored: 0 })
+        let list = index.list(&term.info, codec)?;
+        let probe = Probe::new(list.clone(), term.weight);
+        let (cursor, feed) = (Cursor::new(list.clone()), Feed::new(list, term.weight));
+        Ok(Scored { cursor, feed, probe, weight: term.weight, bound, order, hint: 0, part: 0.0, scored: 0 })
     });
     scored.collect()
 }
@@ -186,13 +199,13 @@ fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scorer: &Scorer<
 fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>> {
     work.pushed += top.pushed();
     for mut term in terms {
-        if let Some(damage) = term.cursor.damage() {
+        if let Some(damage) = term.feed.damage.take().or(term.probe.damage.take()).or_else(|| term.cursor.damage()) {
             return Err(damage);
         }
         if let Some(work) = work.terms.get_mut(term.order) {
             work.blocks = term.cursor.blocks() as u64;
-            work.decoded += u64::from(term.cursor.blocks_decoded());
-            work.scored += term.scored;
+            work.decoded += u64::from(term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded);
+            work.scored += term.scored + term.feed.scored + term.probe.scored;
         }
     }
     Ok(top.into_sorted())
