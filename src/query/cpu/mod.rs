@@ -5,19 +5,25 @@
 //! same documents with the same scores, to the last bit.
 
 mod and;
+mod feed;
 mod or;
+mod probe;
 mod scorer;
+mod simd;
+mod survivors;
 
 pub use or::{OR_METHODS, OrMethod, or_method};
+pub(super) use scorer::{Bm25Scorer, Scoring};
+
+use feed::Feed;
+use probe::Probe;
+use scorer::{ImpactScorer, Scorer, Weight};
 
 use super::intersect::{self, Intersector, On};
 use super::plan::Plan;
 use super::topk::{self, Hit, TopK, TopKMethod, TopKOn};
 use crate::Result;
-use crate::index::{Bound, CodecRef, Cursor, Index};
-use scorer::{ImpactScorer, Scorer, TermImpacts};
-
-pub(super) use scorer::{Bm25Scorer, Scoring};
+use crate::index::{Bound, CodecRef, Cursor, Index, Place, TermInfo};
 
 /// Which method does what.
 #[derive(Clone, Copy)]
@@ -67,8 +73,12 @@ impl Work {
 
 /// A term while its query is evaluated.
 struct Scored<'a> {
+    /// For a document at a time.
     cursor: Cursor<'a>,
-    weight: f32,
+    /// For a window of documents at a time, to read all of them or to look some up.
+    feed: Feed<'a>,
+    probe: Probe<'a>,
+    weight: Weight<'a>,
     /// No posting adds more than this.
     bound: f32,
     /// Its place in the query.
@@ -79,30 +89,30 @@ struct Scored<'a> {
     part: f32,
     /// Postings scored.
     scored: u64,
-    /// Where scores are made up of impacts.
-    impacts: TermImpacts<'a>,
 }
 
 impl Scored<'_> {
     /// What the posting that the cursor stands on adds.
     #[inline]
-    fn score(&mut self, scorer: &impl Scorer) -> f32 {
+    fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
         self.scored += 1;
-        self.part = self.weight * scorer.share(self);
+        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
+        self.part = scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position());
         self.part
     }
 
     /// What the posting at a position adds; its docID is `doc`.
-    fn score_at(&mut self, doc: u32, position: usize, scorer: &impl Scorer) -> f32 {
+    fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
         self.scored += 1;
-        self.weight * scorer.share_at(self, doc, position)
+        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf_at(position) };
+        scorer.part(&self.weight, doc, tf, position)
     }
 
     /// What a posting at `doc` can add at most, and the first docID for which that may change.
     #[inline]
     fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
         let (bound, end): (Bound, u32) = self.cursor.bound_at(doc, &mut self.hint);
-        ((self.weight * scorer.bound(self, bound)).min(self.bound), end)
+        (scorer.bound(&self.weight, bound).min(self.bound), end)
     }
 }
 
@@ -152,28 +162,46 @@ fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &impl Scorer) -> (f3
 /// The terms of a plan on their first postings.
 fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scoring<'a>) -> Result<Vec<Scored<'a>>> {
     let scored = plan.terms.iter().enumerate().map(|(order, term)| {
-        let (most, impacts) = match scoring {
-            Scoring::Bm25(scorer) => (scorer.most(&term.info), TermImpacts::default()),
-            Scoring::Impacts(impacts) => (impacts.bound(&term.info).into(), TermImpacts::new(*impacts, &term.info)?),
+        let weight = match scoring {
+            Scoring::Bm25(_) => Weight::new(term.weight),
+            Scoring::Impacts(impacts) => Weight::with_impacts(term.weight, *impacts, &term.info)?,
         };
-        let bound = term.weight * most;
-        let cursor = index.cursor(&term.info, codec)?;
-        Ok(Scored { cursor, weight: term.weight, bound, order, hint: 0, part: 0.0, scored: 0, impacts })
+        let bound = match scoring {
+            Scoring::Bm25(scorer) => most(scorer, &weight, &term.info),
+            Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
+        };
+        let list = index.list(&term.info, codec)?;
+        let probe = Probe::new(list.clone(), weight);
+        let (cursor, feed) = (Cursor::new(list.clone()), Feed::new(list, weight));
+        Ok(Scored { cursor, feed, probe, weight, bound, order, hint: 0, part: 0.0, scored: 0 })
     });
     scored.collect()
+}
+
+/// What no posting of a term exceeds.
+fn most(scorer: &impl Scorer, weight: &Weight<'_>, term: &TermInfo) -> f32 {
+    match term.place {
+        Place::Single { doc } => scorer.part(weight, doc, term.tf_max, 0),
+        Place::List { bound, .. } => scorer.bound(weight, bound),
+    }
+}
+
+/// The scorer by impacts.
+fn by_impacts(index: &Index) -> ImpactScorer {
+    ImpactScorer { documents: index.lens().len() }
 }
 
 /// Puts down what the terms did; fails if one of their lists is damaged.
 fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>> {
     work.pushed += top.pushed();
     for mut term in terms {
-        if let Some(damage) = term.cursor.damage() {
+        if let Some(damage) = term.feed.damage.take().or(term.probe.damage.take()).or_else(|| term.cursor.damage()) {
             return Err(damage);
         }
         if let Some(work) = work.terms.get_mut(term.order) {
             work.blocks = term.cursor.blocks() as u64;
-            work.decoded += u64::from(term.cursor.blocks_decoded());
-            work.scored += term.scored;
+            work.decoded += u64::from(term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded);
+            work.scored += term.scored + term.feed.scored + term.probe.scored;
         }
     }
     Ok(top.into_sorted())
@@ -199,7 +227,7 @@ pub(super) fn or(
     let mut top = top(methods, k);
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
-        Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &ImpactScorer, &mut top),
+        Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
     }
     close(terms, top, work)
 }
@@ -220,7 +248,7 @@ pub(super) fn and(
     if method.bounded {
         match scoring {
             Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
-            Scoring::Impacts(_) => and::daat(&mut terms, &ImpactScorer, &mut top),
+            Scoring::Impacts(_) => and::daat(&mut terms, &by_impacts(index), &mut top),
         }
     } else {
         let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, codec)).collect::<Result<_>>()?;
@@ -228,7 +256,7 @@ pub(super) fn and(
         (method.run)(&lists, &mut matches)?;
         match scoring {
             Scoring::Bm25(scorer) => and::rank(&mut terms, &matches, scorer, &mut top),
-            Scoring::Impacts(_) => and::rank(&mut terms, &matches, &ImpactScorer, &mut top),
+            Scoring::Impacts(_) => and::rank(&mut terms, &matches, &by_impacts(index), &mut top),
         }
         for (work, decoded) in work.terms.iter_mut().zip(matches.decoded()) {
             work.decoded += decoded;
