@@ -150,4 +150,4 @@ impl<'a> Probe<'a> {
 }
 
 /// With no more matches than this in a block, they are read and scored one by one.
-const ALONE: usize = 3;
+const ALONE: usize = 1;

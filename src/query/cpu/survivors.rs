@@ -89,31 +89,30 @@ impl Survivors {
             // Those that one block of the list can have.
             let (end, of_block) = term.probe.seek(self.docs[at], scorer);
             let local = Hope { more: hope.more + of_block.min(bound), ..hope };
-            let start = kept;
-            let mut hopeful = kept;
+            let (start, mut highest) = (at, 0.0f32);
             while at < self.docs.len() && self.docs[at] < end {
-                let sum = self.sums[at];
-                (self.docs[hopeful], self.sums[hopeful], self.slots[hopeful]) = (self.docs[at], sum, self.slots[at]);
-                hopeful += usize::from(local.has(sum));
+                highest = if self.sums[at] > highest { self.sums[at] } else { highest };
                 at += 1;
             }
-            if hopeful == start {
+            if !local.has(highest) {
                 continue;
             }
-            let (which, parts) = term.probe.look_up(&self.docs[start..hopeful], scorer);
+            let (which, parts) = term.probe.look_up(&self.docs[start..at], scorer);
             for (&i, &part) in which.iter().zip(parts) {
                 let i = start + i as usize;
-                column[self.slots[i] as usize] = part;
-                self.sums[i] += part;
+                let (sum, slot) = (self.sums[i] + part, self.slots[i]);
+                column[slot as usize] = part;
+                self.sums[i] = sum;
                 if required {
-                    (self.docs[kept], self.sums[kept], self.slots[kept]) = (self.docs[i], self.sums[i], self.slots[i]);
-                    kept += usize::from(hope.has(self.sums[kept]));
+                    (self.docs[kept], self.sums[kept], self.slots[kept]) = (self.docs[i], sum, slot);
+                    kept += usize::from(hope.has(sum));
                 }
             }
             if !required {
-                for i in start..hopeful {
-                    (self.docs[kept], self.sums[kept], self.slots[kept]) = (self.docs[i], self.sums[i], self.slots[i]);
-                    kept += usize::from(hope.has(self.sums[kept]));
+                for i in start..at {
+                    let sum = self.sums[i];
+                    (self.docs[kept], self.sums[kept], self.slots[kept]) = (self.docs[i], sum, self.slots[i]);
+                    kept += usize::from(hope.has(sum));
                 }
             }
         }
