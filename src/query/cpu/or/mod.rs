@@ -7,7 +7,7 @@ mod maxscore;
 mod wand;
 
 use super::super::named;
-use super::{Bm25Scorer, ImpactScorer, Scored, Scorer, Sum, blocks_bound};
+use super::{Bm25Scorer, ImpactScorer, Scored, Scorer, Sum};
 use crate::Result;
 use crate::index::END;
 use crate::query::topk::{Hit, TopK};
