@@ -167,18 +167,6 @@ impl Sum {
     }
 }
 
-/// What the blocks around `doc` can add up to, and the first docID for which that may change.
-fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &Scorer<'_>) -> (f32, u32) {
-    let mut sum = 0.0;
-    let mut until = crate::index::END;
-    for term in terms {
-        let (bound, end) = term.bound_at(doc, scorer);
-        sum += bound;
-        until = until.min(end);
-    }
-    (sum, until)
-}
-
 /// The terms of a plan on their first postings.
 fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scorer: &Scorer<'_>) -> Result<Vec<Scored<'a>>> {
     let scored = plan.terms.iter().enumerate().map(|(order, term)| {

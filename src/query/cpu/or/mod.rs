@@ -7,7 +7,7 @@ mod maxscore;
 mod wand;
 
 use super::super::named;
-use super::{Scored, Scorer, Sum, blocks_bound, slack};
+use super::{Scored, Scorer, Sum, slack};
 use crate::Result;
 use crate::index::END;
 use crate::query::topk::{Hit, TopK};
