@@ -20,7 +20,7 @@
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 #[cfg(target_arch = "x86_64")]
-pub mod avx512;
+pub(crate) mod avx512;
 pub mod bits;
 mod describe;
 mod family;

@@ -8,13 +8,11 @@ use crate::codec::avx512;
 #[inline]
 pub fn find(docs: &[u32], from: usize, target: u32) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if avx512::available() {
-        if let Some(docs) = docs.first_chunk() {
-            // SAFETY: the processor has the features that the function is compiled for.
-            let at = unsafe { wide(docs, target) };
-            if at < docs.len() {
-                return at;
-            }
+    if let Some(docs) = docs.first_chunk().filter(|_| avx512::available()) {
+        // SAFETY: the processor has the features that the function is compiled for.
+        let at = unsafe { wide(docs, target) };
+        if at < docs.len() {
+            return at;
         }
     }
     narrow(docs, from, target)

@@ -59,7 +59,7 @@ pub use manifest::{FileSpec, Manifest, Statistics};
 pub use posting_list::{List, ListWords};
 pub(crate) use publish::{check_target, temporary_beside};
 pub use reader::{CodecRef, Index};
-pub use scratch::Scratch;
+pub(crate) use scratch::Scratch;
 pub use tables::{Place, TermInfo};
 pub use verify::{Verified, verify};
 pub use writer::{IndexWriter, ManifestFields, Summary, TermsWriter};
