@@ -15,7 +15,7 @@ pub use partial_sort::PARTIAL_SORT;
 pub struct Hit {
     /// DocID.
     pub doc: u32,
-    /// BM25 score; never NaN.
+    /// BM25 score, or sum of impacts; never NaN.
     pub score: f32,
 }
 
