@@ -12,7 +12,7 @@
 @group(0) @binding(NEXT+6) var<storage, read_write> hits: array<vec2<u32>>;
 
 struct Params {
-    // 0, 1, 2
+    // from 0 on
     wave: u32,
     // hits that a query has room for
     room: u32,
@@ -111,11 +111,11 @@ fn main(
                         }
                     }
                     if any(near) {
-                        let tfs = tfs_of(t, b * BLOCK + p);
+                        let shares = shares_of(t, b * BLOCK + p, docs[j]);
                         for (var c = 0u; c < 4u; c++) {
                             if near[c] {
                                 let i = docs[j][c] - low;
-                                let share = share_of(t, tfs[c], docs[j][c]);
+                                let share = shares[c];
                                 let score = atomicAdd(&scores[i], share) + share;
                                 greatest_share = max(greatest_share, share);
                                 if query.all == 1u {
@@ -192,7 +192,7 @@ fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32) {
         }
     }
     storageBarrier();
-    let bucket = highest_bucket(at + SCORES, query.k, thread);
+    let bucket = highest_bucket(at + SCORES, BUCKETS, query.k, thread);
     let reached = max(least, bucket << query.bucket_shift);
     if thread == 0u {
         atomicMax(&state[at + THRESHOLD], reached);

@@ -1,6 +1,7 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
+use crate::query::Scores;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
@@ -11,12 +12,16 @@ pub const TEAMS: u32 = 4;
 pub const THREADS: u32 = TEAMS * TEAM;
 /// Ranges that a workgroup bounds: 16 a thread.
 pub const TILE: u32 = 16 * THREADS;
-/// Classes that scores and range bounds are counted by.
+/// Classes that scores are counted by.
 pub const BUCKETS: u32 = 1024;
 /// Words of a batch's state before that of its queries.
 pub const HEAD: u32 = 16;
+/// Classes that range bounds are counted by.
+const BOUND_BUCKETS: u32 = 256;
 /// Words of a query's state.
-pub const STATE: u32 = 8 + 2 * BUCKETS;
+pub const STATE: u32 = 8 + BUCKETS + BOUND_BUCKETS;
+/// Waves of ranges, each with a higher threshold than the one before; at most 7.
+pub const WAVES: u32 = 4;
 /// Ranges of an entry of a table's directory.
 pub const DIRECTORY: u32 = 64;
 /// Bits of a range bound.
@@ -54,7 +59,7 @@ impl Ranges {
 
     /// DF from which on a list has a table; below, its postings are looked through.
     pub fn table_df(self) -> u32 {
-        std::env::var("TDF").ok().map_or((self.padded() / 32).max(256), |d| d.parse().unwrap())
+        (self.padded() / 128).max(256)
     }
 }
 
@@ -140,7 +145,13 @@ impl Kernels {
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
-    pub fn new(gpu: &Gpu, codec: &dyn Codec, arena: &Arena, ranges: Ranges) -> Result<Self, GpuError> {
+    pub fn new(
+        gpu: &Gpu,
+        codec: &dyn Codec,
+        arena: &Arena,
+        ranges: Ranges,
+        scores: Scores,
+    ) -> Result<Self, GpuError> {
         use Access::{Read as R, ReadWrite as W};
         let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
@@ -151,15 +162,17 @@ impl Kernels {
             ("TILE", TILE),
             ("EACH", TILE / THREADS),
             ("BUCKETS", BUCKETS),
-            ("BOUND_BUCKET", BOUND_BITS - BUCKETS.ilog2()),
+            ("BOUND_BUCKETS", BOUND_BUCKETS),
+            ("BOUND_BUCKET", BOUND_BITS - BOUND_BUCKETS.ilog2()),
+            ("WAVES", WAVES),
             ("DIRECTORY", DIRECTORY),
             ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
             // a round of `locate` leaves a thirty-second part
             ("SEARCH", longest.ilog2() / 5 + 1),
-            ("RANGES_EVALUATED", 4),
-            ("BLOCKS_DECODED", 5),
+            ("RANGES_EVALUATED", 8),
+            ("BLOCKS_DECODED", 9),
         ]);
         let parts = Parts {
             codec,
@@ -169,13 +182,17 @@ impl Kernels {
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
         };
         let list = include_str!("../../../shaders/rank/list.wgsl");
+        let scores = match scores {
+            Scores::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
+            Scores::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
+        };
         let state = include_str!("../../../shaders/rank/state.wgsl");
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
         Ok(Self {
             maxima: pipeline(parts.decoder(
                 "maxima",
                 include_str!("../../../shaders/rank/maxima.wgsl"),
-                &[list],
+                &[list, scores],
                 &[R, R, R, W],
                 8,
                 (TEAMS, R),
@@ -183,7 +200,7 @@ impl Kernels {
             pack: pipeline(parts.decoder(
                 "pack",
                 include_str!("../../../shaders/rank/pack.wgsl"),
-                &[list],
+                &[list, scores],
                 &[R, R, R, R],
                 8,
                 (TEAMS, W),
@@ -191,7 +208,7 @@ impl Kernels {
             bounds: pipeline(parts.decoder(
                 "bounds",
                 include_str!("../../../shaders/rank/bounds.wgsl"),
-                &[list, state],
+                &[list, scores, state],
                 &[R, R, R, W, W],
                 4,
                 (TEAMS, R),
@@ -201,7 +218,7 @@ impl Kernels {
                 include_str!("../../../shaders/rank/cuts.wgsl"),
                 &[state],
                 &[R, W],
-                12,
+                8,
             ))?,
             select: pipeline(parts.plain(
                 "select",
@@ -213,7 +230,7 @@ impl Kernels {
             evaluate: pipeline(parts.decoder(
                 "evaluate",
                 include_str!("../../../shaders/rank/evaluate.wgsl"),
-                &[list, state],
+                &[list, scores, state],
                 &[R, R, R, R, R, W, W],
                 8,
                 (1, R),

@@ -32,10 +32,10 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-use super::{Hit, Mode, Plan, Searcher};
+use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
 use crate::index::{Index, Place};
-use crate::{Error, Result};
+use crate::Result;
 use arena::Arena;
 use kernels::{Kernels, Ranges};
 use residence::{Placed, Request, Residence};
@@ -122,16 +122,17 @@ impl<'a> GpuSearcher<'a> {
         let codec = searcher.codec();
         let documents = index.statistics().documents as u32;
         let ranges = Ranges::of(documents, options.range_bits);
-        let needed = Residence::words_of_all(&index.list_files(codec));
+        let needed = Residence::words_of_all(searcher);
         let tables = (index.statistics().postings / u64::from(ranges.table_df())).clamp(16, DEFAULT_TABLES);
         let wanted = options.memory.map_or(needed + tables * u64::from(ranges.table_words()), |bytes| bytes / 4);
         let arena = Arena::new(gpu, wanted)?;
-        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges)?;
+        let scores = if searcher.impacts().is_some() { Scores::Impacts } else { Scores::Bm25 };
+        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, scores)?;
         let norm = searcher.norm();
         let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
         Upload::default().run(gpu, &values, &norms, &|_| ())?;
-        let mut residence = Residence::new(index, codec, arena, ranges.table_words(), ranges.table_df());
+        let mut residence = Residence::new(searcher, arena, ranges.table_words(), ranges.table_df());
         if options.preload {
             residence.preload()?;
         }
@@ -285,7 +286,7 @@ impl<'a> GpuSearcher<'a> {
             queries: (units.len() as u32).next_power_of_two(),
             terms: (rows.terms.len() as u32).next_power_of_two().max(16),
             room: self.room(k),
-            results: k + (k / 4).max(256),
+            results: 2 * k + 256,
         };
         let arena = self.residence.arena();
         let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
@@ -295,7 +296,7 @@ impl<'a> GpuSearcher<'a> {
                 Slot::new(&self.gpu, &self.kernels, arena, &self.norms, self.ranges, needed)?
             }
         };
-        let first_wave = (k / 2).clamp(64, 4096);
+        let first_wave = (k / 8).clamp(64, 4096);
         let pending = slot.submit(&self.gpu, &self.kernels, arena, &self.norms, rows, first_wave, self.timed)?;
         Ok(Flight { pending, slot, first, units })
     }
@@ -314,7 +315,12 @@ impl<'a> GpuSearcher<'a> {
         let mut terms: Vec<_> = query.plan.terms.iter().map(|term| (self.searcher.bound_of(term), term)).collect();
         terms.sort_by(|a, b| b.0.total_cmp(&a.0));
         let bounds: f64 = terms.iter().map(|&(bound, _)| f64::from(bound)).sum();
-        let scale = FULL_SCORE / bounds.max(f64::MIN_POSITIVE);
+        let exact = self.searcher.impacts().is_some();
+        let scale = match exact {
+            // a power of two: sums of whole numbers stay exact
+            true => (FULL_SCORE / bounds.max(1.0)).log2().floor().exp2(),
+            false => FULL_SCORE / bounds.max(f64::MIN_POSITIVE),
+        };
         let mut full = false;
         for (_, term) in terms {
             let placed = match self.residence.request(&term.info)? {
@@ -327,7 +333,8 @@ impl<'a> GpuSearcher<'a> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            rows.terms.push(term_row(&placed, (f64::from(term.weight) * scale) as f32));
+            let weight = (f64::from(term.weight) * scale) as f32;
+            rows.terms.push(term_row(&placed, if exact { weight as u32 } else { weight.to_bits() }));
         }
         if full {
             return Ok(None);
@@ -364,21 +371,25 @@ fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
     hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect()
 }
 
-fn term_row(placed: &Placed, weight: f32) -> TermRow {
+fn term_row(placed: &Placed, weight: u32) -> TermRow {
     let table = placed.table.unwrap_or(u32::MAX);
     let kind = placed.kind as u32;
     let Placed { list, skips, blocks, df, first, tf, .. } = *placed;
-    [list, skips, blocks, df, first, tf, kind, table, weight.to_bits(), 0, 0, 0]
+    [list, skips, blocks, df, first, tf, kind, table, weight, 0, 0, 0]
 }
 
 fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {
-    // a score has 30 bits, a range bound 16, a class 10
-    [first, terms, u32::from(all), k, 30 - kernels::BOUND_BITS, 30 - kernels::BUCKETS.ilog2(), 0, 0]
+    // a score has 30 bits
+    let (bound_shift, bucket_shift) = (30 - kernels::BOUND_BITS, 30 - kernels::BUCKETS.ilog2());
+    [first, terms, u32::from(all), k, bound_shift, bucket_shift, 0, 0]
 }
 
-/// A score bound of a term: for lists the stored one, for a single posting its own.
 impl Searcher<'_> {
-    fn bound_of(&self, term: &super::PlannedTerm) -> f32 {
+    /// No document gets more from a term: for lists the stored bound, for a single posting its own score.
+    fn bound_of(&self, term: &PlannedTerm) -> f32 {
+        if let Some(impacts) = self.impacts() {
+            return term.weight * f32::from(impacts.bound(&term.info));
+        }
         match term.info.place {
             Place::Single { doc } => {
                 let len = self.index().lens().get(doc as usize).copied().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The buffers of a batch of queries on its way, the kernels bound to them, and the passes that they go through.
 
 use super::arena::Arena;
-use super::kernels::{HEAD, Kernels, Ranges, STATE, THREADS, TILE};
+use super::kernels::{HEAD, Kernels, Ranges, STATE, THREADS, TILE, WAVES};
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
 
 /// How much a slot holds.
@@ -66,7 +66,7 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Ranges of docIDs that were queued in each wave.
-    pub queued: [u32; 3],
+    pub queued: [u32; WAVES as usize],
     /// Those that were evaluated; the threshold had passed the others when their turn came.
     pub evaluated: u32,
     /// Blocks decoded for these.
@@ -214,8 +214,8 @@ impl Slot {
         let tables = self.tables(gpu, kernels, arena, norms, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
-        let cut = bytes([count, first_wave, std::env::var("W2").map_or(4, |w| w.parse::<u32>().unwrap()) * first_wave]);
-        let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
+        let cut = bytes([count, first_wave]);
+        let waves: Vec<_> = (0..WAVES).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
         let last = bytes([count, room, results]);
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
         let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };
@@ -303,8 +303,8 @@ impl Slot {
                 Found { overflow: all > room || count > results, hits: (0..count.min(results)).map(pair).collect() }
             };
             let head = queries * each;
-            let queued = [0, 1, 2].map(|wave| word(head + wave));
-            let work = Work { queued, evaluated: word(head + 4), blocks: word(head + 5) };
+            let queued = std::array::from_fn(|wave| word(head + wave));
+            let work = Work { queued, evaluated: word(head + 8), blocks: word(head + 9) };
             ((0..queries).map(one).collect(), work)
         })?;
         Ok((found, work, times))
