@@ -86,7 +86,7 @@ fn main(
         let t = term_of(query.first + n);
         var bytes = vec4<u32>(0u);
         if t.table != NONE {
-            bytes = words4(t.table + (tile * TILE + thread * EACH) / 4u);
+            bytes = table_words4(t.table + (tile * TILE + thread * EACH) / 4u);
         } else {
             scatter(t, tile, thread, me);
             for (var i = 0u; i < EACH; i++) {

@@ -135,7 +135,7 @@ fn main(
             if rest != NONE {
                 var done = 0u;
                 if tabled {
-                    let byte = extractBits(word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
+                    let byte = extractBits(table_word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
                     done = select(0u, share_bound(t, byte), byte > 0u);
                 } else {
                     done = team_max(greatest_share, me);

@@ -75,8 +75,8 @@ fn block_at(t: Term, range: u32) -> u32 {
     var high = t.blocks;
     if t.table != NONE {
         let entry = t.table + PADDED / 4u + range / DIRECTORY;
-        low = min(word(entry), t.blocks - 1u);
-        high = min(word(entry + 1u) + 1u, t.blocks);
+        low = min(table_word(entry), t.blocks - 1u);
+        high = min(table_word(entry + 1u) + 1u, t.blocks);
     }
     while high > low + 1u {
         let middle = (low + high) >> 1u;

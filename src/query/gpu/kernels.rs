@@ -1,10 +1,10 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
-use crate::query::Scores;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
+use crate::query::Scores;
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
@@ -27,6 +27,9 @@ pub const DIRECTORY: u32 = 64;
 /// Bits of a range bound.
 pub const BOUND_BITS: u32 = 16;
 
+/// How kernels call the memory for tables.
+pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::ONE };
+
 /// The ranges of docIDs that an index is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranges {
@@ -38,13 +41,10 @@ pub struct Ranges {
 
 impl Ranges {
     /// Narrow ranges have tight bounds, few ranges are quickly looked through: 64 docIDs, or more if there would be more than some
-    /// 64 thousand ranges.
+    /// 260,000 ranges. `bits`: 2 to the power of this instead.
     pub fn of(documents: u32, bits: Option<u32>) -> Self {
-        if let Some(shift) = bits {
-            return Self { documents, shift: shift.clamp(5, 10) };
-        }
-        let shift = (documents >> 16).checked_ilog2().map_or(6, |bits| bits + 1).clamp(6, 10);
-        Self { documents, shift }
+        let narrow = (documents >> 18).checked_ilog2().map_or(0, |bits| bits + 1);
+        Self { documents, shift: bits.unwrap_or(narrow.max(6)).clamp(5, 10) }
     }
 
     /// Number of ranges, rounded up to whole tiles.
@@ -86,13 +86,14 @@ pub struct Kernels {
 struct Parts<'a> {
     codec: &'a dyn Codec,
     shader: Shader,
-    memory: Memory,
+    lists: Memory,
+    tables: Memory,
     constants: String,
     subgroups: bool,
 }
 
 impl Parts<'_> {
-    /// A kernel that decodes: the arena's buffers come first.
+    /// A kernel that decodes: the arenas' buffers come first.
     fn decoder(
         &self,
         name: &'static str,
@@ -102,15 +103,17 @@ impl Parts<'_> {
         immediates: u32,
         (teams, access): (u32, Access),
     ) -> Kernel {
-        let mut source = self.shader.text(self.memory, self.codec.block_len(), teams, self.subgroups);
+        let mut source = self.shader.text(self.lists, self.codec.block_len(), teams, self.subgroups);
         source += &self.constants;
+        source += &self.tables.text();
         common.iter().for_each(|text| source += text);
         source += &Shader::with_teams(&unroll(&self.bound(text, access), TILE / THREADS), self.subgroups);
         if access == Access::ReadWrite {
-            source += &self.memory.store();
+            source += &self.tables.store();
         }
         let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
-        let bindings = [vec![access; self.memory.segments as usize], own.to_vec()].concat();
+        let lists = vec![Access::Read; self.lists.segments as usize];
+        let bindings = [lists, vec![access; self.tables.segments as usize], own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -130,11 +133,14 @@ impl Parts<'_> {
         Kernel { name, source, bindings: own.to_vec(), immediate_bytes: immediates, workgroup_bytes }
     }
 
-    /// The text with the arena's bindings and the numbers of the others put in.
+    /// The text with the arenas' bindings and the numbers of the others put in. Tables are read, or also written.
     fn bound(&self, text: &str, access: Access) -> String {
-        let mut text = text.replace("//BINDINGS", &self.memory.bindings(access));
+        let first = self.lists.segments;
+        let bindings = self.lists.bindings(0, Access::Read) + &self.tables.bindings(first, access);
+        let mut text = text.replace("//BINDINGS", &bindings);
         for i in 0..16 {
-            text = text.replace(&format!("@binding(NEXT+{i})"), &format!("@binding({})", self.memory.segments + i));
+            let number = first + self.tables.segments + i;
+            text = text.replace(&format!("@binding(NEXT+{i})"), &format!("@binding({number})"));
         }
         text
     }
@@ -148,7 +154,7 @@ impl Kernels {
     pub fn new(
         gpu: &Gpu,
         codec: &dyn Codec,
-        arena: &Arena,
+        [lists, tables]: [&Arena; 2],
         ranges: Ranges,
         scores: Scores,
     ) -> Result<Self, GpuError> {
@@ -177,7 +183,8 @@ impl Kernels {
         let parts = Parts {
             codec,
             shader: codec.shader(),
-            memory: arena.memory(),
+            lists: lists.memory(),
+            tables: tables.memory(),
             constants: shared,
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
         };
@@ -213,13 +220,7 @@ impl Kernels {
                 4,
                 (TEAMS, R),
             ))?,
-            cuts: pipeline(parts.plain(
-                "cuts",
-                include_str!("../../../shaders/rank/cuts.wgsl"),
-                &[state],
-                &[R, W],
-                8,
-            ))?,
+            cuts: pipeline(parts.plain("cuts", include_str!("../../../shaders/rank/cuts.wgsl"), &[state], &[R, W], 8))?,
             select: pipeline(parts.plain(
                 "select",
                 include_str!("../../../shaders/rank/select.wgsl"),

@@ -33,11 +33,12 @@ mod slot;
 mod tests;
 
 use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
+use crate::Result;
+use crate::codec::Memory;
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
 use crate::index::{Index, Place};
-use crate::Result;
 use arena::Arena;
-use kernels::{Kernels, Ranges};
+use kernels::{Kernels, Ranges, TABLES};
 use residence::{Placed, Request, Residence};
 use slot::{Capacity, Found, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
@@ -48,7 +49,7 @@ pub use slot::Work;
 /// How the device's memory is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes for lists; `None`: what all lists need, 16 GiB at most.
+    /// Bytes for lists, and tables of them; `None`: what all lists and the tables of the longest need, 16 GiB each at most.
     pub memory: Option<u64>,
     /// Bring all lists at once, before the first query.
     pub preload: bool,
@@ -61,7 +62,7 @@ pub struct Options {
 /// Ranges times queries of a batch: the words of its queue.
 const BATCH_RANGES: u32 = 1 << 27;
 /// Lists whose tables have room by default.
-const DEFAULT_TABLES: u64 = 16_384;
+const DEFAULT_TABLES: u64 = 1 << 16;
 /// Queries of a batch at most.
 const BATCH_QUERIES: u32 = 1024;
 /// Terms of a batch at most.
@@ -123,16 +124,21 @@ impl<'a> GpuSearcher<'a> {
         let documents = index.statistics().documents as u32;
         let ranges = Ranges::of(documents, options.range_bits);
         let needed = Residence::words_of_all(searcher);
-        let tables = (index.statistics().postings / u64::from(ranges.table_df())).clamp(16, DEFAULT_TABLES);
-        let wanted = options.memory.map_or(needed + tables * u64::from(ranges.table_words()), |bytes| bytes / 4);
-        let arena = Arena::new(gpu, wanted)?;
+        // lists that have one are some fifty times as long on average
+        let tabled = (index.statistics().postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
+        let (for_lists, for_tables) = match options.memory {
+            Some(bytes) => (needed.min(bytes / 6), bytes / 4 - needed.min(bytes / 6)),
+            None => (needed, tabled * u64::from(ranges.table_words())),
+        };
+        let lists = Arena::new(gpu, Memory::ONE, for_lists)?;
+        let tables = Arena::new(gpu, TABLES, for_tables)?;
         let scores = if searcher.impacts().is_some() { Scores::Impacts } else { Scores::Bm25 };
-        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, scores)?;
+        let kernels = Kernels::new(gpu, codec.codec(), [&lists, &tables], ranges, scores)?;
         let norm = searcher.norm();
         let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
         Upload::default().run(gpu, &values, &norms, &|_| ())?;
-        let mut residence = Residence::new(searcher, arena, ranges.table_words(), ranges.table_df());
+        let mut residence = Residence::new(searcher, lists, tables, ranges.table_words(), ranges.table_df());
         if options.preload {
             residence.preload()?;
         }
@@ -288,16 +294,16 @@ impl<'a> GpuSearcher<'a> {
             room: self.room(k),
             results: 2 * k + 256,
         };
-        let arena = self.residence.arena();
+        let arenas = self.residence.arenas();
         let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
             Some(i) => self.slots.swap_remove(i),
             None => {
                 self.slots.clear();
-                Slot::new(&self.gpu, &self.kernels, arena, &self.norms, self.ranges, needed)?
+                Slot::new(&self.gpu, &self.kernels, arenas, &self.norms, self.ranges, needed)?
             }
         };
         let first_wave = (k / 8).clamp(64, 4096);
-        let pending = slot.submit(&self.gpu, &self.kernels, arena, &self.norms, rows, first_wave, self.timed)?;
+        let pending = slot.submit(&self.gpu, &self.kernels, arenas, &self.norms, rows, first_wave, self.timed)?;
         Ok(Flight { pending, slot, first, units })
     }
 

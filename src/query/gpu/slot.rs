@@ -105,9 +105,9 @@ pub struct Slot {
     software: bool,
 }
 
-/// The arena's buffers and then a kernel's own.
-fn behind_lists<'a>(arena: &'a Arena, own: &[&'a Buffer]) -> Vec<&'a Buffer> {
-    arena.buffers().chain(own.iter().copied()).collect()
+/// The arenas' buffers and then a kernel's own.
+fn behind_lists<'a>([lists, tables]: [&'a Arena; 2], own: &[&'a Buffer]) -> Vec<&'a Buffer> {
+    lists.buffers().chain(tables.buffers()).chain(own.iter().copied()).collect()
 }
 
 /// The passes that make tables.
@@ -140,7 +140,7 @@ impl Slot {
     pub fn new(
         gpu: &Gpu,
         kernels: &Kernels,
-        arena: &Arena,
+        arenas: [&Arena; 2],
         norms: &Buffer,
         ranges: Ranges,
         capacity: Capacity,
@@ -159,9 +159,9 @@ impl Slot {
         let download = gpu.buffer("results", 4 * (result_words + u64::from(HEAD)), Usage::Download)?;
         let maxima = storage("range maxima", padded * u64::from(Self::tables_at_once(ranges)))?;
         let own = [&terms, &queries, norms, &range_bounds, &state];
-        let bounds = gpu.bind("bounds", &kernels.bounds, &behind_lists(arena, &own))?;
+        let bounds = gpu.bind("bounds", &kernels.bounds, &behind_lists(arenas, &own))?;
         let own = [&terms, &queries, norms, &range_bounds, &queue, &state, &hits];
-        let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arena, &own))?;
+        let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arenas, &own))?;
         let cuts = gpu.bind("cuts", &kernels.cuts, &[&queries, &state])?;
         let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue])?;
         let gather = gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?;
@@ -200,7 +200,7 @@ impl Slot {
         &self,
         gpu: &Gpu,
         kernels: &Kernels,
-        arena: &Arena,
+        arenas: [&Arena; 2],
         norms: &Buffer,
         rows: &Rows,
         first_wave: u32,
@@ -211,7 +211,7 @@ impl Slot {
         assert!(count <= room_for && rows.terms.len() <= terms as usize, "the batch is larger than its slot");
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&rows.terms))?;
         gpu.write(&self.queries, 0, bytemuck::cast_slice(&rows.queries))?;
-        let tables = self.tables(gpu, kernels, arena, norms, &rows.tables)?;
+        let tables = self.tables(gpu, kernels, arenas, norms, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
         let cut = bytes([count, first_wave]);
@@ -249,7 +249,7 @@ impl Slot {
         &self,
         gpu: &Gpu,
         kernels: &Kernels,
-        arena: &Arena,
+        arenas: [&Arena; 2],
         norms: &Buffer,
         tables: &[NewTable],
     ) -> Result<Option<TablePasses>, GpuError> {
@@ -275,9 +275,9 @@ impl Slot {
         gpu.write(&job_rows, 0, bytemuck::cast_slice(&jobs))?;
         gpu.write(&table_places, 0, bytemuck::cast_slice(&places))?;
         let own = [&job_rows, &self.terms, norms, &self.maxima];
-        let maxima = gpu.bind("maxima", &kernels.maxima, &behind_lists(arena, &own))?;
+        let maxima = gpu.bind("maxima", &kernels.maxima, &behind_lists(arenas, &own))?;
         let own = [&self.maxima, &table_places, &self.terms, norms];
-        let pack = gpu.bind("pack", &kernels.pack, &behind_lists(arena, &own))?;
+        let pack = gpu.bind("pack", &kernels.pack, &behind_lists(arenas, &own))?;
         Ok(Some(TablePasses { maxima, pack, rounds }))
     }
 
