@@ -29,9 +29,6 @@ pub mod kernels;
 pub mod residence;
 mod slot;
 
-#[cfg(test)]
-mod tests;
-
 use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
 use crate::Result;
 use crate::codec::Memory;
@@ -40,7 +37,7 @@ use crate::index::{Index, Place};
 use arena::Arena;
 use kernels::{Kernels, Ranges, TABLES};
 use residence::{Placed, Request, Residence};
-use slot::{Capacity, Found, NewTable, QueryRow, Rows, Slot, TermRow};
+use slot::{Capacity, Device, Found, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
 pub use residence::Use;
@@ -61,6 +58,8 @@ pub struct Options {
 
 /// Ranges times queries of a batch: the words of its queue.
 const BATCH_RANGES: u32 = 1 << 27;
+/// Words from which on lists lie in several buffers.
+const LARGE: u64 = 1 << 28;
 /// Lists whose tables have room by default.
 const DEFAULT_TABLES: u64 = 1 << 16;
 /// Queries of a batch at most.
@@ -128,7 +127,8 @@ impl<'a> GpuSearcher<'a> {
         let tabled = (index.statistics().postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
         let (for_lists, for_tables) = match options.memory {
             Some(bytes) => (needed.min(bytes / 6), bytes / 4 - needed.min(bytes / 6)),
-            None => (needed, tabled * u64::from(ranges.table_words())),
+            // the pieces of large files leave gaps
+            None => (needed + if needed > LARGE { 2 * LARGE } else { 0 }, tabled * u64::from(ranges.table_words())),
         };
         let lists = Arena::new(gpu, Memory::ONE, for_lists)?;
         let tables = Arena::new(gpu, TABLES, for_tables)?;
@@ -294,16 +294,22 @@ impl<'a> GpuSearcher<'a> {
             room: self.room(k),
             results: 2 * k + 256,
         };
-        let arenas = self.residence.arenas();
+        let device = Device {
+            gpu: &self.gpu,
+            kernels: &self.kernels,
+            arenas: self.residence.arenas(),
+            norms: &self.norms,
+            ranges: self.ranges,
+        };
         let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
             Some(i) => self.slots.swap_remove(i),
             None => {
                 self.slots.clear();
-                Slot::new(&self.gpu, &self.kernels, arenas, &self.norms, self.ranges, needed)?
+                Slot::new(device, needed)?
             }
         };
         let first_wave = (k / 8).clamp(64, 4096);
-        let pending = slot.submit(&self.gpu, &self.kernels, arenas, &self.norms, rows, first_wave, self.timed)?;
+        let pending = slot.submit(device, rows, first_wave, self.timed)?;
         Ok(Flight { pending, slot, first, units })
     }
 

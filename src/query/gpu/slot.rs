@@ -85,6 +85,21 @@ impl Capacity {
     }
 }
 
+/// What batches have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Device<'a> {
+    /// Where they run.
+    pub gpu: &'a Gpu,
+    /// What runs.
+    pub kernels: &'a Kernels,
+    /// The memory for lists, and that for tables.
+    pub arenas: [&'a Arena; 2],
+    /// BM25's K of each document.
+    pub norms: &'a Buffer,
+    /// The ranges of the index.
+    pub ranges: Ranges,
+}
+
 /// Buffers for one batch.
 #[derive(Debug)]
 pub struct Slot {
@@ -137,14 +152,8 @@ impl Slot {
     ///
     /// # Errors
     /// The device has less memory, or was lost.
-    pub fn new(
-        gpu: &Gpu,
-        kernels: &Kernels,
-        arenas: [&Arena; 2],
-        norms: &Buffer,
-        ranges: Ranges,
-        capacity: Capacity,
-    ) -> Result<Self, GpuError> {
+    pub fn new(device: Device<'_>, capacity: Capacity) -> Result<Self, GpuError> {
+        let Device { gpu, kernels, arenas, norms, ranges } = device;
         let storage = |what: &str, words: u64| gpu.buffer(what, 4 * words, Usage::Storage);
         let count = u64::from(capacity.queries);
         let padded = u64::from(ranges.padded());
@@ -196,22 +205,14 @@ impl Slot {
     ///
     /// # Panics
     /// If the batch is larger than the slot.
-    pub fn submit(
-        &self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        arenas: [&Arena; 2],
-        norms: &Buffer,
-        rows: &Rows,
-        first_wave: u32,
-        timed: bool,
-    ) -> Result<Pending, GpuError> {
+    pub fn submit(&self, device: Device<'_>, rows: &Rows, first_wave: u32, timed: bool) -> Result<Pending, GpuError> {
+        let gpu = device.gpu;
         let Capacity { queries: room_for, terms, room, results } = self.capacity;
         let count = rows.queries.len() as u32;
         assert!(count <= room_for && rows.terms.len() <= terms as usize, "the batch is larger than its slot");
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&rows.terms))?;
         gpu.write(&self.queries, 0, bytemuck::cast_slice(&rows.queries))?;
-        let tables = self.tables(gpu, kernels, arenas, norms, &rows.tables)?;
+        let tables = self.tables(device, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
         let cut = bytes([count, first_wave]);
@@ -245,14 +246,8 @@ impl Slot {
     }
 
     /// What makes the tables that a batch lacks; nothing if it lacks none.
-    fn tables(
-        &self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        arenas: [&Arena; 2],
-        norms: &Buffer,
-        tables: &[NewTable],
-    ) -> Result<Option<TablePasses>, GpuError> {
+    fn tables(&self, device: Device<'_>, tables: &[NewTable]) -> Result<Option<TablePasses>, GpuError> {
+        let Device { gpu, kernels, arenas, norms, .. } = device;
         if tables.is_empty() {
             return Ok(None);
         }
