@@ -226,7 +226,7 @@ impl Kernels {
                 include_str!("../../../shaders/rank/select.wgsl"),
                 &[state],
                 &[R, R, W, W],
-                8,
+                12,
             ))?,
             evaluate: pipeline(parts.decoder(
                 "evaluate",

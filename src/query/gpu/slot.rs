@@ -28,6 +28,8 @@ const JOB_BLOCKS: u32 = 64;
 const TABLE_WORDS: u32 = 1 << 24;
 /// Workgroups that evaluate ranges, one after the other each; more than the device runs at a time.
 const GROUPS: u32 = 8192;
+/// Queries of a batch that goes through two waves only.
+const FEW: u32 = 16;
 /// Ranges for each of them on a software adapter: llvmpipe ends every loop of a thread that has gone through 65,535 rounds of loops.
 const SOFTWARE_RANGES: u32 = 16;
 
@@ -215,8 +217,11 @@ impl Slot {
         let tables = self.tables(device, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
+        // a few queries wait for passes more than for ranges
+        let (number, first_wave) = if count <= FEW { (2, 4 * first_wave) } else { (WAVES, first_wave) };
+        let wave = |wave| (bytes([count, wave, u32::from(wave + 1 == number)]), bytes([wave, room]));
+        let waves: Vec<_> = (0..number).map(wave).collect();
         let cut = bytes([count, first_wave]);
-        let waves: Vec<_> = (0..WAVES).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
         let last = bytes([count, room, results]);
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
         let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };
