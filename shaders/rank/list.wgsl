@@ -24,13 +24,15 @@ struct Term {
     table: u32,
     // what an impact of 1 adds to a score
     weight: f32,
+    // what no posting of the list exceeds
+    most: f32,
 }
 
 fn term_of(row: u32) -> Term {
     let a = terms[3u * row];
     let b = terms[3u * row + 1u];
     let c = terms[3u * row + 2u];
-    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, bitcast<f32>(c.x));
+    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, bitcast<f32>(c.x), bitcast<f32>(c.y));
 }
 
 // First docID of a block.
@@ -128,7 +130,8 @@ fn byte_of(tf: u32, doc: u32) -> u32 {
     return clamp(u32(ceil(impact_of(tf, doc) * 255.001)), 1u, 255u);
 }
 
-// What a posting whose impact is that of the byte adds to a score at most.
+// What a posting whose impact is that of the byte adds to a score at most. In long documents an impact may be far below a
+// 255th; the bound of the whole list then keeps sums of bounds from running over.
 fn share_bound(t: Term, byte: u32) -> u32 {
-    return u32(ceil(t.weight * (f32(byte) * 0.0039215689))) + 1u;
+    return u32(ceil(min(t.weight * (f32(byte) * 0.0039215689), t.most))) + 1u;
 }

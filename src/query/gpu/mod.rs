@@ -67,6 +67,9 @@ const BATCH_HITS: u64 = 1 << 26;
 /// The sum of a query's bounds in fixed point: 30 bits less what rounding may add.
 const FULL_SCORE: f64 = (1u64 << 30) as f64 * 0.999;
 
+/// For what single precision rounds off a bound.
+const ROOM: f64 = 1.000_001;
+
 /// What was done for the queries of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
@@ -323,7 +326,8 @@ impl<'a> GpuSearcher<'a> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            rows.terms.push(term_row(&placed, (f64::from(term.weight) * scale) as f32));
+            let most = f64::from(self.searcher.bound_of(term)) * scale * ROOM;
+            rows.terms.push(term_row(&placed, (f64::from(term.weight) * scale) as f32, most as f32));
         }
         if full {
             return Ok(None);
@@ -360,11 +364,11 @@ fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
     hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect()
 }
 
-fn term_row(placed: &Placed, weight: f32) -> TermRow {
+fn term_row(placed: &Placed, weight: f32, most: f32) -> TermRow {
     let table = placed.table.unwrap_or(u32::MAX);
     let kind = placed.kind as u32;
     let Placed { list, skips, blocks, df, first, tf, .. } = *placed;
-    [list, skips, blocks, df, first, tf, kind, table, weight.to_bits(), 0, 0, 0]
+    [list, skips, blocks, df, first, tf, kind, table, weight.to_bits(), most.to_bits(), 0, 0]
 }
 
 fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {

@@ -1,0 +1,158 @@
+//! Right answers, whatever the codec, the mode, k, the parameters, and the shape of queries and lists.
+
+use super::*;
+
+const PRELOAD: Options = Options { memory: None, preload: true, timed: false };
+
+#[test]
+fn test_every_codec() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "all");
+    let index = built.open();
+    for (i, codec) in crate::codec::names().into_iter().enumerate() {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        let options = Options { preload: i % 2 == 0, ..PRELOAD };
+        let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+        let report = check_batch(&mut engine, &plans, 10, codec);
+        assert_eq!(report.by_cpu, 0, "{codec}");
+        assert!(report.work.evaluated > 0 && report.work.blocks > 0, "{codec}: {report:?}");
+    }
+}
+
+#[test]
+fn test_every_k_and_one_query_at_a_time() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    for k in [1, 2, 10, 1000, 3000, 5000] {
+        check_batch(&mut engine, &plans, k, "batch");
+    }
+    for plan in &plans {
+        check_batch(&mut engine, std::slice::from_ref(plan), 10, "alone");
+    }
+    let (hits, _) = engine.search(&plans, Mode::Or, 0).unwrap();
+    assert!(hits.len() == plans.len() && hits.iter().all(Vec::is_empty));
+    assert_eq!(engine.search(&[], Mode::Or, 10).unwrap(), (Vec::new(), Report::default()));
+}
+
+#[test]
+fn test_parameters_of_bm25() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(1500), "vbyte");
+    let index = built.open();
+    for (k1, b) in [(0.0, 0.0), (1.2, 0.75), (1000.0, 0.0), (1000.0, 1.0)] {
+        let searcher = Searcher::new(&index, None, Bm25 { k1, b }).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+        check_batch(&mut engine, &plans, 7, &format!("k1 = {k1}, b = {b}"));
+    }
+}
+
+/// Only in documents so long that no impact is as great as a 255th: bounds in whole 255ths are far above the scores.
+#[test]
+fn test_impacts_below_the_least_bound() {
+    let Some(gpu) = gpu() else { return };
+    let mut random = Random(5);
+    let long = |_| {
+        let words = ["a", "b", "c", "d"].map(|word| if random.once_in(2) { word } else { "filler" });
+        words.join(" ") + &" filler".repeat(30 + random.below(30) as usize)
+    };
+    let mut texts: Vec<String> =
+        (0..20_000).map(|doc| if doc % 20 == 7 { String::new() } else { "x".to_owned() }).collect();
+    let longs: Vec<String> = (0..1000).map(long).collect();
+    texts.iter_mut().filter(|text| text.is_empty()).zip(longs).for_each(|(text, long)| *text = long);
+    let built = Built::new(&texts, "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25 { k1: 1000.0, b: 1.0 }).unwrap();
+    let plans = plans(&searcher, &["a b c d", "a", "c d"]);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    check_batch(&mut engine, &plans, 3, "long documents");
+}
+
+/// Several tiles of ranges, with lists that leave most of them empty.
+#[test]
+fn test_many_documents() {
+    let Some(gpu) = gpu() else { return };
+    let mut random = Random(3);
+    let text = |doc: u32| {
+        let mut text = String::new();
+        let mut add = |word: &str, has: bool| {
+            if has {
+                text += word;
+            }
+        };
+        add("often ", random.once_in(3));
+        add("seldom ", random.once_in(500));
+        add("end end ", doc > 131_000 && random.once_in(2));
+        add("start ", doc < 300);
+        add("edge ", doc % 64 == 63 || doc % 64 == 0);
+        add("last ", doc == 139_999);
+        add(if doc % 3 == 0 { "x y" } else { "z" }, true);
+        text
+    };
+    let texts: Vec<String> = (0..140_000).map(text).collect();
+    let built = Built::new(&texts, "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let queries = ["often seldom", "end start", "seldom edge end", "last start", "last", "often z x edge", "x y"];
+    let plans = plans(&searcher, &queries);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    assert!(engine.ranges.padded() > kernels::TILE);
+    check_batch(&mut engine, &plans, 10, "many");
+}
+
+/// Equal documents: exactly those with the smallest docIDs, in order, and the CPU where there is no room for all.
+#[test]
+fn test_ties() {
+    let Some(gpu) = gpu() else { return };
+    for documents in [100, 5000, 20_000] {
+        let built = Built::new(&vec!["same again".to_owned(); documents], "vbyte");
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+        for query in ["same", "same again"] {
+            for (mode, k) in [(Mode::Or, 10), (Mode::And, 1)] {
+                let (hits, report) = engine.search(&plans(&searcher, &[query]), mode, k).unwrap();
+                let docs: Vec<u32> = hits[0].iter().map(|hit| hit.doc).collect();
+                assert_eq!(docs, (0..k as u32).collect::<Vec<_>>(), "{documents} documents, {query}");
+                assert_eq!(report.by_cpu, usize::from(documents > 100), "{documents} documents, {query}");
+            }
+        }
+    }
+}
+
+#[test]
+fn test_many_terms() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(1000), "para-ef");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let words = (0..300).map(|i| if i % 3 == 0 { format!("w{}", i % 40) } else { format!("only{i} rare{}", i % 50) });
+    let text = words.collect::<Vec<_>>().join(" ");
+    let plans = plans(&searcher, &[&text, "w3", &text]);
+    assert!(plans[0].terms.len() > 250);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    assert_eq!(check_batch(&mut engine, &plans, 20, "300 terms").by_cpu, 0);
+}
+
+/// A batch of more terms than one holds becomes two, and a query with more the CPU's.
+#[test]
+fn test_more_terms_than_a_batch_holds() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(300), "raw");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let mut plans = plans(&searcher, &["w1 w5", "w2 only3"]);
+    let terms = plans[0].terms.clone();
+    plans[0].terms = terms.iter().cycle().take(BATCH_TERMS as usize - 1).copied().collect();
+    plans.push(Plan { terms: terms.iter().cycle().take(BATCH_TERMS as usize + 1).copied().collect(), missing: 0 });
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    let (hits, report) = engine.search(&plans[1..], Mode::Or, 5).unwrap();
+    assert_eq!((report.batches, report.by_cpu), (1, 1));
+    assert_eq!(hits[1], searcher.search(&plans[2], Mode::Or, 5).unwrap());
+    check(&searcher, &plans[1], Mode::Or, 5, &hits[0], "beside it");
+}
