@@ -11,7 +11,7 @@ pub use or::{OR_METHODS, OrMethod, or_method};
 
 use super::intersect::{self, Intersector, On};
 use super::plan::Plan;
-use super::topk::{self, Hit, TopK, TopKMethod, TopKOn};
+use super::topk::{self, Hit, TopK, TopKMethod};
 use crate::Result;
 use crate::index::{Bound, BoundReader, CodecRef, Cursor, Index, Norm, Place};
 
@@ -198,12 +198,6 @@ fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>>
     Ok(top.into_sorted())
 }
 
-/// An empty top-k by the method chosen.
-fn top(methods: &CpuMethods, k: usize) -> TopK {
-    let TopKOn::Cpu(new) = methods.topk.on;
-    new(k)
-}
-
 /// The best `k` documents that have any term of the plan.
 pub(super) fn or(
     index: &Index,
@@ -215,7 +209,7 @@ pub(super) fn or(
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
     let mut terms = open(index, codec, plan, scorer)?;
-    let mut top = top(methods, k);
+    let mut top = methods.topk.on_cpu(k)?;
     (methods.or.run.0)(&mut terms, scorer, &mut top);
     close(terms, top, work)
 }
@@ -231,7 +225,7 @@ pub(super) fn and(
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
     let mut terms = open(index, codec, plan, scorer)?;
-    let mut top = top(methods, k);
+    let mut top = methods.topk.on_cpu(k)?;
     let On::Cpu(method) = &methods.intersect.on;
     if method.bounded {
         and::daat(&mut terms, scorer, &mut top);

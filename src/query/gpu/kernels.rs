@@ -1,9 +1,11 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
+use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::constants;
-use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
+use crate::gpu::{Access, Gpu, Kernel, Pipeline};
+use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
@@ -17,6 +19,8 @@ pub const BUCKETS: u32 = 1024;
 pub const HEAD: u32 = 16;
 /// Words of a query's state.
 pub const STATE: u32 = 8 + 2 * BUCKETS;
+/// Which word of a query's state counts its hits.
+pub const HITS: u32 = 1;
 /// Bits of a range bound.
 pub const BOUND_BITS: u32 = 16;
 
@@ -68,8 +72,10 @@ pub struct Kernels {
     pub select: Pipeline,
     /// The scores of these.
     pub evaluate: Pipeline,
-    /// The best hits.
+    /// The hits that reach the threshold.
     pub gather: Pipeline,
+    /// The best k in its place, if a method of the GPU is to choose them.
+    pub topk: Option<GpuTopK>,
 }
 
 /// What the text of a kernel is put together from.
@@ -131,7 +137,7 @@ impl Kernels {
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
-    pub fn new(gpu: &Gpu, codec: &dyn Codec, arena: &Arena, ranges: Ranges) -> Result<Self, GpuError> {
+    pub fn new(gpu: &Gpu, codec: &dyn Codec, arena: &Arena, ranges: Ranges, topk: &'static TopKMethod) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
         let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
@@ -158,7 +164,8 @@ impl Kernels {
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
         };
         let list = include_str!("../../../shaders/rank/list.wgsl");
-        let state = include_str!("../../../shaders/rank/state.wgsl");
+        let state =
+            concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
         let pack = parts.bound(include_str!("../../../shaders/rank/pack.wgsl"), W) + &arena.memory().store();
         let mut pack = parts.plain("pack", &pack, &[], &[], 8);
@@ -207,6 +214,7 @@ impl Kernels {
                 &[R, W, W, R],
                 12,
             ))?,
+            topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
         })
     }
 }

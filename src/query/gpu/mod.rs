@@ -32,6 +32,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
+use super::topk::{PARTIAL_SORT, TopKMethod, TopKOn};
 use super::{Hit, Mode, Plan, Searcher};
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
 use crate::index::{Index, Place};
@@ -45,8 +46,8 @@ use std::collections::VecDeque;
 pub use residence::Use;
 pub use slot::Work;
 
-/// How the device's memory is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a device is used.
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Bytes for lists; `None`: what all lists need, 16 GiB at most.
     pub memory: Option<u64>,
@@ -54,6 +55,14 @@ pub struct Options {
     pub preload: bool,
     /// Time each pass.
     pub timed: bool,
+    /// What chooses the best of the hits found: a method of the GPU, or [`PARTIAL_SORT`] for the host.
+    pub topk: &'static TopKMethod,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { memory: None, preload: false, timed: false, topk: &PARTIAL_SORT }
+    }
 }
 
 /// Ranges times queries of a batch: the words of its queue.
@@ -115,8 +124,16 @@ impl<'a> GpuSearcher<'a> {
     /// For the index, codec and parameters of `searcher`, which answers what the device cannot.
     ///
     /// # Errors
-    /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit.
+    /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit, or if another method of the CPU
+    /// than [`PARTIAL_SORT`] is to choose the best.
     pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> Result<Self> {
+        if matches!(options.topk.on, TopKOn::Cpu(_)) && options.topk.name != PARTIAL_SORT.name {
+            return Err(Error::Invalid {
+                what: format!("method for the top k \"{}\"", options.topk.name),
+                why: "takes documents one by one, and the GPU finds many at once; choose partial-sort, or a method of the GPU"
+                    .to_owned(),
+            });
+        }
         let index: &'a Index = searcher.index();
         let codec = searcher.codec();
         let documents = index.statistics().documents as u32;
@@ -125,7 +142,7 @@ impl<'a> GpuSearcher<'a> {
         // as much again for tables, and what is lost between pieces
         let wanted = options.memory.map_or(needed + needed / 2 + (1 << 20), |bytes| bytes / 4);
         let arena = Arena::new(gpu, wanted)?;
-        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges)?;
+        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, options.topk)?;
         let norm = searcher.norm();
         let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
@@ -151,7 +168,7 @@ impl<'a> GpuSearcher<'a> {
     /// The best `k` documents of each query, best first.
     ///
     /// # Errors
-    /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
+    /// [`Error::Damaged`]; [`Error::Limit`] for a k that the method of the GPU does not take; [`Error::Gpu`] if the device fails.
     pub fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> Result<(Vec<Vec<Hit>>, Report)> {
         let mut report = Report::default();
         let all = |plan| Asked { plan, all: mode != Mode::Or };
@@ -171,6 +188,9 @@ impl<'a> GpuSearcher<'a> {
         let mut results: Vec<Option<Vec<Hit>>> = vec![None; asked.len()];
         let documents = self.ranges.documents;
         let kept = k.min(documents as usize) as u32;
+        if let Some(topk) = &self.kernels.topk {
+            topk.check(&self.gpu, self.room(kept), kept)?;
+        }
         for (result, query) in results.iter_mut().zip(asked) {
             if k == 0 || query.plan.terms.is_empty() || (query.all && query.plan.missing > 0) {
                 *result = Some(Vec::new());
@@ -284,7 +304,8 @@ impl<'a> GpuSearcher<'a> {
             queries: (units.len() as u32).next_power_of_two(),
             terms: (rows.terms.len() as u32).next_power_of_two().max(16),
             room: self.room(k),
-            results: k + (k / 4).max(256),
+            // the host takes a few more, for those with scores of the class that the k-th best falls in
+            results: if self.kernels.topk.is_some() { k } else { k + (k / 4).max(256) },
         };
         let arena = self.residence.arena();
         let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {

@@ -1,8 +1,10 @@
 //! The buffers of a batch of queries on its way, the kernels bound to them, and the passes that they go through.
 
 use super::arena::Arena;
-use super::kernels::{HEAD, Kernels, Ranges, STATE};
+use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE};
+use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
+use crate::query::topk::gpu::{BoundTopK, Counts, TopKCapacity};
 
 /// How much a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub struct Rows {
 pub struct Found {
     /// True if there were more hits than room: the best may be missing.
     pub overflow: bool,
-    /// (docID, score in fixed point), in no order: the best k and a few more.
+    /// (docID, score in fixed point): the best k, and perhaps a few more, in no order.
     pub hits: Vec<(u32, u32)>,
 }
 
@@ -101,8 +103,17 @@ pub struct Slot {
     cuts: Bound,
     select: Bound,
     evaluate: Bound,
-    gather: Bound,
+    last: Last,
     groups: u32,
+}
+
+/// What brings the hits to where the host can read them.
+#[derive(Debug)]
+enum Last {
+    /// Those that reach the threshold, in no order.
+    Gather(Bound),
+    /// The best k, in order.
+    TopK(BoundTopK),
 }
 
 /// The arena's buffers and then a kernel's own.
@@ -144,7 +155,7 @@ impl Slot {
         norms: &Buffer,
         ranges: Ranges,
         capacity: Capacity,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self> {
         let storage = |what: &str, words: u64| gpu.buffer(what, 4 * words, Usage::Storage);
         let count = u64::from(capacity.queries);
         let padded = u64::from(ranges.padded());
@@ -164,7 +175,20 @@ impl Slot {
         let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arena, &own))?;
         let cuts = gpu.bind("cuts", &kernels.cuts, &[&queries, &state])?;
         let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue])?;
-        let gather = gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?;
+        let last = match &kernels.topk {
+            None => Last::Gather(gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?),
+            Some(topk) => {
+                let Capacity { queries, room, results, .. } = capacity;
+                let counts = Counts { first: HEAD + HITS, stride: STATE, head: HEAD };
+                Last::TopK(topk.bind(
+                    gpu,
+                    TopKCapacity { queries, room, k: results },
+                    &hits,
+                    (&state, counts),
+                    &best,
+                )?)
+            }
+        };
         let most = capacity.queries.saturating_mul(ranges.padded());
         let groups = match gpu.report().kind {
             AdapterKind::Software => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
@@ -183,7 +207,7 @@ impl Slot {
             cuts,
             select,
             evaluate,
-            gather,
+            last,
             groups,
         };
         Ok(slot)
@@ -220,7 +244,10 @@ impl Slot {
         let only_count = bytes([count]);
         let cut = bytes([count, first_wave, 8 * first_wave]);
         let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
-        let last = bytes([count, room, results]);
+        let last = match &self.last {
+            Last::Gather(_) => bytes([count, room, results]),
+            Last::TopK(topk) => topk.parameters(count),
+        };
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
         let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };
         if let Some(passes) = &tables {
@@ -238,7 +265,10 @@ impl Slot {
             steps.push(run("select", &self.select, select, tiles));
             steps.push(run("evaluate", &self.evaluate, evaluate, groups));
         }
-        steps.push(run("gather", &self.gather, &last, count));
+        steps.push(match &self.last {
+            Last::Gather(gather) => run("gather", gather, &last, count),
+            Last::TopK(topk) => topk.step(count, &last),
+        });
         let words = count as usize * self.capacity.result_words() + HEAD as usize;
         steps.push(Step::Copy { from: &self.best, to: &self.download, bytes: 4 * words as u64 });
         gpu.submit("queries", &steps, timed)

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const PRELOAD: Options = Options { memory: None, preload: true, timed: false };
+const PRELOAD: Options = Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT };
 
 #[test]
 fn test_every_codec() {
@@ -155,4 +155,30 @@ fn test_more_terms_than_a_batch_holds() {
     assert_eq!((report.batches, report.by_cpu), (1, 1));
     assert_eq!(hits[1], searcher.search(&plans[2], Mode::Or, 5).unwrap());
     check(&searcher, &plans[1], Mode::Or, 5, &hits[0], "beside it");
+}
+
+/// With the best chosen on the device, only the room for hits sends a query to the CPU, not how many have about the same score.
+#[test]
+fn test_the_best_chosen_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    let same = Built::new(&vec!["same again".to_owned(); 5000], "simdbp");
+    let (index, same) = (built.open(), same.open());
+    for topk in crate::query::topk::TOPK.iter().filter(|topk| matches!(topk.on, TopKOn::Gpu(_))) {
+        let options = Options { topk, ..PRELOAD };
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+        for k in [1, 10, 1000, 5000] {
+            let report = check_batch(&mut engine, &plans(&searcher, &QUERIES), k, topk.name);
+            assert_eq!(report.by_cpu, 0, "{}, k = {k}", topk.name);
+        }
+        let searcher = Searcher::new(&same, None, Bm25::default()).unwrap();
+        let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+        let (hits, report) = engine.search(&plans(&searcher, &["same"]), Mode::Or, 30).unwrap();
+        assert_eq!(hits[0].iter().map(|hit| hit.doc).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>(), "{}", topk.name);
+        assert_eq!(report.by_cpu, 0);
+    }
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let heap = Options { topk: &crate::query::topk::HEAP, ..PRELOAD };
+    assert!(matches!(GpuSearcher::new(&searcher, &gpu, heap), Err(Error::Invalid { .. })));
 }

@@ -46,7 +46,7 @@ fn test_preloading_into_too_little_memory_is_refused() {
     let built = Built::new(&collection(1000), "vbyte");
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-    let options = |memory| Options { memory: Some(memory), preload: true, timed: false };
+    let options = |memory| Options { memory: Some(memory), preload: true, ..Options::default() };
     let error = GpuSearcher::new(&searcher, &gpu, options(bytes_of_all(&searcher) / 2)).err().unwrap();
     assert!(matches!(&error, Error::Invalid { .. }) && error.to_string().contains("--gpu-memory"), "{error}");
     // all lists, but no table: there is room for none
