@@ -20,6 +20,11 @@ fn team_max_up_to(x: u32, me: Me) -> u32 {
     return greatest;
 }
 
+// The greatest x of the whole team.
+fn team_max(x: u32, me: Me) -> u32 {
+    return subgroupMax(x);
+}
+
 // The x of another thread of the team, lane `source` & 31.
 fn team_read(x: u32, source: u32, me: Me) -> u32 {
     return subgroupShuffle(x, source & 31u);

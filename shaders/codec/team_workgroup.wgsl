@@ -38,6 +38,11 @@ fn team_max_up_to(x: u32, me: Me) -> u32 {
     return greatest;
 }
 
+// The greatest x of the whole team.
+fn team_max(x: u32, me: Me) -> u32 {
+    return team_read(team_max_up_to(x, me), 31u, me);
+}
+
 // The x of another thread of the team, lane `source` & 31.
 fn team_read(x: u32, source: u32, me: Me) -> u32 {
     team_words[me.team * 32u + me.lane] = x;

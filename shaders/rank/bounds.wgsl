@@ -77,10 +77,9 @@ fn main(
         atomicStore(&counts[i], 0u);
     }
     // a thread has EACH neighbouring ranges
-    var sums: array<u32, EACH>;
-    for (var i = 0u; i < EACH; i++) {
-        sums[i] = 0u;
-    }
+    //[
+    var sum@ = 0u;
+    //]
     // ranges that lack a term
     var lacking = 0u;
     for (var n = 0u; n < query.terms; n++) {
@@ -95,30 +94,31 @@ fn main(
             }
             workgroupBarrier();
         }
-        for (var i = 0u; i < EACH; i++) {
-            let byte = extractBits(bytes[i >> 2u], 8u * (i & 3u), 8u);
-            if byte == 0u {
-                lacking |= 1u << i;
-            } else {
-                sums[i] += share_bound(t, byte);
-            }
-        }
+        //[
+        let byte@ = extractBits(bytes[@u >> 2u], 8u * (@u & 3u), 8u);
+        lacking |= select(0u, 1u << @u, byte@ == 0u);
+        sum@ += select(share_bound(t, byte@), 0u, byte@ == 0u);
+        //]
     }
     if query.all == 0u {
         lacking = 0u;
     }
     workgroupBarrier();
-    for (var i = 0u; i < EACH; i += 2u) {
-        var pair = 0u;
-        for (var half = 0u; half < 2u; half++) {
-            let sum = select(sums[i + half], 0u, (lacking >> (i + half) & 1u) == 1u);
-            let bound = min((sum + ((1u << query.bound_shift) - 1u)) >> query.bound_shift, 0xffffu);
-            pair |= bound << (16u * half);
-            if bound > 0u {
-                atomicAdd(&counts[bound >> BOUND_BUCKET], 1u);
-            }
-        }
-        bounds[(q * PADDED + tile * TILE + thread * EACH + i) >> 1u] = pair;
+    let round_up = (1u << query.bound_shift) - 1u;
+    let to = (q * PADDED + tile * TILE + thread * EACH) >> 1u;
+    var greatest = 0u;
+    var last = 0u;
+    //[
+    let bound@ = min((select(sum@, 0u, (lacking >> @u & 1u) == 1u) + round_up) >> query.bound_shift, 0xffffu);
+    greatest = max(greatest, bound@);
+    if (@u & 1u) == 1u {
+        bounds[to + (@u >> 1u)] = last | bound@ << 16u;
+    }
+    last = bound@;
+    //]
+    // one of a thread's ranges stands for all of them: where to cut is no matter of right or wrong
+    if greatest > 0u {
+        atomicAdd(&counts[greatest >> BOUND_BUCKET], 1u);
     }
     workgroupBarrier();
     for (var i = thread; i < BUCKETS; i += THREADS) {

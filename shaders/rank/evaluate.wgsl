@@ -25,12 +25,11 @@ var<workgroup> scores: array<atomic<u32>, WIDTH>;
 var<workgroup> matches: array<atomic<u32>, WIDTH>;
 var<workgroup> queued: u32;
 var<workgroup> threshold: u32;
-var<workgroup> rounds: atomic<u32>;
-var<workgroup> rounds_now: u32;
 var<workgroup> kept: atomic<u32>;
 var<workgroup> kept_now: u32;
 var<workgroup> base: u32;
 
+// A workgroup is one team, so what is uniform for the team is so for the workgroup.
 @compute @workgroup_size(THREADS)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -58,67 +57,97 @@ fn main(
         if bound < (least >> query.bound_shift) {
             continue;
         }
-        let low = (it % PADDED) << SHIFT;
+        let range = it % PADDED;
+        let low = range << SHIFT;
         for (var i = thread; i < WIDTH; i += THREADS) {
             atomicStore(&scores[i], 0u);
             atomicStore(&matches[i], 0u);
         }
         evaluated += 1u;
-        for (var n = 0u; n < query.terms; n += TEAMS) {
-            let mine = n + me.team;
-            let busy = mine < query.terms;
-            let t = term_of(query.first + min(mine, query.terms - 1u));
-            let start = locate(t, low, me);
+        workgroupBarrier();
+        // what the terms from this one on can add
+        var rest = NONE;
+        if bound < 0xffffu {
+            rest = bound << query.bound_shift;
+        }
+        var hopeful = true;
+        // the best score so far; of a document with all terms so far, if all are needed
+        var best = 0u;
+        for (var n = 0u; n < query.terms && hopeful; n++) {
+            let t = term_of(query.first + n);
+            let tabled = t.table != NONE;
+            let start = locate_range(t, range, me);
             // the blocks behind it that start within the range
             var more = 0u;
             let next = start + 1u + me.lane;
             if next < t.blocks {
                 more = select(0u, 1u, first_of(t, next) < low + WIDTH);
             }
-            let count = select(0u, 1u + team_sum(more, me), busy);
-            if thread == 0u {
-                atomicStore(&rounds, 0u);
-            }
-            workgroupBarrier();
-            atomicMax(&rounds, count);
-            workgroupBarrier();
-            if thread == 0u {
-                rounds_now = atomicLoad(&rounds);
-            }
-            let limit = workgroupUniformLoad(&rounds_now);
-            decoded += select(0u, count, me.lane == 0u);
-            for (var round = 0u; round < limit; round++) {
-                let b = min(start + round, t.blocks - 1u);
+            let count = 1u + team_sum(more, me);
+            decoded += count;
+            var greatest = 0u;
+            var greatest_share = 0u;
+            for (var b = start; b < start + count; b++) {
                 let block = block_of(t, b);
                 let docs = docs_of(block, me);
                 if SCRATCH > 0u {
                     team_barrier();
                 }
-                if round < count {
-                    for (var j = 0u; j < ITEMS; j++) {
-                        let p = 128u * j + 4u * me.lane;
-                        let near = (docs[j] - low) < vec4<u32>(WIDTH);
-                        if p < block.len && any(near) {
-                            let tfs = tfs_of(t, b * BLOCK + p);
-                            for (var c = 0u; c < 4u; c++) {
-                                let doc = docs[j][c];
-                                if near[c] && p + c < block.len && doc < DOCS {
-                                    atomicAdd(&scores[doc - low], share_of(t, tfs[c], doc));
-                                    atomicAdd(&matches[doc - low], 1u);
+                for (var j = 0u; j < ITEMS; j++) {
+                    let p = 128u * j + 4u * me.lane;
+                    var near = (docs[j] - low) < vec4<u32>(WIDTH);
+                    for (var c = 0u; c < 4u; c++) {
+                        near[c] = near[c] && p + c < block.len && docs[j][c] < DOCS;
+                        // a document that cannot reach the threshold any more needs no frequency
+                        if near[c] && tabled {
+                            let i = docs[j][c] - low;
+                            let lost = query.all == 1u && atomicLoad(&matches[i]) < n;
+                            near[c] = !lost && (rest == NONE || atomicLoad(&scores[i]) + rest >= least);
+                        }
+                    }
+                    if any(near) {
+                        let tfs = tfs_of(t, b * BLOCK + p);
+                        for (var c = 0u; c < 4u; c++) {
+                            if near[c] {
+                                let i = docs[j][c] - low;
+                                let share = share_of(t, tfs[c], docs[j][c]);
+                                let score = atomicAdd(&scores[i], share) + share;
+                                greatest_share = max(greatest_share, share);
+                                if query.all == 1u {
+                                    // only who has all terms so far counts
+                                    if atomicAdd(&matches[i], 1u) == n {
+                                        greatest = max(greatest, score);
+                                    }
+                                } else {
+                                    greatest = max(greatest, score);
                                 }
                             }
                         }
                     }
                 }
             }
+            workgroupBarrier();
+            if rest != NONE {
+                var done = 0u;
+                if tabled {
+                    let byte = extractBits(word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
+                    done = select(0u, share_bound(t, byte), byte > 0u);
+                } else {
+                    done = team_max(greatest_share, me);
+                }
+                rest -= min(rest, done);
+            }
+            let here = team_max(greatest, me);
+            best = select(max(best, here), here, query.all == 1u);
+            let possible = best >= least || rest == NONE || best + rest >= least;
+            hopeful = possible && (query.all == 0u || best > 0u);
         }
-        workgroupBarrier();
-        keep(q, query, at, low, least, thread);
-    }
-    if me.lane == 0u {
-        atomicAdd(&state[BLOCKS_DECODED], decoded);
+        if hopeful {
+            keep(q, query, at, low, least, thread);
+        }
     }
     if thread == 0u {
+        atomicAdd(&state[BLOCKS_DECODED], decoded);
         atomicAdd(&state[RANGES_EVALUATED], evaluated);
     }
 }

@@ -55,9 +55,18 @@ fn block_of(t: Term, block: u32) -> Block {
 // The last block whose first docID is at most `doc`, or 0. A team searches together, 31 probes a round; all teams of a
 // workgroup must call it.
 fn locate(t: Term, doc: u32, me: Me) -> u32 {
-    var low = 0u;
-    var size = t.blocks;
-    for (var round = 0u; round < SEARCH; round++) {
+    return locate_in(t, doc, 0u, t.blocks, SEARCH, me);
+}
+
+// The same where it is known to be one of `size` blocks from `first` on, in so many rounds at most.
+fn locate_in(t: Term, doc: u32, first: u32, blocks: u32, rounds: u32, me: Me) -> u32 {
+    var low = first;
+    var size = blocks;
+    for (var round = 0u; round < rounds; round++) {
+        // a team that is alone in its workgroup need not go on for others
+        if TEAMS == 1u && size <= 1u {
+            break;
+        }
         let step = (size + 31u) >> 5u;
         let probe = (me.lane + 1u) * step;
         var below = 0u;
@@ -69,6 +78,17 @@ fn locate(t: Term, doc: u32, me: Me) -> u32 {
         size = min(size - passed, step);
     }
     return low;
+}
+
+// The same for the first docID of a range, with the help of the list's table if it has one.
+fn locate_range(t: Term, range: u32, me: Me) -> u32 {
+    if t.table == NONE {
+        return locate(t, range << SHIFT, me);
+    }
+    let entry = t.table + PADDED / 4u + range / DIRECTORY;
+    let first = min(word(entry), t.blocks - 1u);
+    let last = min(word(entry + 1u), t.blocks - 1u);
+    return locate_in(t, range << SHIFT, first, last - min(first, last) + 1u, SEARCH, me);
 }
 
 // The docIDs of a block; what is not less than DOCS is damage or beyond the block.

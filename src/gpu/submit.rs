@@ -49,6 +49,19 @@ pub struct Pending {
     clock: Option<(Clock, Vec<&'static str>)>,
 }
 
+/// Records a run; anything else is none.
+fn dispatch(pass: &mut wgpu::ComputePass<'_>, step: &Step<'_>, max: u32) {
+    let Step::Run { bound, immediates, groups, .. } = *step else { return };
+    debug_assert_eq!(immediates.len(), bound.immediate_bytes as usize);
+    pass.set_pipeline(&bound.pipeline);
+    pass.set_bind_group(0, &bound.group, &[]);
+    if !immediates.is_empty() {
+        pass.set_immediates(0, immediates);
+    }
+    let (x, y) = grid(groups, max);
+    pass.dispatch_workgroups(x, y, 1);
+}
+
 impl Gpu {
     /// Puts a kernel and its buffers together.
     ///
@@ -93,26 +106,28 @@ impl Gpu {
         let submission = self.checked(what, |shared| {
             let mut encoder = shared.device.create_command_encoder(&Default::default());
             let mut number = 0;
-            for step in steps {
-                match *step {
+            let mut rest = steps;
+            while let Some((&step, behind)) = rest.split_first() {
+                rest = behind;
+                match step {
                     Step::Clear(buffer, bytes) => encoder.clear_buffer(&buffer.raw, 0, Some(bytes)),
                     Step::Copy { from, to, bytes } => {
                         encoder.copy_buffer_to_buffer(&from.raw, 0, &to.raw, 0, bytes);
                     }
-                    Step::Run { name, bound, immediates, groups } => {
-                        debug_assert_eq!(immediates.len(), bound.immediate_bytes as usize);
+                    Step::Run { name, .. } => {
                         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                             label: Some(name),
                             timestamp_writes: clock.as_ref().map(|clock| clock.writes(number)),
                         });
-                        pass.set_pipeline(&bound.pipeline);
-                        pass.set_bind_group(0, &bound.group, &[]);
-                        if !immediates.is_empty() {
-                            pass.set_immediates(0, immediates);
-                        }
-                        let (x, y) = grid(groups, max);
-                        pass.dispatch_workgroups(x, y, 1);
                         number += 2;
+                        dispatch(&mut pass, &step, max);
+                        // a pass of its own is only for the clock
+                        while let Some((next @ Step::Run { .. }, behind)) =
+                            rest.split_first().filter(|_| clock.is_none())
+                        {
+                            dispatch(&mut pass, next, max);
+                            rest = behind;
+                        }
                     }
                 }
             }

@@ -7,6 +7,7 @@ use crate::cli::ui;
 
 /// Options of an index.
 #[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
 #[command(next_help_heading = "An index without a crawl")]
 pub(super) struct Args {
     /// Make an index of so many postings, as 2G, or of "all" that the documents have, 278 each

@@ -14,6 +14,7 @@ use crate::text::{Analyzer, AnalyzerSpec, TermSink};
 
 /// Options of a query log.
 #[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
 #[command(next_help_heading = "A query log for such an index")]
 pub(super) struct Args {
     /// Write so many queries for the index DIR, or with --like "all" of that log

@@ -3,7 +3,7 @@
 use super::arena::Arena;
 use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
-use crate::gpu::kernel::constants;
+use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, Gpu, Kernel, Pipeline};
 use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
 
@@ -21,6 +21,8 @@ pub const HEAD: u32 = 16;
 pub const STATE: u32 = 8 + 2 * BUCKETS;
 /// Which word of a query's state counts its hits.
 pub const HITS: u32 = 1;
+/// Ranges of an entry of a table's directory.
+pub const DIRECTORY: u32 = 64;
 /// Bits of a range bound.
 pub const BOUND_BITS: u32 = 16;
 
@@ -36,7 +38,10 @@ pub struct Ranges {
 impl Ranges {
     /// Narrow ranges have tight bounds, few ranges are quickly looked through: 64 docIDs, or more if there would be more than some
     /// 64 thousand ranges.
-    pub fn of(documents: u32) -> Self {
+    pub fn of(documents: u32, bits: Option<u32>) -> Self {
+        if let Some(shift) = bits {
+            return Self { documents, shift: shift.clamp(5, 10) };
+        }
         let shift = (documents >> 16).checked_ilog2().map_or(6, |bits| bits + 1).clamp(6, 10);
         Self { documents, shift }
     }
@@ -46,9 +51,9 @@ impl Ranges {
         (self.documents >> self.shift).saturating_add(1).next_multiple_of(TILE)
     }
 
-    /// Words of a list's table: a byte a range.
+    /// Words of a list's table: a byte a range, and a directory.
     pub fn table_words(self) -> u32 {
-        self.padded() / 4
+        self.padded() / 4 + self.padded() / DIRECTORY + 1
     }
 
     /// DF from which on a list has a table; below, its postings are looked through.
@@ -96,13 +101,17 @@ impl Parts<'_> {
         common: &[&str],
         own: &'static [Access],
         immediates: u32,
+        (teams, access): (u32, Access),
     ) -> Kernel {
-        let mut source = self.shader.text(self.memory, self.codec.block_len(), TEAMS, self.subgroups);
+        let mut source = self.shader.text(self.memory, self.codec.block_len(), teams, self.subgroups);
         source += &self.constants;
         common.iter().for_each(|text| source += text);
-        source += &Shader::with_teams(&self.bound(text, Access::Read), self.subgroups);
-        let workgroup_bytes = self.shader.workgroup_bytes(TEAMS, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
-        let bindings = [vec![Access::Read; self.memory.segments as usize], own.to_vec()].concat();
+        source += &Shader::with_teams(&unroll(&self.bound(text, access), TILE / THREADS), self.subgroups);
+        if access == Access::ReadWrite {
+            source += &self.memory.store();
+        }
+        let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
+        let bindings = [vec![access; self.memory.segments as usize], own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -149,6 +158,8 @@ impl Kernels {
             ("EACH", TILE / THREADS),
             ("BUCKETS", BUCKETS),
             ("BOUND_BUCKET", BOUND_BITS - BUCKETS.ilog2()),
+            ("DIRECTORY", DIRECTORY),
+            ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
             // a round of `locate` leaves a thirty-second part
@@ -167,9 +178,6 @@ impl Kernels {
         let state =
             concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
-        let pack = parts.bound(include_str!("../../../shaders/rank/pack.wgsl"), W) + &arena.memory().store();
-        let mut pack = parts.plain("pack", &pack, &[], &[], 8);
-        pack.bindings = [vec![W; arena.memory().segments as usize], vec![R, R]].concat();
         Ok(Self {
             maxima: pipeline(parts.decoder(
                 "maxima",
@@ -177,14 +185,23 @@ impl Kernels {
                 &[list],
                 &[R, R, R, W],
                 8,
+                (TEAMS, R),
             ))?,
-            pack: pipeline(pack)?,
+            pack: pipeline(parts.decoder(
+                "pack",
+                include_str!("../../../shaders/rank/pack.wgsl"),
+                &[list],
+                &[R, R, R, R],
+                8,
+                (TEAMS, W),
+            ))?,
             bounds: pipeline(parts.decoder(
                 "bounds",
                 include_str!("../../../shaders/rank/bounds.wgsl"),
                 &[list, state],
                 &[R, R, R, W, W],
                 4,
+                (TEAMS, R),
             ))?,
             cuts: pipeline(parts.plain(
                 "cuts",
@@ -206,6 +223,7 @@ impl Kernels {
                 &[list, state],
                 &[R, R, R, R, R, W, W],
                 8,
+                (1, R),
             ))?,
             gather: pipeline(parts.plain(
                 "gather",

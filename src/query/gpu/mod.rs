@@ -57,16 +57,18 @@ pub struct Options {
     pub timed: bool,
     /// What chooses the best of the hits found: a method of the GPU, or [`PARTIAL_SORT`] for the host.
     pub topk: &'static TopKMethod,
+    /// A range has 2 to the power of this many docIDs, 5 to 10; `None`: by the size of the collection.
+    pub range_bits: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory: None, preload: false, timed: false, topk: &PARTIAL_SORT }
+        Self { memory: None, preload: false, timed: false, topk: &PARTIAL_SORT, range_bits: None }
     }
 }
 
 /// Ranges times queries of a batch: the words of its queue.
-const BATCH_RANGES: u32 = 1 << 26;
+const BATCH_RANGES: u32 = 1 << 27;
 /// Queries of a batch at most.
 const BATCH_QUERIES: u32 = 1024;
 /// Terms of a batch at most.
@@ -137,7 +139,7 @@ impl<'a> GpuSearcher<'a> {
         let index: &'a Index = searcher.index();
         let codec = searcher.codec();
         let documents = index.statistics().documents as u32;
-        let ranges = Ranges::of(documents);
+        let ranges = Ranges::of(documents, options.range_bits);
         let needed = Residence::words_of_all(&index.list_files(codec));
         // as much again for tables, and what is lost between pieces
         let wanted = options.memory.map_or(needed + needed / 2 + (1 << 20), |bytes| bytes / 4);
@@ -330,13 +332,13 @@ impl<'a> GpuSearcher<'a> {
     /// Adds the rows of a query; returns what its scores are to be multiplied with, or `None` if its lists found no room.
     fn add(&mut self, query: &Asked<'_>, k: u32, rows: &mut Rows) -> Result<Option<f64>> {
         let first = rows.terms.len();
-        let mut bounds = 0.0;
-        for term in &query.plan.terms {
-            bounds += f64::from(self.searcher.bound_of(term));
-        }
+        // the greatest first: the others may then not matter any more
+        let mut terms: Vec<_> = query.plan.terms.iter().map(|term| (self.searcher.bound_of(term), term)).collect();
+        terms.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let bounds: f64 = terms.iter().map(|&(bound, _)| f64::from(bound)).sum();
         let scale = FULL_SCORE / bounds.max(f64::MIN_POSITIVE);
         let mut full = false;
-        for term in &query.plan.terms {
+        for (_, term) in terms {
             let placed = match self.residence.request(&term.info)? {
                 Request::Placed(placed) => placed,
                 Request::Full | Request::TooLarge => {

@@ -1,7 +1,7 @@
 //! The buffers of a batch of queries on its way, the kernels bound to them, and the passes that they go through.
 
 use super::arena::Arena;
-use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE};
+use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE};
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
 use crate::query::topk::gpu::{BoundTopK, Counts, TopKCapacity};
@@ -29,7 +29,7 @@ const JOB_BLOCKS: u32 = 64;
 /// Words of memory for tables that are made at once.
 const TABLE_WORDS: u32 = 1 << 24;
 /// Workgroups that evaluate ranges, one after the other each; more than the device runs at a time.
-const GROUPS: u32 = 4096;
+const GROUPS: u32 = 8192;
 /// Ranges for each of them on a software adapter: llvmpipe ends every loop of a thread that has gone through 65,535 rounds of loops.
 const SOFTWARE_RANGES: u32 = 16;
 
@@ -104,7 +104,7 @@ pub struct Slot {
     select: Bound,
     evaluate: Bound,
     last: Last,
-    groups: u32,
+    software: bool,
 }
 
 /// What brings the hits to where the host can read them.
@@ -189,11 +189,7 @@ impl Slot {
                 )?)
             }
         };
-        let most = capacity.queries.saturating_mul(ranges.padded());
-        let groups = match gpu.report().kind {
-            AdapterKind::Software => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
-            _ => GROUPS,
-        };
+        let software = gpu.report().kind == AdapterKind::Software;
         let slot = Self {
             capacity,
             ranges,
@@ -208,7 +204,7 @@ impl Slot {
             select,
             evaluate,
             last,
-            groups,
+            software,
         };
         Ok(slot)
     }
@@ -240,9 +236,9 @@ impl Slot {
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&rows.terms))?;
         gpu.write(&self.queries, 0, bytemuck::cast_slice(&rows.queries))?;
         let tables = self.tables(gpu, kernels, arena, norms, &rows.tables)?;
-        let tiles = count * (self.ranges.padded() / super::kernels::TILE);
+        let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
-        let cut = bytes([count, first_wave, 8 * first_wave]);
+        let cut = bytes([count, first_wave, 4 * first_wave]);
         let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
         let last = match &self.last {
             Last::Gather(_) => bytes([count, room, results]),
@@ -254,13 +250,17 @@ impl Slot {
             for round in &passes.rounds {
                 steps.push(Step::Clear(&self.maxima, 4 * u64::from(round.lists) * u64::from(self.ranges.padded())));
                 steps.push(run("maxima", &passes.maxima, &round.for_maxima, round.jobs));
-                let groups = (round.lists * self.ranges.table_words()).div_ceil(128);
+                let groups = (round.lists * self.ranges.table_words()).div_ceil(THREADS);
                 steps.push(run("pack", &passes.pack, &round.for_pack, groups));
             }
         }
         steps.push(run("bounds", &self.bounds, &only_count, tiles));
         steps.push(run("cuts", &self.cuts, &cut, count));
-        let groups = self.groups.min(count.saturating_mul(self.ranges.padded()));
+        let most = count.saturating_mul(self.ranges.padded());
+        let groups = match self.software {
+            true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
+            false => GROUPS.min(most),
+        };
         for (select, evaluate) in &waves {
             steps.push(run("select", &self.select, select, tiles));
             steps.push(run("evaluate", &self.evaluate, evaluate, groups));
@@ -299,14 +299,15 @@ impl Slot {
             let (for_maxima, for_pack) = (bytes([first_job, count]), bytes([first_table, lists]));
             rounds.push(Round { lists, jobs: count, for_maxima, for_pack });
         }
-        let places: Vec<u32> = tables.iter().map(|table| table.at).collect();
+        let places: Vec<[u32; 2]> = tables.iter().map(|table| [table.at, table.row]).collect();
         let job_rows = gpu.buffer("table jobs", size_of_val(&*jobs) as u64, Usage::Storage)?;
         let table_places = gpu.buffer("table places", size_of_val(&*places) as u64, Usage::Storage)?;
         gpu.write(&job_rows, 0, bytemuck::cast_slice(&jobs))?;
         gpu.write(&table_places, 0, bytemuck::cast_slice(&places))?;
         let own = [&job_rows, &self.terms, norms, &self.maxima];
         let maxima = gpu.bind("maxima", &kernels.maxima, &behind_lists(arena, &own))?;
-        let pack = gpu.bind("pack", &kernels.pack, &behind_lists(arena, &[&self.maxima, &table_places]))?;
+        let own = [&self.maxima, &table_places, &self.terms, norms];
+        let pack = gpu.bind("pack", &kernels.pack, &behind_lists(arena, &own))?;
         Ok(Some(TablePasses { maxima, pack, rounds }))
     }
 

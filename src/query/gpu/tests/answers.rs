@@ -2,7 +2,7 @@
 
 use super::*;
 
-const PRELOAD: Options = Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT };
+const PRELOAD: Options = Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT, range_bits: None };
 
 #[test]
 fn test_every_codec() {
