@@ -1,6 +1,7 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
+use super::or::By;
 use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
@@ -79,8 +80,21 @@ pub struct Kernels {
     pub evaluate: Pipeline,
     /// The hits that reach the threshold.
     pub gather: Pipeline,
-    /// The best k in its place, if a method of the GPU is to choose them.
+    /// What OR by accumulators needs, if that is asked for.
+    pub accumulators: Option<AccumulatorKernels>,
+    /// The best k in the place of `gather`, if a method of the GPU is to choose them.
     pub topk: Option<GpuTopK>,
+}
+
+/// The kernels of OR by accumulators.
+#[derive(Debug)]
+pub struct AccumulatorKernels {
+    /// Postings to accumulators.
+    pub accumulate: Pipeline,
+    /// Counts of accumulators by class.
+    pub tally: Pipeline,
+    /// The hits.
+    pub collect: Pipeline,
 }
 
 /// What the text of a kernel is put together from.
@@ -127,7 +141,7 @@ impl Parts<'_> {
         let mut source = constants(&[("THREADS", THREADS)]) + &self.constants;
         common.iter().for_each(|text| source += text);
         source += text;
-        let workgroup_bytes = 4 * (THREADS + 16);
+        let workgroup_bytes = 4 * (BUCKETS + THREADS + 16);
         Kernel { name, source, bindings: own.to_vec(), immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -146,7 +160,14 @@ impl Kernels {
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
-    pub fn new(gpu: &Gpu, codec: &dyn Codec, arena: &Arena, ranges: Ranges, topk: &'static TopKMethod) -> Result<Self> {
+    pub fn new(
+        gpu: &Gpu,
+        codec: &dyn Codec,
+        arena: &Arena,
+        ranges: Ranges,
+        topk: &'static TopKMethod,
+        or: By,
+    ) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
         let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
@@ -222,7 +243,7 @@ impl Kernels {
                 include_str!("../../../shaders/rank/evaluate.wgsl"),
                 &[list, state],
                 &[R, R, R, R, R, W, W],
-                8,
+                12,
                 (1, R),
             ))?,
             gather: pipeline(parts.plain(
@@ -232,7 +253,21 @@ impl Kernels {
                 &[R, W, W, R],
                 12,
             ))?,
+            accumulators: (or == By::Accumulators).then(|| accumulators(gpu, &parts, list, state)).transpose()?,
             topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
         })
     }
+}
+
+fn accumulators(gpu: &Gpu, parts: &Parts<'_>, list: &str, state: &str) -> Result<AccumulatorKernels> {
+    use Access::{Read as R, ReadWrite as W};
+    let accumulate = include_str!("../../../shaders/rank/accumulate.wgsl");
+    let tally = include_str!("../../../shaders/rank/tally.wgsl");
+    let collect = include_str!("../../../shaders/rank/collect.wgsl");
+    let accumulate = parts.decoder("accumulate", accumulate, &[list], &[R, R, R, W, W], 4, (TEAMS, R));
+    Ok(AccumulatorKernels {
+        accumulate: gpu.pipeline(&accumulate)?,
+        tally: gpu.pipeline(&parts.plain("tally", tally, &[state], &[R, R, W], 4))?,
+        collect: gpu.pipeline(&parts.plain("collect", collect, &[state], &[R, R, W, W], 8))?,
+    })
 }

@@ -23,9 +23,13 @@
 //! | [`residence`] | which lists are in it: all, or those asked for last |
 //! | [`kernels`] | the shaders, put together |
 //! | [`slot`] | a batch's buffers and passes |
+//! | [`or`] | the choice of another way for OR |
+//! | [`accumulators`] | OR by an accumulator for each document |
 
+mod accumulators;
 pub mod arena;
 pub mod kernels;
+mod or;
 pub mod residence;
 mod slot;
 
@@ -39,10 +43,12 @@ use crate::index::{Index, Place};
 use crate::{Error, Result};
 use arena::Arena;
 use kernels::{Kernels, Ranges};
+use or::By;
 use residence::{Placed, Request, Residence};
-use slot::{Capacity, Found, NewTable, QueryRow, Rows, Slot, TermRow};
+use slot::{Capacity, Found, How, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
+pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
 pub use residence::Use;
 pub use slot::Work;
 
@@ -57,13 +63,15 @@ pub struct Options {
     pub timed: bool,
     /// What chooses the best of the hits found: a method of the GPU, or [`PARTIAL_SORT`] for the host.
     pub topk: &'static TopKMethod,
+    /// What ranks the documents that have any term.
+    pub or: &'static GpuOrMethod,
     /// A range has 2 to the power of this many docIDs, 5 to 10; `None`: by the size of the collection.
     pub range_bits: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory: None, preload: false, timed: false, topk: &PARTIAL_SORT, range_bits: None }
+        Self { memory: None, preload: false, timed: false, topk: &PARTIAL_SORT, or: &or::RANGES, range_bits: None }
     }
 }
 
@@ -104,6 +112,9 @@ pub struct GpuSearcher<'a> {
     ranges: Ranges,
     slots: Vec<Slot>,
     timed: bool,
+    or: By,
+    /// What evaluates the queries of the call.
+    by: By,
 }
 
 /// A query for the device.
@@ -144,7 +155,7 @@ impl<'a> GpuSearcher<'a> {
         // as much again for tables, and what is lost between pieces
         let wanted = options.memory.map_or(needed + needed / 2 + (1 << 20), |bytes| bytes / 4);
         let arena = Arena::new(gpu, wanted)?;
-        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, options.topk)?;
+        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, options.topk, options.or.by)?;
         let norm = searcher.norm();
         let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
@@ -154,7 +165,8 @@ impl<'a> GpuSearcher<'a> {
             residence.preload()?;
         }
         let gpu = gpu.clone();
-        Ok(Self { searcher, gpu, residence, kernels, norms, ranges, slots: Vec::new(), timed: options.timed })
+        let (timed, or) = (options.timed, options.or.by);
+        Ok(Self { searcher, gpu, residence, kernels, norms, ranges, slots: Vec::new(), timed, or, by: or })
     }
 
     /// The device.
@@ -189,6 +201,10 @@ impl<'a> GpuSearcher<'a> {
     fn run(&mut self, asked: &[Asked<'_>], k: usize, report: &mut Report) -> Result<Vec<Vec<Hit>>> {
         let mut results: Vec<Option<Vec<Hit>>> = vec![None; asked.len()];
         let documents = self.ranges.documents;
+        self.by = match asked.first() {
+            Some(query) if !query.all => self.or,
+            _ => By::Ranges { prune: true },
+        };
         let kept = k.min(documents as usize) as u32;
         if let Some(topk) = &self.kernels.topk {
             topk.check(&self.gpu, self.room(kept), kept)?;
@@ -275,6 +291,10 @@ impl<'a> GpuSearcher<'a> {
         rows: &mut Rows,
     ) -> Result<Vec<f64>> {
         let most = (BATCH_RANGES / self.ranges.padded()).clamp(1, BATCH_QUERIES);
+        let most = match self.by {
+            By::Accumulators => most.min(accumulators::queries_at_once(&self.gpu, self.ranges.documents)),
+            By::Ranges { .. } => most,
+        };
         let most = most.min((BATCH_HITS / u64::from(self.room(k))).max(1) as u32) as usize;
         self.residence.begin();
         let mut units = Vec::new();
@@ -306,6 +326,7 @@ impl<'a> GpuSearcher<'a> {
             queries: (units.len() as u32).next_power_of_two(),
             terms: (rows.terms.len() as u32).next_power_of_two().max(16),
             room: self.room(k),
+            accumulators: self.by == By::Accumulators,
             // the host takes a few more, for those with scores of the class that the k-th best falls in
             results: if self.kernels.topk.is_some() { k } else { k + (k / 4).max(256) },
         };
@@ -317,16 +338,22 @@ impl<'a> GpuSearcher<'a> {
                 Slot::new(&self.gpu, &self.kernels, arena, &self.norms, self.ranges, needed)?
             }
         };
-        let first_wave = (k / 2).clamp(64, 4096);
-        let pending = slot.submit(&self.gpu, &self.kernels, arena, &self.norms, rows, first_wave, self.timed)?;
+        let how = match self.by {
+            // all in the first wave
+            By::Ranges { prune: false } => How { first_wave: u32::MAX, prune: false, timed: self.timed },
+            _ => How { first_wave: (k / 2).clamp(64, 4096), prune: true, timed: self.timed },
+        };
+        let pending = slot.submit(&self.gpu, &self.kernels, arena, &self.norms, rows, how)?;
         Ok(Flight { pending, slot, first, units })
     }
 
-    /// Hits that a query may collect before the threshold is high: those of the first wave, and as many again.
+    /// Hits that a query may collect before the threshold is high: those of the first wave, or of all ranges that are evaluated
+    /// at a time, and as many again.
     fn room(&self, k: u32) -> u32 {
         let width = 1 << self.ranges.shift;
-        let first_wave = 64 * k.min(width);
-        (first_wave + 8 * k).clamp(8192, self.ranges.documents.max(8192))
+        let ranges = if self.by == (By::Ranges { prune: false }) { slot::GROUPS } else { 64 };
+        let first_wave = ranges.saturating_mul(k.min(width));
+        first_wave.saturating_add(k.saturating_mul(8)).clamp(8192, self.ranges.documents.max(8192))
     }
 
     /// Adds the rows of a query; returns what its scores are to be multiplied with, or `None` if its lists found no room.

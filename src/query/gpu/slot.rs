@@ -1,5 +1,6 @@
 //! The buffers of a batch of queries on its way, the kernels bound to them, and the passes that they go through.
 
+use super::accumulators::Accumulators;
 use super::arena::Arena;
 use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE};
 use crate::Result;
@@ -17,6 +18,8 @@ pub struct Capacity {
     pub room: u32,
     /// Hits that a query may send to the host.
     pub results: u32,
+    /// Whether each query has an accumulator for each document.
+    pub accumulators: bool,
 }
 
 /// A term's list and weight, as `shaders/rank/list.wgsl` reads it.
@@ -25,11 +28,11 @@ pub type TermRow = [u32; 12];
 pub type QueryRow = [u32; 8];
 
 /// Blocks of a list that a workgroup looks through when its table is made.
-const JOB_BLOCKS: u32 = 64;
+pub(super) const JOB_BLOCKS: u32 = 64;
 /// Words of memory for tables that are made at once.
 const TABLE_WORDS: u32 = 1 << 24;
 /// Workgroups that evaluate ranges, one after the other each; more than the device runs at a time.
-const GROUPS: u32 = 8192;
+pub(super) const GROUPS: u32 = 8192;
 /// Ranges for each of them on a software adapter: llvmpipe ends every loop of a thread that has gone through 65,535 rounds of loops.
 const SOFTWARE_RANGES: u32 = 16;
 
@@ -42,6 +45,17 @@ pub struct NewTable {
     pub blocks: u32,
     /// Its address.
     pub at: u32,
+}
+
+/// How a batch goes through its passes.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Ranges of the first wave, about.
+    pub first_wave: u32,
+    /// False: ranges that cannot have one of the best documents are evaluated, too.
+    pub prune: bool,
+    /// Time each pass.
+    pub timed: bool,
 }
 
 /// What a batch consists of.
@@ -82,7 +96,8 @@ impl Capacity {
 
     /// Whether a slot of this capacity can take what needs `other`.
     pub fn holds(self, other: Self) -> bool {
-        let same_k = self.room == other.room && self.results == other.results;
+        let same_k =
+            self.room == other.room && self.results == other.results && self.accumulators == other.accumulators;
         same_k && self.queries >= other.queries && self.terms >= other.terms
     }
 }
@@ -103,6 +118,7 @@ pub struct Slot {
     cuts: Bound,
     select: Bound,
     evaluate: Bound,
+    accumulators: Option<Accumulators>,
     last: Last,
     software: bool,
 }
@@ -117,7 +133,7 @@ enum Last {
 }
 
 /// The arena's buffers and then a kernel's own.
-fn behind_lists<'a>(arena: &'a Arena, own: &[&'a Buffer]) -> Vec<&'a Buffer> {
+pub(super) fn behind_lists<'a>(arena: &'a Arena, own: &[&'a Buffer]) -> Vec<&'a Buffer> {
     arena.buffers().chain(own.iter().copied()).collect()
 }
 
@@ -139,7 +155,7 @@ struct Round {
 }
 
 /// Parameters as the kernels read them.
-fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
+pub(super) fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
     bytemuck::cast_slice(&words).to_vec()
 }
 
@@ -175,6 +191,12 @@ impl Slot {
         let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arena, &own))?;
         let cuts = gpu.bind("cuts", &kernels.cuts, &[&queries, &state])?;
         let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue])?;
+        let accumulators = match &kernels.accumulators {
+            Some(kernels) if capacity.accumulators => {
+                Some(Accumulators::new(gpu, kernels, ranges, capacity.queries, [&queries, &state, &hits])?)
+            }
+            _ => None,
+        };
         let last = match &kernels.topk {
             None => Last::Gather(gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?),
             Some(topk) => {
@@ -203,6 +225,7 @@ impl Slot {
             cuts,
             select,
             evaluate,
+            accumulators,
             last,
             software,
         };
@@ -227,10 +250,10 @@ impl Slot {
         arena: &Arena,
         norms: &Buffer,
         rows: &Rows,
-        first_wave: u32,
-        timed: bool,
+        how: How,
     ) -> Result<Pending, GpuError> {
-        let Capacity { queries: room_for, terms, room, results } = self.capacity;
+        let Capacity { queries: room_for, terms, room, results, .. } = self.capacity;
+        let How { first_wave, prune, timed } = how;
         let count = rows.queries.len() as u32;
         assert!(count <= room_for && rows.terms.len() <= terms as usize, "the batch is larger than its slot");
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&rows.terms))?;
@@ -238,8 +261,8 @@ impl Slot {
         let tables = self.tables(gpu, kernels, arena, norms, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
-        let cut = bytes([count, first_wave, 4 * first_wave]);
-        let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
+        let cut = bytes([count, first_wave, first_wave.saturating_mul(4)]);
+        let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room, u32::from(prune)]))).collect();
         let last = match &self.last {
             Last::Gather(_) => bytes([count, room, results]),
             Last::TopK(topk) => topk.parameters(count),
@@ -254,16 +277,27 @@ impl Slot {
                 steps.push(run("pack", &passes.pack, &round.for_pack, groups));
             }
         }
-        steps.push(run("bounds", &self.bounds, &only_count, tiles));
-        steps.push(run("cuts", &self.cuts, &cut, count));
+        let passes = match (&self.accumulators, &kernels.accumulators) {
+            (Some(own), Some(kernels)) => {
+                let buffers = [&self.terms, norms, &self.state];
+                Some((own, own.passes(gpu, kernels, arena, buffers, rows, room)?))
+            }
+            _ => None,
+        };
         let most = count.saturating_mul(self.ranges.padded());
         let groups = match self.software {
             true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
             false => GROUPS.min(most),
         };
-        for (select, evaluate) in &waves {
-            steps.push(run("select", &self.select, select, tiles));
-            steps.push(run("evaluate", &self.evaluate, evaluate, groups));
+        if let Some((own, passes)) = &passes {
+            steps.extend(own.steps(passes));
+        } else {
+            steps.push(run("bounds", &self.bounds, &only_count, tiles));
+            steps.push(run("cuts", &self.cuts, &cut, count));
+            for (select, evaluate) in &waves {
+                steps.push(run("select", &self.select, select, tiles));
+                steps.push(run("evaluate", &self.evaluate, evaluate, groups));
+            }
         }
         steps.push(match &self.last {
             Last::Gather(gather) => run("gather", gather, &last, count),

@@ -2,7 +2,7 @@
 
 use super::{TopKMethod, TopKOn};
 use crate::gpu::kernel::{constants, unroll};
-use crate::gpu::{Access, AdapterKind, Bound, Buffer, Gpu, GpuError, Kernel, Pipeline, Step, Usage};
+use crate::gpu::{Access, AdapterKind, Bound, Buffer, Gpu, Kernel, Pipeline, Step, Usage};
 use crate::{Error, Result};
 
 /// Threads of a workgroup.
@@ -203,7 +203,7 @@ pub fn best_of(
     let parameters = bound.parameters(count);
     let copy = Step::Copy { from: &best, to: &download, bytes: best.bytes() };
     let pending = gpu.submit("top k", &[bound.step(count, &parameters), copy], false)?;
-    let (words, _) = gpu.finish(pending, &download, |bytes| bytemuck::pod_collect_to_vec::<u8, u32>(bytes))?;
+    let (words, _) = gpu.finish(pending, &download, bytemuck::pod_collect_to_vec::<u8, u32>)?;
     let each = 2 + 2 * k as usize;
     Ok(words
         .chunks_exact(each)

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const PRELOAD: Options = Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT, range_bits: None };
+const PRELOAD: Options =
+    Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT, or: &or::RANGES, range_bits: None };
 
 #[test]
 fn test_every_codec() {
@@ -89,9 +90,9 @@ fn test_many_documents() {
         add("seldom ", random.once_in(500));
         add("end end ", doc > 131_000 && random.once_in(2));
         add("start ", doc < 300);
-        add("edge ", doc % 64 == 63 || doc % 64 == 0);
+        add("edge ", doc % 64 == 63 || doc.is_multiple_of(64));
         add("last ", doc == 139_999);
-        add(if doc % 3 == 0 { "x y" } else { "z" }, true);
+        add(if doc.is_multiple_of(3) { "x y" } else { "z" }, true);
         text
     };
     let texts: Vec<String> = (0..140_000).map(text).collect();
@@ -181,4 +182,44 @@ fn test_the_best_chosen_on_the_device() {
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let heap = Options { topk: &crate::query::topk::HEAP, ..PRELOAD };
     assert!(matches!(GpuSearcher::new(&searcher, &gpu, heap), Err(Error::Invalid { .. })));
+}
+
+#[test]
+fn test_every_method_for_or() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "vbyte,pef,para-ef");
+    let index = built.open();
+    for codec in ["vbyte", "pef", "para-ef"] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        for or in GPU_OR_METHODS {
+            let topk = if codec == "pef" { &crate::query::topk::BUCKET_SELECT } else { &PARTIAL_SORT };
+            let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, topk, ..PRELOAD }).unwrap();
+            for k in [1, 10, 400] {
+                check_batch(&mut engine, &plans, k, &format!("{codec} {}", or.name));
+            }
+        }
+    }
+    assert_eq!(gpu_or_method("accumulators").unwrap().name, "accumulators");
+    let error = gpu_or_method("wand").err().unwrap().to_string();
+    assert!(error.contains("accumulators, ranges-exhaustive, ranges"), "{error}");
+}
+
+/// Few of many documents are good: skipping skips, and without it everything is evaluated.
+#[test]
+fn test_ranges_are_skipped() {
+    let Some(gpu) = gpu() else { return };
+    let text = |doc: u32| if doc % 4000 < 30 { "often often often often" } else { "often and more" }.to_owned();
+    let texts: Vec<String> = (0..40_000).map(text).collect();
+    let built = Built::new(&texts, "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["often"]);
+    let evaluated = [&or::RANGES, &or::RANGES_EXHAUSTIVE, &or::ACCUMULATORS].map(|or| {
+        let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, ..PRELOAD }).unwrap();
+        let (hits, report) = engine.search(&plans, Mode::Or, 5).unwrap();
+        check(&searcher, &plans[0], Mode::Or, 5, &hits[0], or.name);
+        report.work.evaluated
+    });
+    assert!(evaluated[0] < 400 && evaluated[1] == 40_000 / 64 && evaluated[2] == 0, "{evaluated:?}");
 }
