@@ -23,11 +23,14 @@ impl std::fmt::Debug for GpuOrMethod {
 
 /// What evaluates the documents that have any term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub enum By {
     /// An accumulator for each document of the collection.
     Accumulators,
     /// Ranges of docIDs; with `prune`, only those that may have one of the best documents.
-    Ranges { prune: bool },
+    Ranges {
+        /// Whether ranges are skipped.
+        prune: bool,
+    },
 }
 
 /// `accumulators`.

@@ -104,6 +104,17 @@ fn test_many_documents() {
     let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
     assert!(engine.ranges.padded() > kernels::TILE);
     check_batch(&mut engine, &plans, 10, "many");
+    // more queries than have accumulators at once
+    let options = Options { or: &or::ACCUMULATORS, ..PRELOAD };
+    let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+    let at_once = accumulators::queries_at_once(&gpu, 140_000) as usize;
+    let many: Vec<Plan> = plans.iter().cycle().take(at_once.min(500) + 3).cloned().collect();
+    let (hits, report) = engine.search(&many, Mode::Or, 10).unwrap();
+    assert!(report.batches > 1 || at_once > 500);
+    assert!(hits.iter().zip(hits.iter().skip(plans.len())).all(|(one, again)| one == again));
+    for (plan, hits) in plans.iter().zip(&hits) {
+        check(&searcher, plan, Mode::Or, 10, hits, "accumulators");
+    }
 }
 
 /// Equal documents: exactly those with the smallest docIDs, in order, and the CPU where there is no room for all.
@@ -203,6 +214,24 @@ fn test_every_method_for_or() {
     assert_eq!(gpu_or_method("accumulators").unwrap().name, "accumulators");
     let error = gpu_or_method("wand").err().unwrap().to_string();
     assert!(error.contains("accumulators, ranges-exhaustive, ranges"), "{error}");
+}
+
+#[test]
+fn test_small_collections() {
+    let Some(gpu) = gpu() else { return };
+    let topks = [&PARTIAL_SORT, &crate::query::topk::GROUP_HEAP, &crate::query::topk::RADIX_SORT];
+    for documents in [1, 63, 64, 65, 300, 2049] {
+        let built = Built::new(&collection(documents), "vbyte");
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        for (or, topk) in GPU_OR_METHODS.iter().zip(topks) {
+            let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, topk, ..PRELOAD }).unwrap();
+            for k in [1, 5, 100] {
+                check_batch(&mut engine, &plans, k, &format!("{documents} documents, {}, {}", or.name, topk.name));
+            }
+        }
+    }
 }
 
 /// Few of many documents are good: skipping skips, and without it everything is evaluated.

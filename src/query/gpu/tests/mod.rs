@@ -30,7 +30,7 @@ impl Random {
 /// Documents with words of every frequency: `all` is in each, `w<i>` in one of i + 1 on average, sometimes often; some words
 /// only in one stretch of documents, or in one document.
 fn collection(documents: u32) -> Vec<String> {
-    let mut random = Random(7);
+    let mut random = Random(u64::from(documents) + 7);
     let one = |doc: u32| {
         let mut text = "all".to_owned();
         for i in 0..40 {
