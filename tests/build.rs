@@ -21,6 +21,7 @@ fn options(input: PathBuf, output: PathBuf) -> BuildOptions {
         memory: 512 << 20,
         sorter: "cpu".into(),
         codecs: vec!["all".into()],
+        impacts: true,
         ..BuildOptions::new(vec![input], output)
     }
 }

@@ -42,11 +42,11 @@ fn main(
         for (var j = 0u; j < ITEMS; j++) {
             let p = 128u * j + 4u * me.lane;
             if own && p < block.len {
-                let tfs = tfs_of(t, number * BLOCK + p);
+                let shares = shares_of(t, number * BLOCK + p, docs[j]);
                 for (var c = 0u; c < 4u; c++) {
                     let doc = docs[j][c];
                     if p + c < block.len && doc < DOCS {
-                        atomicAdd(&sums[job.w * DOCS + doc], share_of(t, tfs[c], doc));
+                        atomicAdd(&sums[job.w * DOCS + doc], shares[c]);
                     }
                 }
             }

@@ -30,7 +30,7 @@ fn main(
     }
     let query = query_of(q);
     let at = state_of(q);
-    let threshold = max(highest_bucket(at + SCORES, query.k, thread) << query.bucket_shift, 1u);
+    let threshold = max(highest_bucket(at + SCORES, BUCKETS, query.k, thread) << query.bucket_shift, 1u);
     let first = (number % tiles) * TILE;
     let end = min(first + TILE, DOCS);
     var mine = 0u;

@@ -12,7 +12,7 @@
 @group(0) @binding(NEXT+6) var<storage, read_write> hits: array<vec2<u32>>;
 
 struct Params {
-    // 0, 1, 2
+    // from 0 on
     wave: u32,
     // hits that a query has room for
     room: u32,
@@ -75,17 +75,22 @@ fn main(
         var hopeful = true;
         // the best score so far; of a document with all terms so far, if all are needed
         var best = 0u;
+        // where the range's blocks are, of 32 terms at a time, a thread each
+        var my_start = 0u;
+        var my_count = 0u;
         for (var n = 0u; n < query.terms && hopeful; n++) {
+            if (n & 31u) == 0u && n + me.lane < query.terms {
+                let t = term_of(query.first + n + me.lane);
+                my_start = block_at(t, range);
+                my_count = 1u;
+                while my_start + my_count < t.blocks && first_of(t, my_start + my_count) < low + WIDTH {
+                    my_count += 1u;
+                }
+            }
             let t = term_of(query.first + n);
             let tabled = t.table != NONE;
-            let start = locate_range(t, range, me);
-            // the blocks behind it that start within the range
-            var more = 0u;
-            let next = start + 1u + me.lane;
-            if next < t.blocks {
-                more = select(0u, 1u, first_of(t, next) < low + WIDTH);
-            }
-            let count = 1u + team_sum(more, me);
+            let start = team_read(my_start, n, me);
+            let count = min(team_read(my_count, n, me), WIDTH);
             decoded += count;
             var greatest = 0u;
             var greatest_share = 0u;
@@ -108,11 +113,11 @@ fn main(
                         }
                     }
                     if any(near) {
-                        let tfs = tfs_of(t, b * BLOCK + p);
+                        let shares = shares_of(t, b * BLOCK + p, docs[j]);
                         for (var c = 0u; c < 4u; c++) {
                             if near[c] {
                                 let i = docs[j][c] - low;
-                                let share = share_of(t, tfs[c], docs[j][c]);
+                                let share = shares[c];
                                 let score = atomicAdd(&scores[i], share) + share;
                                 greatest_share = max(greatest_share, share);
                                 if query.all == 1u {
@@ -189,7 +194,7 @@ fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32) {
         }
     }
     storageBarrier();
-    let bucket = highest_bucket(at + SCORES, query.k, thread);
+    let bucket = highest_bucket(at + SCORES, BUCKETS, query.k, thread);
     let reached = max(least, bucket << query.bucket_shift);
     if thread == 0u {
         atomicMax(&state[at + THRESHOLD], reached);

@@ -16,17 +16,6 @@ struct Params {
 
 var<immediate> params: Params;
 
-// The last block that starts at or before the first docID of a range, or 0.
-fn block_before(t: Term, range: u32) -> u32 {
-    var low = 0u;
-    var high = t.blocks;
-    while high - low > 1u {
-        let middle = (low + high) >> 1u;
-        if first_of(t, middle) <= range << SHIFT { low = middle; } else { high = middle; }
-    }
-    return low;
-}
-
 @compute @workgroup_size(THREADS)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -46,6 +35,8 @@ fn main(
         let bytes = maxima[first] | maxima[first + 1u] << 8u | maxima[first + 2u] << 16u | maxima[first + 3u] << 24u;
         store(to.x + place, bytes);
     } else {
-        store(to.x + place, block_before(term_of(to.y), (place - words) * DIRECTORY));
+        var t = term_of(to.y);
+        t.table = NONE;
+        store(to.x + place, block_at(t, (place - words) * DIRECTORY));
     }
 }

@@ -8,7 +8,7 @@
 
 struct Params {
     queries: u32,
-    // 0, 1, 2
+    // from 0 to WAVES - 1
     wave: u32,
 }
 
@@ -34,7 +34,7 @@ fn main(
     let threshold = atomicLoad(&state[at + THRESHOLD]) >> query_of(q).bound_shift;
     var low = 0u;
     var high = NO_CUT;
-    if params.wave < 2u {
+    if params.wave + 1u < WAVES {
         low = atomicLoad(&state[at + CUTS + params.wave]);
     }
     if params.wave > 0u {

@@ -16,7 +16,7 @@ use super::batch::BatchCounts;
 use super::dictionary::Dictionary;
 use super::links::{self, Spool};
 use super::merge::{self, TermRange};
-use super::options::Stage;
+use super::options::{Stage, phases};
 use super::plan;
 use super::report::{self, BuildReport, InputRecord, Lane, LongWords, Skipped};
 use super::run::Run;
@@ -24,6 +24,8 @@ use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
 use super::sorting::SortOutcome;
 use crate::corpus::Corpus;
 use crate::index::ListBatch;
+use crate::index::impacts::Pass;
+use crate::index::reencode::Phase;
 use crate::index::{DocTable, EncodedLists, IndexWriter, ListEncoder, ManifestFields};
 use crate::{Error, Result};
 
@@ -134,7 +136,11 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         let shared_ = shared.clone();
         spawn(shared, move || {
             let options = &shared_.options;
-            writer.finish(&documents, ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() })
+            let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
+            let heard = phases(shared_.progress.as_ref());
+            let done = |done, postings| heard(Phase::Impacts, done, postings);
+            let pass = Pass { threads: shared_.plan.threads, cancel: &options.cancel, done: &done };
+            writer.finish_checked(&documents, fields, options.impacts.then_some(&pass), |_| Ok(()))
         })
         .await
         .unwrap_or_else(panicked)?

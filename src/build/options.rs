@@ -58,6 +58,8 @@ pub struct BuildOptions {
     pub store_titles: bool,
     /// Follow the links of pages and store each document's PageRank; so does an order by it.
     pub links: bool,
+    /// Store a quantised impact for every posting of a list.
+    pub impacts: bool,
     /// Set from outside to stop the build; it then ends with [`crate::Error::Interrupted`].
     pub cancel: Arc<AtomicBool>,
 }
@@ -83,6 +85,7 @@ impl BuildOptions {
             store_urls: true,
             store_titles: true,
             links: false,
+            impacts: false,
             cancel: Arc::default(),
         }
     }
@@ -107,6 +110,8 @@ pub enum Stage {
     Encode,
     /// What was written against what it was made from. Unit: postings.
     Compare,
+    /// Quantised impacts of a built index. Unit: postings.
+    Impacts,
 }
 
 /// Hears how far a build is. Called from several threads.
@@ -136,6 +141,7 @@ pub fn phases(progress: &dyn Progress) -> impl Fn(Phase, u64, u64) + Sync {
             Phase::Order => Stage::Order,
             Phase::Encode => Stage::Encode,
             Phase::Compare => Stage::Compare,
+            Phase::Impacts => Stage::Impacts,
         };
         let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
         if *current != Some(stage) {

@@ -39,6 +39,8 @@ pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<Buil
         output: first.clone(),
         force: false,
         order: Order::Input,
+        // They are quantised where their postings end up.
+        impacts: false,
         links: options.links || options.order == Order::PageRank,
         ..options.clone()
     };
@@ -53,6 +55,7 @@ pub fn build(options: &BuildOptions, progress: Arc<dyn Progress>) -> Result<Buil
         order: options.order.to_string(),
         output: Some(&options.output),
         force: options.force,
+        impacts: options.impacts,
         threads: report.plan.threads,
         memory: report.plan.budget,
         cancel: &options.cancel,

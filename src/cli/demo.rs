@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::build::{self, BuildOptions, BuildReport};
 use crate::cli::ui;
 use crate::codec;
-use crate::index::reencode::{Change, reencode};
+use crate::index::reencode::{Change, ImpactChange, reencode};
 use crate::index::{Index, verify};
 use crate::query::{Bm25, Mode, Searcher};
 use crate::{Error, Result};
@@ -75,6 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let change = Change {
         add: codec::parse_list(OTHER)?,
         remove: Vec::new(),
+        impacts: ImpactChange::Keep,
         from: None,
         output: None,
         threads: 1,

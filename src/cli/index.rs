@@ -56,6 +56,10 @@ pub struct Args {
     /// Follow the links between pages and store each page's PageRank, for `reorder --order pagerank`
     #[arg(long)]
     links: bool,
+    /// Also store an 8-bit quantised BM25 score (impact) of every posting: queries then add integers, and every engine, CPU or
+    /// GPU, returns the same scores to the bit
+    #[arg(long)]
+    impacts: bool,
     /// Worker threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
@@ -141,6 +145,7 @@ impl Args {
             store_urls: !self.no_urls,
             store_titles: !self.no_titles,
             links: self.links,
+            impacts: self.impacts,
             cancel: ui::cancel_on_signal(),
             ..BuildOptions::new(self.inputs.clone(), self.output.clone())
         })

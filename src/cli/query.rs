@@ -1,7 +1,7 @@
 //! `gamut query`: rank documents for one query, or for a file of them.
 
 use crate::index::{DocName, Index};
-use crate::query::{Bm25, Hit, Mode, Plan, Query, Searcher, Topic, parse_topics};
+use crate::query::{Bm25, Hit, Mode, Plan, Query, Scores, Searcher, Topic, parse_topics};
 use crate::{Error, Result};
 use anyhow::Context as _;
 use rayon::prelude::*;
@@ -56,6 +56,10 @@ pub struct Args {
     /// BM25: how much the length of a document counts, 0 to 1.
     #[arg(long, default_value_t = Bm25::default().b)]
     b: f32,
+    /// What scores are: BM25, or sums of the quantised impacts that `gamut index --impacts` stores (integers, the same on every
+    /// engine; k1 and b are then those of the index, 0.9 and 0.4).
+    #[arg(long, value_enum, default_value = "bm25")]
+    scores: Scores,
     /// Read the postings of this codec of the index; the results are the same.
     #[arg(long)]
     codec: Option<String>,
@@ -80,6 +84,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     let searcher = Searcher::new(&index, args.codec.as_deref(), Bm25 { k1: args.k1, b: args.b })?;
+    let searcher = searcher.with_scores(args.scores)?;
     if args.k == 0 {
         anyhow::bail!("-k 0 asks for no document; give 1 or more");
     }
@@ -117,6 +122,10 @@ struct JsonAnswer<'a> {
     k: usize,
     k1: f32,
     b: f32,
+    scores: Scores,
+    /// What an impact of 1 stands for, by impacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<f32>,
     codec: &'static str,
     terms: Vec<JsonTerm<'a>>,
     seconds: f64,
@@ -147,7 +156,7 @@ fn run_query(args: &Args, searcher: &Searcher<'_>) -> anyhow::Result<bool> {
     let result = if args.json {
         write_json(&mut out, args, searcher, &text, &query, &plan, &hits, &names, seconds)
     } else {
-        write_hits(&mut out, &hits, &names)
+        write_hits(&mut out, args.scores, &hits, &names)
     };
     result.and_then(|()| out.flush()).context("cannot write the results")?;
     if hits.is_empty() {
@@ -161,10 +170,11 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-fn write_hits(out: &mut impl Write, hits: &[Hit], names: &HashMap<u32, DocName>) -> io::Result<()> {
+fn write_hits(out: &mut impl Write, scores: Scores, hits: &[Hit], names: &HashMap<u32, DocName>) -> io::Result<()> {
+    let digits = if scores == Scores::Impacts { 0 } else { 4 };
     for (rank, hit) in (1..).zip(hits) {
         let name = &names[&hit.doc];
-        let line = format!("{rank:>3}  {:8.4}  {}  {}", hit.score, printable(&name.id), printable(&name.title));
+        let line = format!("{rank:>3}  {:8.digits$}  {}  {}", hit.score, printable(&name.id), printable(&name.title));
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
@@ -193,6 +203,8 @@ fn write_json(
         k: args.k,
         k1: args.k1,
         b: args.b,
+        scores: args.scores,
+        step: searcher.impacts().map(|impacts| impacts.quantizer().step()),
         codec: searcher.codec().codec().name(),
         terms: terms.collect(),
         seconds,

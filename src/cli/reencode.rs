@@ -1,4 +1,4 @@
-//! `gamut reencode`: other codecs for a built index.
+//! `gamut reencode`: other codecs, or impacts, for a built index.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use super::ui;
 use crate::codec;
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
-use crate::index::reencode::{self, Change, Changed, Estimate};
+use crate::index::reencode::{self, Change, Changed, Estimate, ImpactChange};
 
-/// Add codecs to a built index, replace them, or take them out.
+/// Add codecs or impacts to a built index, replace them, or take them out.
 ///
 /// Every list is decoded from one codec that is there and written in each of those that --codec names;
 /// then everything that was written is decoded and compared, and only if all of it is right does the changed index
@@ -25,6 +25,7 @@ Examples:
   gamut reencode out/gov2 --codec pef,simdbp             add two, or write them anew
   gamut reencode out/gov2 --codec parapfor:exceptions=0.1
   gamut reencode out/gov2 --codec best --drop para-ef    change one for another
+  gamut reencode out/gov2 --impacts                      a quantised score for every posting
   gamut reencode out/gov2 --codec raw -o out/gov2-raw    leave the index as it is
 
 Exit code: 0 if done, 2 if not; the index is then as it was.")]
@@ -32,9 +33,12 @@ pub struct Args {
     /// Directory of the index
     index: PathBuf,
     /// Codecs to write, comma-separated, with parameters after a colon, or "all"
-    #[arg(short, long, value_name = "LIST", required_unless_present_any = ["drop", "estimate"])]
+    #[arg(short, long, value_name = "LIST", required_unless_present_any = ["drop", "estimate", "impacts"])]
     codec: Option<String>,
-    /// Codecs to take out, comma-separated
+    /// Write an 8-bit quantised BM25 score (impact) of every posting, as `gamut index --impacts` does
+    #[arg(long, conflicts_with = "estimate")]
+    impacts: bool,
+    /// Codecs to take out, comma-separated; "impacts" takes out the impacts
     #[arg(long, value_delimiter = ',', value_name = "NAME", conflicts_with = "estimate")]
     drop: Vec<String>,
     /// Take the lists from this codec of the index [default: its last one]
@@ -60,6 +64,9 @@ pub struct Args {
     json: bool,
 }
 
+/// What --drop calls the impacts; no codec has this name.
+const IMPACTS: &str = "impacts";
+
 /// Runs the command.
 ///
 /// # Errors
@@ -72,9 +79,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let gpu = args.device.as_deref().map(|name| Gpu::open(&Choice::parse(name))).transpose()?;
     let cancel = ui::cancel_on_signal();
+    let (drop_impacts, remove): (Vec<String>, Vec<String>) =
+        args.drop.iter().cloned().partition(|name| name == IMPACTS);
+    let impacts = match (args.impacts, drop_impacts.is_empty()) {
+        (true, false) => {
+            anyhow::bail!("impacts are both to be written (--impacts) and to be taken out (--drop impacts)")
+        }
+        (true, true) => ImpactChange::Write,
+        (false, false) => ImpactChange::Remove,
+        (false, true) => ImpactChange::Keep,
+    };
     let change = Change {
         add,
-        remove: args.drop.clone(),
+        remove,
+        impacts,
         from: args.from.as_deref(),
         output: args.output.as_deref(),
         threads: ui::threads(args.threads),
@@ -125,7 +143,7 @@ fn write_estimates(out: &mut impl Write, estimates: &[Estimate], postings: u64, 
 }
 
 fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Result<()> {
-    let seconds = changed.encode_seconds + changed.compare_seconds;
+    let seconds = changed.encode_seconds + changed.compare_seconds + changed.impact_seconds;
     let index = changed.index.display();
     if args.json {
         let written: Vec<_> = changed
@@ -143,6 +161,8 @@ fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Re
             "lists_compared": changed.lists,
             "encode_seconds": changed.encode_seconds,
             "compare_seconds": changed.compare_seconds,
+            "impacts_bytes": changed.impacts,
+            "impacts_seconds": changed.impact_seconds,
         });
         return writeln!(out, "{report}");
     }
@@ -151,6 +171,10 @@ fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Re
     }
     for (codec, bytes) in &changed.written {
         writeln!(out, "{codec}: {bytes} bytes, {:.3} bits per posting", bits(*bytes, changed.postings))?;
+    }
+    if let Some(bytes) = changed.impacts {
+        let bits = bits(bytes, changed.postings);
+        writeln!(out, "impacts: {bytes} bytes, {bits:.3} bits per posting, in {:.2} s", changed.impact_seconds)?;
     }
     if changed.written.is_empty() {
         return writeln!(out, "{index}: done in {seconds:.2} s");

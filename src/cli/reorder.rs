@@ -78,6 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         order: args.order.to_string(),
         output: args.output.as_deref(),
         force: false,
+        impacts: false,
         threads,
         memory,
         cancel: &cancel,

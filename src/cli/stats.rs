@@ -84,6 +84,9 @@ struct Report {
     mean_document_length: f64,
     bytes: u64,
     tf_bits_per_posting: f64,
+    /// What an impact of 1 stands for, where there are impacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    impact_step: Option<f32>,
     list_lengths: Vec<ListLength>,
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
@@ -163,6 +166,7 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         mean_document_length: if s.documents == 0 { 0.0 } else { s.tokens as f64 / s.documents as f64 },
         bytes: manifest.files.iter().map(|file| file.bytes).sum(),
         tf_bits_per_posting: bits(tf),
+        impact_step: index.impacts().map(|impacts| impacts.quantizer().step()),
         list_lengths: list_lengths.collect(),
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
@@ -263,6 +267,9 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     )?;
     writeln!(out, "terms          {:>15}   {} in one document only", grouped(s.terms), grouped(s.terms - s.lists))?;
     writeln!(out, "postings       {:>15}", grouped(s.postings))?;
+    if let Some(step) = report.impact_step {
+        writeln!(out, "impacts        {:>15}   of 8 bits; BM25 scores are sums of them times {step}", "1 to 255")?;
+    }
     writeln!(out, "bytes          {:>15}", grouped(report.bytes))?;
     for (name, bytes) in &report.files {
         writeln!(out, "  {name:<22} {:>15}", grouped(*bytes))?;
@@ -332,7 +339,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("index");
         let texts = [("a", "", "", "x y y"), ("b", "", "", "x z"), ("a", "", "", "x y")];
-        build(&target, &texts, &Plan::default()).unwrap();
+        build(&target, &texts, &Plan { impacts: Some(1), ..Plan::default() }).unwrap();
         let report = report(&Index::open(&target).unwrap(), 2).unwrap();
         let top: Vec<_> = report.top_terms.iter().map(|term| (term.term.as_str(), term.df, term.cf)).collect();
         assert_eq!(top, [("x", 3, 3), ("y", 2, 3)]);
@@ -348,5 +355,6 @@ mod tests {
         write_report(&mut text, &report).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("documents                    3   1 with"), "{text}");
+        assert!(text.contains("of 8 bits") && text.contains("impacts.bin"), "{text}");
     }
 }

@@ -40,6 +40,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Order => "ordering",
         Stage::Encode => "encoding",
         Stage::Compare => "comparing",
+        Stage::Impacts => "quantising",
     }
 }
 
@@ -53,7 +54,7 @@ impl Progress for Terminal {
             let template = match stage {
                 Stage::Parse => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
                 Stage::Order => "{msg:9} {wide_bar} {percent} % {eta} left",
-                Stage::Lengths | Stage::Merge | Stage::Encode | Stage::Compare => {
+                Stage::Lengths | Stage::Merge | Stage::Encode | Stage::Compare | Stage::Impacts => {
                     "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left"
                 }
                 Stage::Rank | Stage::Finish => "{msg:9} {spinner}",

@@ -137,6 +137,20 @@ pub fn running(x: __m512i) -> __m512i {
     _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8))
 }
 
+/// [`super::strictly_increasing`].
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn strictly_increasing(docs: &[u32]) -> bool {
+    let mut wrong = 0;
+    for pairs in docs.windows(17).step_by(16) {
+        // SAFETY: seventeen numbers are there, and the loads have no alignment to keep.
+        let (a, b) =
+            unsafe { (_mm512_loadu_epi32(pairs.as_ptr().cast()), _mm512_loadu_epi32(pairs.as_ptr().add(1).cast())) };
+        wrong |= _mm512_cmpge_epu32_mask(a, b);
+    }
+    let rest = &docs[docs.len().saturating_sub(1) / 16 * 16..];
+    wrong == 0 && rest.windows(2).fold(true, |ok, pair| ok & (pair[0] < pair[1]))
+}
+
 /// The last lane in every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]

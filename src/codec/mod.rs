@@ -20,7 +20,7 @@
 //! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
 
 #[cfg(target_arch = "x86_64")]
-mod avx512;
+pub(crate) mod avx512;
 pub mod bits;
 mod describe;
 mod family;
@@ -268,6 +268,11 @@ fn block_words<'a>(list: &'a [u32], skip: &Skip) -> Result<&'a [u32], CodecError
 /// True if each docID is greater than the one before.
 #[inline]
 pub fn strictly_increasing(docs: &[u32]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { avx512::strictly_increasing(docs) };
+    }
     // No early exit: without one the loop becomes a few vector compares per block.
     docs.windows(2).fold(true, |ok, pair| ok & (pair[0] < pair[1]))
 }

@@ -116,3 +116,16 @@ fn test_choices_are_parsed() {
     let error = names("vbyte:x=1").unwrap_err().to_string();
     assert!(error.contains("no parameters"), "{error}");
 }
+
+#[test]
+fn test_one_docid_out_of_order_is_seen_wherever_it_is() {
+    for n in [0u32, 1, 2, 15, 16, 17, 18, 32, 33, 34, 127, 128, 129, 512] {
+        let docs: Vec<u32> = (0..n).map(|i| u32::MAX - 3 * (n - i)).collect();
+        assert!(strictly_increasing(&docs), "{n}");
+        for at in 1..n as usize {
+            let mut wrong = docs.clone();
+            wrong[at] = wrong[at - 1];
+            assert!(!strictly_increasing(&wrong), "{at} of {n}");
+        }
+    }
+}

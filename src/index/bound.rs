@@ -82,6 +82,11 @@ impl Bound {
         (self.0 >> 16) as f32 / SCALE
     }
 
+    /// An impact that the posting with the greatest one has at least, by the way [`Gather`] rounds.
+    pub(super) fn impact_reached(self) -> f32 {
+        ((self.0 >> 16) as f32 - 2.0).max(0.0) / SCALE
+    }
+
     /// A tf that no posting exceeds.
     #[inline]
     pub fn tf_max(self) -> u32 {
@@ -239,6 +244,8 @@ mod tests {
                 let impact = query.impact(tf, len);
                 prop_assert!(impact <= reader.impact(bound), "{impact} over {}", reader.impact(bound));
             }
+            let greatest = postings.iter().map(|&(tf, len)| default.impact(tf, len)).fold(0.0, f32::max);
+            prop_assert!(bound.impact_reached() <= greatest, "{} over {greatest}", bound.impact_reached());
         }
     }
 

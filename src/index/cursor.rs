@@ -1,6 +1,7 @@
 //! Walks a list of postings: block skips, frequencies on demand.
 
 use super::bound::Bound;
+use super::find::find;
 use super::format::damaged;
 use super::posting_list::{List, ListWords};
 use super::scratch::Scratch;
@@ -288,17 +289,4 @@ fn seek(skips: &[Skip], from: usize, target: u32) -> usize {
     }
     let end = (low + step).min(skips.len());
     low + skips[low + 1..end].partition_point(|skip| skip.first <= target)
-}
-
-/// The first position from `from` on whose docID is at least `target`, or the length.
-#[inline]
-pub(crate) fn find(docs: &[u32], from: usize, target: u32) -> usize {
-    let mut at = from;
-    while let Some(chunk) = docs.get(at..at + 16) {
-        if chunk[15] >= target {
-            return at + chunk.iter().map(|&doc| usize::from(doc < target)).sum::<usize>();
-        }
-        at += 16;
-    }
-    at + docs[at..].iter().map(|&doc| usize::from(doc < target)).sum::<usize>()
 }

@@ -5,8 +5,8 @@
 //! of parts stand in a footer (the last words of the file), so that a file is written front to back.
 //!
 //! # Windows
-//! A graphics API binds at most 2,147,483,644 bytes of a buffer at once. `postings.bin`, `tf.bin` and
-//! the skip entries of `lists.bin` are therefore thought of as windows of 2^29 words, whose last word
+//! A graphics API binds at most 2,147,483,644 bytes of a buffer at once. `postings.bin`, `tf.bin`, the
+//! impacts of `impacts.bin` and the skip entries of `lists.bin` are therefore thought of as windows of 2^29 words, whose last word
 //! is never part of a list: a list's word offset `o` from the start of the file lies in window
 //! `o >> 29`, and no list (no list's run of skip entries) leaves its window. What is free at the end
 //! of a window is filled with zeros. Tests use smaller windows; the manifest records the size.
@@ -46,6 +46,8 @@ pub enum Kind {
     Lists = 6,
     /// `pagerank.bin`.
     PageRank = 7,
+    /// `impacts.bin`.
+    Impacts = 8,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.

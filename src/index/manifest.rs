@@ -3,7 +3,7 @@
 //! It holds nothing that two builds of the same input with the same options could disagree on: no
 //! times, no machine, no paths of the output.
 
-use super::format;
+use super::{format, impacts};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,9 @@ pub struct ImpactSpec {
     pub k1: f32,
     /// BM25's b.
     pub b: f32,
+    /// The greatest share of a score of any posting, for which an impact of 255 stands; only with `impacts.bin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<f32>,
 }
 
 /// Sizes of the collection.
@@ -172,6 +175,12 @@ impl Manifest {
             || self.impacts.b.to_bits() != super::DEFAULT_B.to_bits()
         {
             return Some("impacts of other parameters than format version 1 has".to_owned());
+        }
+        let quantised = self.file(impacts::IMPACTS).is_some();
+        if self.impacts.maximum.is_some() != quantised
+            || self.impacts.maximum.is_some_and(|m| !(m.is_finite() && m > 0.0))
+        {
+            return Some("a greatest share of a score that does not go with the files".to_owned());
         }
         self.codecs.is_empty().then(|| "no codec".to_owned())
     }

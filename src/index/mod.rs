@@ -7,13 +7,14 @@
 //! docs.bin, docs.zst       per document: length; external id, URL, title
 //! pagerank.bin             per document: PageRank, if links were followed
 //! tf.bin                   term frequencies of every list, once for all codecs
+//! impacts.bin              quantised share of the score of every posting of a list, if asked for
 //! <codec>/postings.bin     docIDs of every list
 //! <codec>/lists.bin        where each list is; skip entries
 //! ```
 //!
 //! The byte layout of each file is in the documentation of the module that reads and writes it:
 //! [`mod@format`] (what all have in common), [`manifest`], [`tables`] (`terms.bin`, `lists.bin`), [`docs`],
-//! [`tf`], [`bound`] (score bounds), [`crate::codec`] (lists of docIDs).
+//! [`tf`], [`mod@impacts`], [`bound`] (score bounds), [`crate::codec`] (lists of docIDs).
 //!
 //! What the merge hands over, range of termIDs by range, is a [`ListBatch`]. A [`ListEncoder`] turns it
 //! into words on any thread, and [`IndexWriter::append`] puts those behind each other.
@@ -23,7 +24,9 @@ mod cursor;
 mod dictionary;
 pub mod docs;
 mod encode;
+mod find;
 pub mod format;
+pub mod impacts;
 mod in_order;
 pub mod lengths;
 pub mod linearity;
@@ -47,10 +50,11 @@ mod writer;
 pub(crate) mod tests;
 
 pub use bound::{Bound, BoundReader, DEFAULT_B, DEFAULT_K1, Norm};
-pub(crate) use cursor::find;
 pub use cursor::{Cursor, END};
 pub use docs::{DocName, DocTable, DocTableWriter};
 pub use encode::{EncodedLists, ListEncoder};
+pub use find::{common, find};
+pub use impacts::{Impacts, Quantizer, TermQuantizer, idf};
 pub(crate) use in_order::in_order;
 pub use manifest::{FileSpec, Manifest, Statistics};
 pub use posting_list::{List, ListWords};

@@ -2,9 +2,10 @@
 
 use super::encode::EncodedCodec;
 use super::format::{self, Kind};
+use super::impacts;
 use super::manifest::FileSpec;
 use super::output::Output;
-use super::tables::{GROUP, TermRow, pack_lists, pack_terms};
+use super::tables::{GROUP, TermRow, pack_places, pack_terms};
 use crate::codec::Codec;
 use crate::{Error, Result};
 use std::path::Path;
@@ -112,36 +113,71 @@ impl TermTableWriter {
     }
 }
 
-/// The two files of a codec.
-pub(super) struct CodecWriter {
-    postings: Output,
-    lists: Output,
+/// Groups of places of lists, and their directory, on their way to the end of the file that they belong to.
+struct PlacesWriter<const N: usize> {
     groups: Output,
     directory: Output,
-    rows: Vec<(u64, u64)>,
+    rows: Vec<[u64; N]>,
     packed: Vec<u32>,
     count: u64,
 }
 
-impl CodecWriter {
-    pub(super) fn create(dir: &Path, codec: &dyn Codec) -> Result<Self> {
-        let dir = dir.join(codec.name());
-        std::fs::create_dir(&dir).map_err(Error::io("create", &dir))?;
-        let parent = dir.parent().unwrap_or(&dir);
-        let file = |name: &str| Output::create(parent, &format!("{}/{name}", codec.name()));
-        let mut postings = file("postings.bin")?;
-        postings.write_words(&format::header(Kind::Postings, codec.id()))?;
-        let mut lists = file("lists.bin")?;
-        lists.write_words(&format::header(Kind::Lists, codec.id()))?;
+impl<const N: usize> PlacesWriter<N> {
+    /// `name` is the file's, less its extension.
+    fn create(dir: &Path, name: &str) -> Result<Self> {
         Ok(Self {
-            postings,
-            lists,
-            groups: file("lists.groups")?,
-            directory: file("lists.directory")?,
+            groups: Output::create(dir, &format!("{name}.groups"))?,
+            directory: Output::create(dir, &format!("{name}.directory"))?,
             rows: Vec::with_capacity(GROUP),
             packed: Vec::new(),
             count: 0,
         })
+    }
+
+    fn push(&mut self, row: [u64; N]) -> Result<()> {
+        self.rows.push(row);
+        self.count += 1;
+        if self.rows.len() == GROUP { self.close_group() } else { Ok(()) }
+    }
+
+    fn close_group(&mut self) -> Result<()> {
+        self.directory.write_wide(&[self.groups.words()])?;
+        self.packed.clear();
+        pack_places(&self.rows, &mut self.packed);
+        self.groups.write_words(&self.packed)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Appends groups, directory and footer to the file; `last` is the footer's last number.
+    fn finish(mut self, file: &mut Output, last: u64) -> Result<()> {
+        if !self.rows.is_empty() {
+            self.close_group()?;
+        }
+        let at = file.words();
+        file.take_over(self.groups)?;
+        file.take_over(self.directory)?;
+        file.write_wide(&[self.count, at, self.count.div_ceil(GROUP as u64), last])
+    }
+}
+
+/// The two files of a codec.
+pub(super) struct CodecWriter {
+    postings: Output,
+    lists: Output,
+    places: PlacesWriter<2>,
+}
+
+impl CodecWriter {
+    pub(super) fn create(dir: &Path, codec: &dyn Codec) -> Result<Self> {
+        let name = codec.name();
+        let folder = dir.join(name);
+        std::fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
+        let mut postings = Output::create(dir, &format!("{name}/postings.bin"))?;
+        postings.write_words(&format::header(Kind::Postings, codec.id()))?;
+        let mut lists = Output::create(dir, &format!("{name}/lists.bin"))?;
+        lists.write_words(&format::header(Kind::Lists, codec.id()))?;
+        Ok(Self { postings, lists, places: PlacesWriter::create(dir, &format!("{name}/lists"))? })
     }
 
     pub(super) fn append(&mut self, encoded: &EncodedCodec, window: u64) -> Result<()> {
@@ -151,39 +187,44 @@ impl CodecWriter {
         for (&len, &skip_len) in encoded.lens.iter().zip(&encoded.skip_lens) {
             let at = words.list(&encoded.words, u64::from(len), "words of a list of docIDs")?;
             let skip_at = entries.list(skips, 3 * u64::from(skip_len), "words of skip entries of a list")?;
-            self.rows.push((at, skip_at));
-            self.count += 1;
-            if self.rows.len() == GROUP {
-                close_group(&mut self.rows, &mut self.packed, &mut self.groups, &mut self.directory)?;
-            }
+            self.places.push([at, skip_at])?;
         }
         words.flush(&encoded.words)?;
         entries.flush(skips)
     }
 
     pub(super) fn finish(mut self) -> Result<[FileSpec; 2]> {
-        if !self.rows.is_empty() {
-            close_group(&mut self.rows, &mut self.packed, &mut self.groups, &mut self.directory)?;
-        }
-        let at = self.lists.words();
-        self.lists.take_over(self.groups)?;
-        self.lists.take_over(self.directory)?;
-        let groups = self.count.div_ceil(GROUP as u64);
-        self.lists.write_wide(&[self.count, at, groups, self.postings.words()])?;
+        self.places.finish(&mut self.lists, self.postings.words())?;
         Ok([self.postings.finish()?, self.lists.finish()?])
     }
 }
 
-fn close_group(
-    rows: &mut Vec<(u64, u64)>,
-    packed: &mut Vec<u32>,
-    groups: &mut Output,
-    directory: &mut Output,
-) -> Result<()> {
-    directory.write_wide(&[groups.words()])?;
-    packed.clear();
-    pack_lists(rows, packed);
-    groups.write_words(packed)?;
-    rows.clear();
-    Ok(())
+/// `impacts.bin`.
+pub(super) struct ImpactWriter {
+    output: Output,
+    places: PlacesWriter<1>,
+    impacts: u64,
+}
+
+impl ImpactWriter {
+    pub(super) fn create(dir: &Path) -> Result<Self> {
+        let mut output = Output::create(dir, impacts::IMPACTS)?;
+        output.write_words(&format::header(Kind::Impacts, 0))?;
+        Ok(Self { output, places: PlacesWriter::create(dir, "impacts")?, impacts: 0 })
+    }
+
+    /// Appends lists: the df of each, and the words of all.
+    pub(super) fn append(&mut self, dfs: &[u32], words: &[u32], window: u64) -> Result<()> {
+        let mut appender = Appender::new(&mut self.output, window);
+        for &df in dfs {
+            self.places.push([appender.list(words, impacts::words_of(df), "words of the impacts of a list")?])?;
+            self.impacts += u64::from(df);
+        }
+        appender.flush(words)
+    }
+
+    pub(super) fn finish(mut self) -> Result<FileSpec> {
+        self.places.finish(&mut self.output, self.impacts)?;
+        self.output.finish()
+    }
 }

@@ -123,7 +123,10 @@ impl<'a> ListWords<'a> {
     }
 
     /// As [`Self::decode`], into a slice of just as many docIDs as the block has.
-    fn decode_into(&self, block: usize, out: &mut [u32]) -> Result<usize> {
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn decode_into(&self, block: usize, out: &mut [u32]) -> Result<usize> {
         let skip = self.skip(block);
         let used = self.codec.decode_block(self.words, &skip, block, out);
         let used = used.map_err(|error| self.bad_block(block, &error.to_string()))?;
@@ -165,7 +168,7 @@ impl<'a> ListWords<'a> {
     }
 
     /// An error about the frequencies.
-    pub(crate) fn bad_tf(&self, position: usize) -> Error {
+    pub fn bad_tf(&self, position: usize) -> Error {
         let what = format!("the frequency at position {position} of list {} cannot be read", self.number);
         damaged(self.tf_path, 4 * self.tf_at, what)
     }

@@ -7,6 +7,7 @@ use super::cursor::Cursor;
 use super::dictionary::Dictionary;
 use super::docs::{self, DocName, NameTable};
 use super::format::{self, HEADER_WORDS, Kind, damaged};
+use super::impacts::{self, Impacts};
 use super::manifest::{Manifest, Statistics};
 use super::posting_list::{List, ListWords};
 use super::tables::{self, GROUP, Place, TermInfo};
@@ -29,6 +30,7 @@ pub struct Index {
     ranks: Option<Words>,
     pub(super) names: NameTable,
     pub(super) tf: Words,
+    pub(super) impacts: Option<Table>,
     codecs: Vec<CodecFiles>,
 }
 
@@ -74,13 +76,18 @@ impl Table {
         Ok(Self { words, start: start as usize, directory: directory as usize, rows })
     }
 
+    /// Word offset of group 0: where the lists before the tables end.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
     /// Word offset in the file of the directory entry of a row's group.
     fn entry(&self, row: u64) -> usize {
         self.directory + 2 * (row / GROUP as u64) as usize
     }
 
     /// The group of a row, the row's number in it and the number of rows of the group.
-    fn group(&self, row: u64) -> Option<(&[u32], usize, usize)> {
+    pub(super) fn group(&self, row: u64) -> Option<(&[u32], usize, usize)> {
         if row >= self.rows {
             return None;
         }
@@ -226,6 +233,26 @@ impl Index {
         let path = path_of("terms.fst")?;
         let dictionary = Dictionary::new(map(&path)?, path, s.terms)?;
         let tf = words("tf.bin", Kind::Frequencies, 0)?;
+        // The table at the end of a file of lists, and the last number of its footer.
+        let places = |file: Words| -> Result<(Table, u64)> {
+            let ([rows, start, groups, last], at) = footer(&file)?;
+            if rows != s.lists {
+                return Err(disagree(&file.path, at, "lists"));
+            }
+            let directory = (at as u64).checked_sub(groups.saturating_mul(2));
+            let directory = directory.ok_or_else(|| disagree(&file.path, at, "groups"))?;
+            Ok((Table::new(file, start, directory, groups, rows, at)?, last))
+        };
+        let impacts = match manifest.file(impacts::IMPACTS) {
+            Some(_) => Some(places(words(impacts::IMPACTS, Kind::Impacts, 0)?)?),
+            None => None,
+        };
+        // A term with one document has no impact in the file, and is the only one without a list.
+        let listed = s.postings.checked_sub(s.terms - s.lists);
+        if let Some((table, _)) = impacts.as_ref().filter(|(_, stored)| Some(*stored) != listed) {
+            return Err(disagree(&table.words.path, table.words.get().len() - 2, "postings"));
+        }
+        let impacts = impacts.map(|(table, _)| table);
         let mut codecs = Vec::new();
         for spec in &manifest.codecs {
             let codec = codec::family(&spec.name)?.codec(&spec.settings)?;
@@ -235,19 +262,13 @@ impl Index {
             }
             let postings = words(&format!("{}/postings.bin", spec.name), Kind::Postings, spec.id)?;
             let lists = words(&format!("{}/lists.bin", spec.name), Kind::Lists, spec.id)?;
-            let ([rows, start, groups, end], at) = footer(&lists)?;
-            if rows != s.lists {
-                return Err(disagree(&lists.path, at, "lists"));
-            }
+            let (lists, end) = places(lists)?;
             if end != postings.get().len() as u64 {
-                return Err(damaged(&lists.path, 4 * (at as u64 + 6), "postings.bin has another length"));
+                return Err(damaged(&lists.words.path, 0, "the footer says that postings.bin has another length"));
             }
-            let directory = (at as u64).checked_sub(groups.saturating_mul(2));
-            let directory = directory.ok_or_else(|| disagree(&lists.path, at, "groups"))?;
-            let lists = Table::new(lists, start, directory, groups, rows, at)?;
             codecs.push(CodecFiles { codec, postings, lists, end: end as usize });
         }
-        Ok(Self { dir: dir.to_owned(), manifest, dictionary, terms, lens, ranks, names, tf, codecs })
+        Ok(Self { dir: dir.to_owned(), manifest, dictionary, terms, lens, ranks, names, tf, impacts, codecs })
     }
 
     /// Where it is.
@@ -274,6 +295,12 @@ impl Index {
     /// which [`super::verify`] sees.
     pub fn pagerank(&self) -> Option<&[f32]> {
         self.ranks.as_ref().map(|ranks| bytemuck::cast_slice(ranks.get().get(HEADER_WORDS..).unwrap_or(&[])))
+    }
+
+    /// The quantised impacts, if the index has them.
+    pub fn impacts(&self) -> Option<Impacts<'_>> {
+        let maximum = self.manifest.impacts.maximum?;
+        self.impacts.as_ref().map(|table| Impacts::new(self, table, maximum))
     }
 
     pub(super) fn lens_path(&self) -> &Path {
@@ -404,7 +431,7 @@ impl Index {
     pub(super) fn place(&self, list: u32, files: &CodecFiles) -> Result<(u64, u64)> {
         let bad = || files.lists.bad_row(list.into(), "the place of list");
         let (group, row, rows) = files.lists.group(list.into()).ok_or_else(bad)?;
-        tables::read_list(group, row, rows).ok_or_else(bad)
+        tables::read_places(group, row, rows).map(|[postings, skips]| (postings, skips)).ok_or_else(bad)
     }
 
     /// The words of the files that lists lie in, from the start of each file.
@@ -451,6 +478,7 @@ fn known_file(name: &str) -> bool {
     };
     match name.split_once('/') {
         Some((folder, file)) => in_folder(folder, file),
-        None => ["terms.fst", "terms.bin", "tf.bin", docs::LENGTHS, docs::NAMES, docs::RANKS].contains(&name),
+        None => ["terms.fst", "terms.bin", "tf.bin", impacts::IMPACTS, docs::LENGTHS, docs::NAMES, docs::RANKS]
+            .contains(&name),
     }
 }

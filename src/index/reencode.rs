@@ -1,4 +1,4 @@
-//! Codecs added to a finished index, replaced, or taken out of it.
+//! Codecs and quantised impacts added to a finished index, replaced, or taken out of it.
 //!
 //! The new index is made beside the old one: files that stay are hard links (copies where the file system has no
 //! links), new codec folders are written list by list from one codec that is there, every list that was written is
@@ -7,14 +7,15 @@
 //! these codecs would have written.
 
 use super::encode::EncodedCodec;
+use super::impacts::{IMPACTS, Pass};
 use super::in_order::in_order;
 use super::lists::{Batch, Source, batches, bounds, differs};
-use super::manifest::{CodecSpec, FileSpec, MANIFEST};
-use super::output::Output;
+use super::manifest::{CodecSpec, FileSpec};
 use super::parts::CodecWriter;
 use super::publish;
 use super::reader::Index;
 use super::verify;
+use super::writer::{add_impacts, write_manifest};
 use crate::codec::{self, Codec, Skip};
 use crate::gpu::Gpu;
 use crate::{Error, Result};
@@ -32,6 +33,8 @@ pub struct Change<'a> {
     pub add: Vec<Arc<dyn Codec>>,
     /// Names of codecs to take out.
     pub remove: Vec<String>,
+    /// What becomes of the quantised impacts.
+    pub impacts: ImpactChange,
     /// The codec to take the lists from; the last one of the index if there is no name.
     pub from: Option<&'a str>,
     /// Where the changed index goes; over the old one if there is no path.
@@ -44,6 +47,18 @@ pub struct Change<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// What becomes of the quantised impacts of an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImpactChange {
+    /// They stay, or there are none.
+    #[default]
+    Keep,
+    /// They are written, also where they are there.
+    Write,
+    /// They are taken out.
+    Remove,
+}
+
 /// The parts of the work, for progress. Their unit is postings, but where it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -53,6 +68,8 @@ pub enum Phase {
     Encode,
     /// Decoding what was written, comparing.
     Compare,
+    /// Quantising impacts.
+    Impacts,
 }
 
 /// Hears how far the work is: a phase, postings done since the last call, and postings of the whole phase.
@@ -67,6 +84,8 @@ pub struct Changed {
     pub index: PathBuf,
     /// Every codec that was written, with its parameters, and the bytes of its files.
     pub written: Vec<(String, u64)>,
+    /// Bytes of the impacts, if they were written.
+    pub impacts: Option<u64>,
     /// Postings of lists with more than one document: the others stand in `terms.bin`, for all codecs.
     pub listed: u64,
     /// Postings of the index.
@@ -77,6 +96,8 @@ pub struct Changed {
     pub encode_seconds: f64,
     /// Seconds of comparing.
     pub compare_seconds: f64,
+    /// Seconds of quantising impacts.
+    pub impact_seconds: f64,
 }
 
 /// Changes the codecs of the index at `dir`.
@@ -92,7 +113,8 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
     let kept = kept(&index, change)?;
     let name = from.codec().name();
     let of_other = |file: &FileSpec| file.name.split_once('/').is_some_and(|(folder, _)| folder != name);
-    verify::checksums(&dir, index.manifest().files.iter().filter(|file| !of_other(file)))?;
+    let stays = |file: &FileSpec| file.name != IMPACTS || change.impacts == ImpactChange::Keep;
+    verify::checksums(&dir, index.manifest().files.iter().filter(|file| !of_other(file) && stays(file)))?;
     if change.output.is_none() {
         publish::nothing_else(&dir, index.manifest())?;
     }
@@ -103,7 +125,11 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
     let began = Instant::now();
 
     let mut manifest = index.manifest().clone();
-    manifest.files.retain(|file| file.name.split_once('/').is_none_or(|(folder, _)| kept.contains(&folder)));
+    let folder_stays = |file: &FileSpec| file.name.split_once('/').is_none_or(|(folder, _)| kept.contains(&folder));
+    manifest.files.retain(|file| folder_stays(file) && stays(file));
+    if change.impacts != ImpactChange::Keep {
+        manifest.impacts.maximum = None;
+    }
     for file in &manifest.files {
         publish::link(&dir, temporary.path(), &file.name)?;
     }
@@ -125,13 +151,20 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
     }
     manifest.codecs.sort_by_key(|codec| codec::rank(codec.id));
     manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut output = Output::create(temporary.path(), MANIFEST)?;
-    output.write(manifest.to_json().as_bytes())?;
-    output.finish()?;
+    write_manifest(temporary.path(), &manifest)?;
 
     let began = Instant::now();
     let lists = compare(&source, &work, change, temporary.path(), &|done| heard(Phase::Compare, done, postings))?;
     let compare_seconds = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    if change.impacts == ImpactChange::Write {
+        let done = |done, postings| heard(Phase::Impacts, done, postings);
+        let pass = Pass { threads: change.threads, cancel: change.cancel, done: &done };
+        add_impacts(temporary.path(), &mut manifest, &pass)?;
+    }
+    let impacts = manifest.file(IMPACTS).filter(|_| change.impacts == ImpactChange::Write).map(|file| file.bytes);
+    let impact_seconds = began.elapsed().as_secs_f64();
     let from = codec::spec(from.codec());
     drop(source);
     drop(index);
@@ -141,11 +174,13 @@ pub fn reencode(dir: &Path, change: &Change<'_>, heard: Heard<'_>) -> Result<Cha
         from,
         index: target.to_owned(),
         written,
+        impacts,
         listed: postings,
         postings: manifest.statistics.postings,
         lists,
         encode_seconds,
         compare_seconds,
+        impact_seconds,
     })
 }
 
@@ -170,8 +205,12 @@ fn kept<'a>(index: &'a Index, change: &Change<'_>) -> Result<Vec<&'a str>> {
         let why = "would leave the index without docIDs; keep one codec, or name another one with --codec".to_owned();
         return Err(Error::Invalid { what: format!("dropping {}", change.remove.join(", ")), why });
     }
-    if change.add.is_empty() && change.remove.is_empty() {
-        let why = "name codecs to write with --codec, or to take out with --drop".to_owned();
+    if change.impacts == ImpactChange::Remove && index.impacts().is_none() {
+        let why = "has no impacts to take out".to_owned();
+        return Err(Error::Invalid { what: index.dir().display().to_string(), why });
+    }
+    if change.add.is_empty() && change.remove.is_empty() && change.impacts == ImpactChange::Keep {
+        let why = "name codecs to write with --codec, or to take out with --drop, or give --impacts".to_owned();
         return Err(Error::Invalid { what: "nothing to do".to_owned(), why });
     }
     Ok(kept)

@@ -1,10 +1,11 @@
 //! A finished index under other docIDs.
 //!
 //! Every list is mapped, sorted again and encoded in every codec of the index, with its frequencies and score bounds;
-//! lengths, ids, URLs, titles and ranks move with their documents; the dictionary and the termIDs stay. What was written is
+//! lengths, ids, URLs, titles and ranks move with their documents, quantised impacts with their postings; the dictionary and the termIDs stay. What was written is
 //! decoded and compared, posting by posting, before the new index takes the old one's place in one step: whatever
 //! ends the process before leaves the old one as it was.
 
+use super::impacts::Pass;
 use super::in_order::in_order;
 use super::lists::{Batch, Source, batches, differs, frequencies};
 use super::reader::{CodecRef, Index};
@@ -30,6 +31,8 @@ pub struct Reorder<'a> {
     pub output: Option<&'a Path>,
     /// Whether an index at `output` may be replaced.
     pub force: bool,
+    /// Whether to store quantised impacts where the index has none; those that it has move along.
+    pub impacts: bool,
     /// Threads, at least 1.
     pub threads: usize,
     /// Bytes that may be used.
@@ -111,7 +114,11 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>, heard: Heard<'_>) -> Result<Reo
         bytes_after = codec_bytes(&new);
         compare(&mapper, &new, &work, &|done| heard(Phase::Compare, done, postings))
     };
-    writer.finish_checked(&docs, fields, check)?;
+    // Impacts depend on nothing that an order changes, so those made anew are the old ones in their new places.
+    let quantised = |done, postings| heard(Phase::Impacts, done, postings);
+    let pass = Pass { threads: change.threads, cancel: change.cancel, done: &quantised };
+    let impacts = change.impacts || index.impacts().is_some();
+    writer.finish_checked(&docs, fields, impacts.then_some(&pass), check)?;
     let compare_seconds = began.elapsed().as_secs_f64();
     let codecs =
         codec_bytes(&index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();

@@ -22,6 +22,7 @@ pub struct Scratch(ManuallyDrop<Box<Buffers>>);
 const KEPT: usize = 64;
 
 thread_local! {
+    #[allow(clippy::vec_box, reason = "buffers change hands without being copied")]
     static IDLE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
 }
 

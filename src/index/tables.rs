@@ -190,29 +190,36 @@ pub fn read_term(words: &[u32], row: usize, rows: usize) -> Option<TermInfo> {
     Some(TermInfo { df, cf, tf_max, place: Place::List { list, bound, tf_at: base.checked_add(tf_at)? } })
 }
 
-/// Appends one group of `lists.bin`: per list, the word offsets of its postings and of its skip entries.
-pub fn pack_lists(rows: &[(u64, u64)], out: &mut Vec<u32>) {
-    let (postings, skips) = rows.first().copied().unwrap_or_default();
-    let widths = [width_of(rows.iter().map(|row| row.0 - postings)), width_of(rows.iter().map(|row| row.1 - skips))];
-    out.extend([postings as u32, (postings >> 32) as u32, skips as u32, (skips >> 32) as u32]);
-    out.push(widths[0] | widths[1] << 8);
+/// Appends one group of `lists.bin` (`N` is 2: word offsets of each list's postings and of its skip entries) or of
+/// `impacts.bin` (`N` is 1): a base per column, the widths, and the columns less their bases. No column decreases.
+pub fn pack_places<const N: usize>(rows: &[[u64; N]], out: &mut Vec<u32>) {
+    let bases = rows.first().copied().unwrap_or([0; N]);
+    let column = |i: usize| rows.iter().map(move |row| row[i] - bases[i]);
+    let widths: [u32; N] = std::array::from_fn(|i| width_of(column(i)));
+    out.extend(bases.iter().flat_map(|&base| [base as u32, (base >> 32) as u32]));
+    out.push(widths.iter().rev().fold(0, |word, &width| word << 8 | width));
     let mut bits = BitWriter::new(out);
-    rows.iter().for_each(|row| push_wide(&mut bits, row.0 - postings, widths[0]));
-    rows.iter().for_each(|row| push_wide(&mut bits, row.1 - skips, widths[1]));
+    for (i, &width) in widths.iter().enumerate() {
+        column(i).for_each(|value| push_wide(&mut bits, value, width));
+    }
     bits.finish();
 }
 
-/// Reads row `row` of the group of `rows` lists at the start of `words`: word offsets of postings and of
-/// skip entries; `None` if the words are damaged.
-pub fn read_list(words: &[u32], row: usize, rows: usize) -> Option<(u64, u64)> {
-    let head = words.get(..5)?;
-    let base = [u64::from(head[0]) | u64::from(head[1]) << 32, u64::from(head[2]) | u64::from(head[3]) << 32];
-    let widths = [head[4] & 0xff, head[4] >> 8 & 0xff];
-    if widths[0] > 64 || widths[1] > 64 || head[4] >> 16 != 0 || row >= rows {
+/// Reads row `row` of the group of `rows` lists at the start of `words`, as [`pack_places`] wrote it; `None` if the
+/// words are damaged.
+pub fn read_places<const N: usize>(words: &[u32], row: usize, rows: usize) -> Option<[u64; N]> {
+    let head = words.get(..2 * N + 1)?;
+    let width = |i: usize| head[2 * N] >> (8 * i) & 0xff;
+    let reserved = u64::from(head[2 * N]) >> (8 * N) != 0;
+    if (0..N).any(|i| width(i) > 64) || reserved || row >= rows {
         return None;
     }
-    let at = 32 * 5 + row * widths[0] as usize;
-    let postings = base[0].checked_add(get_wide(words, at, widths[0])?)?;
-    let at = 32 * 5 + rows * widths[0] as usize + row * widths[1] as usize;
-    Some((postings, base[1].checked_add(get_wide(words, at, widths[1])?)?))
+    let mut places = [0; N];
+    let mut at = 32 * head.len();
+    for (i, place) in places.iter_mut().enumerate() {
+        let base = u64::from(head[2 * i]) | u64::from(head[2 * i + 1]) << 32;
+        *place = base.checked_add(get_wide(words, at + row * width(i) as usize, width(i))?)?;
+        at += rows * width(i) as usize;
+    }
+    Some(places)
 }

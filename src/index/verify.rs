@@ -2,6 +2,7 @@
 
 use super::docs;
 use super::format::{self, HEADER_WORDS, damaged};
+use super::impacts;
 use super::manifest::{FileSpec, MANIFEST, Manifest};
 use super::posting_list::{List, ListWords};
 use super::reader::{CodecFiles, CodecRef, Index};
@@ -74,7 +75,7 @@ impl Problems {
 ///
 /// Checked are every checksum; the dictionary (sorted, every termID once); every list in every codec
 /// (decodes, increases, has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip
-/// entries and bounds are true); frequencies (add up to cf per term and to the length per document);
+/// entries and bounds are true); impacts (what the postings give); frequencies (add up to cf per term and to the length per document);
 /// the document table (every frame inflates, lengths and duplicate ids add up); and ranks (within reach of each other, with
 /// a sum of 1).
 ///
@@ -101,6 +102,7 @@ pub fn verify(dir: &Path) -> Result<Verified> {
         }
         deep.terms();
         deep.codecs();
+        impacts::check(&index, &|problem| problems.add(problem));
         deep.documents();
         deep.pagerank();
         verified.lists = deep.lists.into_inner();

@@ -3,6 +3,7 @@
 use super::docs::{DocTable, DocTableWriter};
 use super::encode::{EncodedLists, ListEncoder};
 use super::format::{self, Kind};
+use super::impacts::{self, Pass};
 use super::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, MANIFEST, Manifest, Statistics};
 use super::output::Output;
 use super::parts::{Appender, CodecWriter, TermTableWriter};
@@ -179,17 +180,19 @@ impl IndexWriter {
     /// # Errors
     /// [`Error::Invalid`] if documents or terms are unfinished or do not match the lists, [`Error::Io`].
     pub fn finish(self, docs: &DocTable, fields: ManifestFields) -> Result<Summary> {
-        self.finish_checked(docs, fields, |_| Ok(()))
+        self.finish_checked(docs, fields, None, |_| Ok(()))
     }
 
-    /// As [`Self::finish`], with a last look at the complete directory before it is moved.
+    /// As [`Self::finish`], with quantised impacts if `impacts` says how to run, and with a last look at the complete
+    /// directory before it is moved.
     ///
     /// # Errors
-    /// Those of [`Self::finish`] and of `check`.
+    /// Those of [`Self::finish`] and of `check`; [`Error::Interrupted`].
     pub fn finish_checked(
         self,
         docs: &DocTable,
         fields: ManifestFields,
+        impacts: Option<&Pass<'_>>,
         check: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Summary> {
         let terms = self.terms.count;
@@ -228,27 +231,45 @@ impl IndexWriter {
             duplicate_ids: docs.duplicates,
             lists,
         };
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             format: FORMAT.to_owned(),
             version: format::VERSION,
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
             analyzer: fields.analyzer,
             order: fields.order,
             window_words: self.window,
-            impacts: ImpactSpec { k1: DEFAULT_K1, b: DEFAULT_B },
+            impacts: ImpactSpec { k1: DEFAULT_K1, b: DEFAULT_B, maximum: None },
             statistics,
             codecs: self.codecs.iter().map(|codec| CodecSpec::of(codec.as_ref())).collect(),
             files,
             checksum: String::new(),
         };
-        let mut output = Output::create(self.dir.path(), MANIFEST)?;
-        output.write(manifest.to_json().as_bytes())?;
+        let mut manifest_file = write_manifest(self.dir.path(), &manifest)?;
+        if let Some(pass) = impacts {
+            manifest_file = add_impacts(self.dir.path(), &mut manifest, pass)?;
+        }
         let mut files = manifest.files;
-        files.push(output.finish()?);
+        files.push(manifest_file);
         check(self.dir.path())?;
         publish::publish(self.dir, &self.target, self.force)?;
         Ok(Summary { statistics, files })
     }
+}
+
+/// Writes the manifest into the directory of an index in the making.
+pub(super) fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<FileSpec> {
+    let mut output = Output::create(dir, MANIFEST)?;
+    output.write(manifest.to_json().as_bytes())?;
+    output.finish()
+}
+
+/// Adds the impacts to an index in the making that is complete but for them, and writes its manifest again.
+pub(super) fn add_impacts(dir: &Path, manifest: &mut Manifest, pass: &Pass<'_>) -> Result<FileSpec> {
+    let (file, maximum) = impacts::make(dir, pass)?;
+    manifest.files.push(file);
+    manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
+    manifest.impacts.maximum = Some(maximum);
+    write_manifest(dir, manifest)
 }
 
 impl CodecSpec {

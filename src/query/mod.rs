@@ -9,6 +9,9 @@
 //! Every way of evaluating a query adds a document's parts in the order of the query's terms, so all of them
 //! give the same scores to the last bit.
 //!
+//! By impacts, if the index has them ([`mod@crate::index::impacts`]), the score is `Σ count · impact` instead: an integer, to about half
+//! a step per word the BM25 score at the default parameters divided by [`crate::index::Quantizer::step`].
+//!
 //! | module | its one job |
 //! |---|---|
 //! | `plan` | what a query is before it runs |
@@ -31,7 +34,7 @@ pub mod topk;
 mod tests;
 
 pub use cpu::{CpuMethods, TermWork, Work};
-pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query};
+pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 pub use searcher::Searcher;
 pub use topics::{Topic, TopicFormat, parse_topics};
 pub use topk::{Hit, TopK};

@@ -35,6 +35,17 @@ impl Bm25 {
     }
 }
 
+/// What a document's score is made up of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scores {
+    /// BM25, in single precision.
+    #[default]
+    Bm25,
+    /// Quantised impacts: integers, the same to the bit on every engine; the index must have them.
+    Impacts,
+}
+
 /// Which documents match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -61,7 +72,7 @@ pub struct PlannedTerm {
     pub id: u32,
     /// From the dictionary.
     pub info: TermInfo,
-    /// count · idf.
+    /// count · idf; by impacts, count.
     pub weight: f32,
 }
 

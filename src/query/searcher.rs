@@ -1,11 +1,15 @@
 //! Answers queries from one index.
 
 use super::analysis::Analysis;
-use super::cpu::{self, CpuMethods, Scorer, Work};
-use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query};
+use super::cpu::{self, Bm25Scorer, CpuMethods, Scoring, Work};
+use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 use super::topk::Hit;
-use crate::Result;
-use crate::index::{BoundReader, CodecRef, Index, Norm};
+use crate::index::impacts::{MAX_IMPACT, idf};
+use crate::index::{BoundReader, CodecRef, DEFAULT_B, DEFAULT_K1, Impacts, Index, Norm};
+use crate::{Error, Result};
+
+/// Words of a query, repetitions included, up to which single precision holds every sum of impacts exactly.
+const MAX_IMPACT_WORDS: u64 = ((1 << 24) - 1) / MAX_IMPACT as u64;
 
 /// Answers queries from one index with one codec and one set of parameters. Shared between threads.
 pub struct Searcher<'a> {
@@ -14,6 +18,8 @@ pub struct Searcher<'a> {
     norm: Norm,
     bounds: BoundReader,
     analysis: Analysis,
+    /// Where scores are sums of them.
+    impacts: Option<Impacts<'a>>,
 }
 
 impl<'a> Searcher<'a> {
@@ -28,7 +34,33 @@ impl<'a> Searcher<'a> {
         let longest = index.statistics().longest_document.min(u32::MAX.into()) as u32;
         let bounds = BoundReader::new(index.default_norm(), norm, longest);
         let analysis = Analysis::new(&index.manifest().analyzer)?;
-        Ok(Self { index, codec: index.codec(codec)?, norm, bounds, analysis })
+        Ok(Self { index, codec: index.codec(codec)?, norm, bounds, analysis, impacts: None })
+    }
+
+    /// The same searcher with scores made up otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for impacts if the index has none, or if the parameters of BM25 are not those that impacts are made
+    /// for.
+    pub fn with_scores(self, scores: Scores) -> Result<Self> {
+        if scores == Scores::Bm25 {
+            return Ok(Self { impacts: None, ..self });
+        }
+        if self.norm != self.index.default_norm() {
+            let why =
+                format!("are made for k1 = {DEFAULT_K1} and b = {DEFAULT_B}; leave --k1 and --b out, or score by bm25");
+            return Err(Error::Invalid { what: "impacts".to_owned(), why });
+        }
+        let impacts = self.index.impacts().ok_or_else(|| Error::Invalid {
+            what: self.index.dir().display().to_string(),
+            why: "has no impacts; `gamut reencode DIR --impacts` adds them".to_owned(),
+        })?;
+        Ok(Self { impacts: Some(impacts), ..self })
+    }
+
+    /// The impacts that scores are sums of; `None` if scores are BM25's.
+    pub fn impacts(&self) -> Option<Impacts<'a>> {
+        self.impacts
     }
 
     /// The index.
@@ -73,16 +105,24 @@ impl<'a> Searcher<'a> {
     /// Looks the terms of a query up.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`].
+    /// [`crate::Error::Damaged`]; [`Error::Limit`] for more words than sums of impacts are exact for.
     pub fn plan(&self, query: &Query) -> Result<Plan> {
         let mut plan = Plan::default();
-        let documents = self.index.statistics().documents as f64;
+        let documents = self.index.statistics().documents;
+        let words = query.terms.iter().map(|(_, count)| u64::from(*count)).sum();
+        if self.impacts.is_some() && words > MAX_IMPACT_WORDS {
+            return Err(Error::Limit {
+                what: "words of a query by impacts",
+                value: words,
+                limit: MAX_IMPACT_WORDS,
+                hint: "score by bm25, or shorten the query",
+            });
+        }
         for (term, count) in &query.terms {
             match self.index.lookup(term.as_bytes())? {
                 Some(id) => {
                     let info = self.index.term(id)?;
-                    let df = f64::from(info.df);
-                    let idf = (1.0 + (documents - df + 0.5) / (df + 0.5)).ln();
+                    let idf = if self.impacts.is_some() { 1.0 } else { idf(documents, info.df) };
                     plan.terms.push(PlannedTerm { id, info, weight: (f64::from(*count) * idf) as f32 });
                 }
                 None => plan.missing += 1,
@@ -116,17 +156,20 @@ impl<'a> Searcher<'a> {
         if k == 0 || plan.terms.is_empty() {
             return Ok((Vec::new(), work));
         }
-        let scorer = Scorer::new(self.index.lens(), self.norm, self.bounds);
+        let scoring = match self.impacts {
+            Some(impacts) => Scoring::Impacts(impacts),
+            None => Scoring::Bm25(Bm25Scorer::new(self.index.lens(), self.norm, self.bounds)),
+        };
         if mode != Mode::Or {
             let all = match plan.missing {
-                0 => cpu::and(self.index, self.codec, plan, k, methods, &scorer, &mut work)?,
+                0 => cpu::and(self.index, self.codec, plan, k, methods, &scoring, &mut work)?,
                 _ => Vec::new(),
             };
             if mode == Mode::And || all.len() >= k {
                 return Ok((all, work));
             }
         }
-        let hits = cpu::or(self.index, self.codec, plan, k, methods, &scorer, &mut work)?;
+        let hits = cpu::or(self.index, self.codec, plan, k, methods, &scoring, &mut work)?;
         Ok((hits, work))
     }
 }

@@ -31,7 +31,7 @@ fn sample(dir: &Path) -> std::path::PathBuf {
     let ids: Vec<String> = (0..texts.len()).map(|i| format!("http://host{}.test/{i}", i % 5)).collect();
     let texts: Vec<Text<'_>> =
         ids.iter().zip(&texts).map(|(id, text)| (id.as_str(), id.as_str(), "T", &text[..])).collect();
-    build(&target, &texts, &Plan { window: 1024, ..Plan::default() }).unwrap();
+    build(&target, &texts, &Plan { window: 1024, impacts: Some(2), ..Plan::default() }).unwrap();
     target
 }
 
@@ -43,6 +43,15 @@ fn read_all(dir: &Path) {
         ids.extend(index.lookup(term.as_bytes()).ok().flatten());
     }
     ids.extend([0, 1, 63, 64, 65, 700, u32::MAX]);
+    for &id in &ids {
+        let Ok(term) = index.term(id) else { continue };
+        if let Some(impacts) = index.impacts() {
+            impacts.bound(&term);
+            if let Ok(bytes) = impacts.list(&term) {
+                assert_eq!(bytes.len(), term.df as usize);
+            }
+        }
+    }
     for codec in index.codecs() {
         for &id in &ids {
             let Ok(term) = index.term(id) else { continue };

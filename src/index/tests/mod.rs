@@ -1,11 +1,13 @@
 //! Builds small indexes through the writer.
 
+use super::impacts::Pass;
 use super::*;
 use crate::codec::{self, Codec};
 use crate::text::AnalyzerSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// One document of a test: id, URL, title, text (terms between spaces).
 pub(crate) type Text<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -46,11 +48,13 @@ pub(crate) struct Plan {
     pub(crate) force: bool,
     pub(crate) codecs: Vec<Arc<dyn Codec>>,
     pub(crate) ranks: Option<Vec<f32>>,
+    /// Threads to quantise impacts on, if there are to be any.
+    pub(crate) impacts: Option<usize>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: codec::all(), ranks: None }
+        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: codec::all(), ranks: None, impacts: None }
     }
 }
 
@@ -89,10 +93,13 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
         analyzer: AnalyzerSpec { name: "whitespace".to_owned(), stop_words: None },
         order: "input".to_owned(),
     };
-    writer.finish(&docs, fields)
+    let cancel = AtomicBool::new(false);
+    let pass = plan.impacts.map(|threads| Pass { threads, cancel: &cancel, done: &|_, _| () });
+    writer.finish_checked(&docs, fields, pass.as_ref(), |_| Ok(()))
 }
 
 mod damage;
+pub(crate) mod impacts;
 mod ranks;
 mod reading;
 mod reencoding;

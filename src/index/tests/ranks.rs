@@ -4,7 +4,7 @@ use super::reencoding::files;
 use super::reordering::permutation_of;
 use super::*;
 use crate::Error;
-use crate::index::reencode::{Change, reencode};
+use crate::index::reencode::{Change, ImpactChange, reencode};
 use crate::index::reorder::{Reorder, reorder};
 use crate::order::Order;
 use std::fs;
@@ -71,6 +71,7 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
         order: Order::PageRank.to_string(),
         output: None,
         force: false,
+        impacts: false,
         threads: 2,
         memory: 1 << 20,
         cancel: &go,
@@ -84,7 +85,16 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
     };
     check();
     let add = codec::parse_list("raw").unwrap();
-    let change = Change { add, remove: Vec::new(), from: None, output: None, threads: 2, gpu: None, cancel: &go };
+    let change = Change {
+        add,
+        remove: Vec::new(),
+        impacts: ImpactChange::Keep,
+        from: None,
+        output: None,
+        threads: 2,
+        gpu: None,
+        cancel: &go,
+    };
     reencode(&index, &change, &|_, _, _| ()).unwrap();
     check();
     assert_eq!(problems(&index), Vec::<String>::new());

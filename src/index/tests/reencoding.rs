@@ -4,7 +4,7 @@ use super::*;
 use crate::Error;
 use crate::gpu::testing::gpu;
 use crate::index::manifest::MANIFEST;
-use crate::index::reencode::{Change, estimate, reencode};
+use crate::index::reencode::{Change, ImpactChange, estimate, reencode};
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
@@ -48,10 +48,11 @@ pub(super) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-fn change<'a>(add: &str, remove: &[&str], cancel: &'a AtomicBool) -> Change<'a> {
+pub(super) fn change<'a>(add: &str, remove: &[&str], cancel: &'a AtomicBool) -> Change<'a> {
     Change {
         add: if add.is_empty() { Vec::new() } else { codec::parse_list(add).unwrap() },
         remove: remove.iter().map(|&name| name.to_owned()).collect(),
+        impacts: ImpactChange::Keep,
         from: None,
         output: None,
         threads: 3,

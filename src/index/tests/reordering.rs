@@ -23,10 +23,10 @@ fn make(target: &Path, documents: &[(String, String, String)]) {
     build(target, &texts, &Plan { window: 1 << 12, ..Plan::default() }).unwrap();
 }
 
-fn change<'a>(permutation: &'a Permutation, cancel: &'a AtomicBool) -> Reorder<'a> {
+pub(super) fn change<'a>(permutation: &'a Permutation, cancel: &'a AtomicBool) -> Reorder<'a> {
     // Little memory: the names are moved in several parts.
     let (order, memory) = ("test".to_owned(), 1);
-    Reorder { permutation, order, output: None, force: false, threads: 3, memory, cancel }
+    Reorder { permutation, order, output: None, force: false, impacts: false, threads: 3, memory, cancel }
 }
 
 /// The permutation that an order means, with memory enough.

@@ -1,19 +1,29 @@
 //! Queries on the CPU: what all methods have in common, and the choice of one.
 //!
-//! A part of a score is computed in one place, [`Scorer`], and parts are added in the order of the query's terms, in
+//! A part of a score is computed in one place, `scorer`, and parts are added in the order of the query's terms, in
 //! [`Sum`]; bounds are compared with room for the rounding of sums in another order. That is why every method gives the
 //! same documents with the same scores, to the last bit.
 
 mod and;
+mod feed;
 mod or;
+mod probe;
+mod scorer;
+mod simd;
+mod survivors;
 
 pub use or::{OR_METHODS, OrMethod, or_method};
+pub(super) use scorer::{Bm25Scorer, Scoring};
+
+use feed::Feed;
+use probe::Probe;
+use scorer::{ImpactScorer, Scorer, Weight};
 
 use super::intersect::{self, Intersector, On};
 use super::plan::Plan;
 use super::topk::{self, Hit, TopK, TopKMethod};
 use crate::Result;
-use crate::index::{Bound, BoundReader, CodecRef, Cursor, Index, Norm, Place};
+use crate::index::{Bound, CodecRef, Cursor, Index, Place, TermInfo};
 
 /// Which method does what.
 #[derive(Clone, Copy)]
@@ -61,30 +71,14 @@ impl Work {
     }
 }
 
-/// What turns a posting into a part of a score.
-pub(super) struct Scorer<'a> {
-    lens: &'a [u32],
-    norm: Norm,
-    bounds: BoundReader,
-}
-
-impl<'a> Scorer<'a> {
-    /// For the lengths of all documents.
-    pub(super) fn new(lens: &'a [u32], norm: Norm, bounds: BoundReader) -> Self {
-        Self { lens, norm, bounds }
-    }
-
-    #[inline]
-    fn impact(&self, doc: u32, tf: u32) -> f32 {
-        // The cursor only gives docIDs below the number of documents, which is the number of lengths.
-        self.norm.impact(tf, self.lens.get(doc as usize).copied().unwrap_or(0))
-    }
-}
-
 /// A term while its query is evaluated.
 struct Scored<'a> {
+    /// For a document at a time.
     cursor: Cursor<'a>,
-    weight: f32,
+    /// For a window of documents at a time, to read all of them or to look some up.
+    feed: Feed<'a>,
+    probe: Probe<'a>,
+    weight: Weight<'a>,
     /// No posting adds more than this.
     bound: f32,
     /// Its place in the query.
@@ -100,29 +94,26 @@ struct Scored<'a> {
 impl Scored<'_> {
     /// What the posting that the cursor stands on adds.
     #[inline]
-    fn score(&mut self, scorer: &Scorer<'_>) -> f32 {
+    fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
         self.scored += 1;
-        self.part = self.weight * scorer.impact(self.cursor.doc(), self.cursor.tf());
+        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
+        self.part = scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position());
         self.part
     }
 
     /// What the posting at a position adds; its docID is `doc`.
-    fn score_at(&mut self, doc: u32, position: usize, scorer: &Scorer<'_>) -> f32 {
+    fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
         self.scored += 1;
-        self.weight * scorer.impact(doc, self.cursor.tf_at(position))
+        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf_at(position) };
+        scorer.part(&self.weight, doc, tf, position)
     }
 
     /// What a posting at `doc` can add at most, and the first docID for which that may change.
     #[inline]
-    fn bound_at(&mut self, doc: u32, scorer: &Scorer<'_>) -> (f32, u32) {
+    fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
         let (bound, end): (Bound, u32) = self.cursor.bound_at(doc, &mut self.hint);
-        ((self.weight * scorer.bounds.impact(bound)).min(self.bound), end)
+        (scorer.bound(&self.weight, bound).min(self.bound), end)
     }
-}
-
-/// What rounding can make of a sum of `n` parts, as a factor with room to spare.
-fn slack(n: usize) -> f32 {
-    1.0 + (n as f32 + 4.0) * 2.4e-7
 }
 
 /// Adds parts in the order of the query, whatever order they come in.
@@ -156,43 +147,49 @@ impl Sum {
     }
 }
 
-/// What the blocks around `doc` can add up to, and the first docID for which that may change.
-fn blocks_bound(terms: &mut [Scored<'_>], doc: u32, scorer: &Scorer<'_>) -> (f32, u32) {
-    let mut sum = 0.0;
-    let mut until = crate::index::END;
-    for term in terms {
-        let (bound, end) = term.bound_at(doc, scorer);
-        sum += bound;
-        until = until.min(end);
-    }
-    (sum, until)
-}
-
 /// The terms of a plan on their first postings.
-fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scorer: &Scorer<'_>) -> Result<Vec<Scored<'a>>> {
+fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scoring<'a>) -> Result<Vec<Scored<'a>>> {
     let scored = plan.terms.iter().enumerate().map(|(order, term)| {
-        let impact = match term.info.place {
-            Place::Single { doc } => scorer.impact(doc, term.info.tf_max),
-            Place::List { bound, .. } => scorer.bounds.impact(bound),
+        let weight = match scoring {
+            Scoring::Bm25(_) => Weight::new(term.weight),
+            Scoring::Impacts(impacts) => Weight::with_impacts(term.weight, *impacts, &term.info)?,
         };
-        let bound = term.weight * impact;
-        let cursor = index.cursor(&term.info, codec)?;
-        Ok(Scored { cursor, weight: term.weight, bound, order, hint: 0, part: 0.0, scored: 0 })
+        let bound = match scoring {
+            Scoring::Bm25(scorer) => most(scorer, &weight, &term.info),
+            Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
+        };
+        let list = index.list(&term.info, codec)?;
+        let probe = Probe::new(list.clone(), weight);
+        let (cursor, feed) = (Cursor::new(list.clone()), Feed::new(list, weight));
+        Ok(Scored { cursor, feed, probe, weight, bound, order, hint: 0, part: 0.0, scored: 0 })
     });
     scored.collect()
+}
+
+/// What no posting of a term exceeds.
+fn most(scorer: &impl Scorer, weight: &Weight<'_>, term: &TermInfo) -> f32 {
+    match term.place {
+        Place::Single { doc } => scorer.part(weight, doc, term.tf_max, 0),
+        Place::List { bound, .. } => scorer.bound(weight, bound),
+    }
+}
+
+/// The scorer by impacts.
+fn by_impacts(index: &Index) -> ImpactScorer {
+    ImpactScorer { documents: index.lens().len() }
 }
 
 /// Puts down what the terms did; fails if one of their lists is damaged.
 fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>> {
     work.pushed += top.pushed();
     for mut term in terms {
-        if let Some(damage) = term.cursor.damage() {
+        if let Some(damage) = term.feed.damage.take().or(term.probe.damage.take()).or_else(|| term.cursor.damage()) {
             return Err(damage);
         }
         if let Some(work) = work.terms.get_mut(term.order) {
             work.blocks = term.cursor.blocks() as u64;
-            work.decoded += u64::from(term.cursor.blocks_decoded());
-            work.scored += term.scored;
+            work.decoded += u64::from(term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded);
+            work.scored += term.scored + term.feed.scored + term.probe.scored;
         }
     }
     Ok(top.into_sorted())
@@ -205,12 +202,15 @@ pub(super) fn or(
     plan: &Plan,
     k: usize,
     methods: &CpuMethods,
-    scorer: &Scorer<'_>,
+    scoring: &Scoring<'_>,
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
-    let mut terms = open(index, codec, plan, scorer)?;
+    let mut terms = open(index, codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
-    (methods.or.run.0)(&mut terms, scorer, &mut top);
+    match scoring {
+        Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
+        Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
+    }
     close(terms, top, work)
 }
 
@@ -221,19 +221,25 @@ pub(super) fn and(
     plan: &Plan,
     k: usize,
     methods: &CpuMethods,
-    scorer: &Scorer<'_>,
+    scoring: &Scoring<'_>,
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
-    let mut terms = open(index, codec, plan, scorer)?;
+    let mut terms = open(index, codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
     let On::Cpu(method) = &methods.intersect.on;
     if method.bounded {
-        and::daat(&mut terms, scorer, &mut top);
+        match scoring {
+            Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
+            Scoring::Impacts(_) => and::daat(&mut terms, &by_impacts(index), &mut top),
+        }
     } else {
         let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, codec)).collect::<Result<_>>()?;
         let mut matches = intersect::Matches::with_positions();
         (method.run)(&lists, &mut matches)?;
-        and::rank(&mut terms, &matches, scorer, &mut top);
+        match scoring {
+            Scoring::Bm25(scorer) => and::rank(&mut terms, &matches, scorer, &mut top),
+            Scoring::Impacts(_) => and::rank(&mut terms, &matches, &by_impacts(index), &mut top),
+        }
         for (work, decoded) in work.terms.iter_mut().zip(matches.decoded()) {
             work.decoded += decoded;
         }

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, Gpu, Kernel, Pipeline};
+use crate::query::Scores;
 use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
 
 /// Teams of a workgroup.
@@ -14,14 +15,18 @@ pub const TEAMS: u32 = 4;
 pub const THREADS: u32 = TEAMS * TEAM;
 /// Ranges that a workgroup bounds: 16 a thread.
 pub const TILE: u32 = 16 * THREADS;
-/// Classes that scores and range bounds are counted by.
+/// Classes that scores are counted by.
 pub const BUCKETS: u32 = 1024;
 /// Words of a batch's state before that of its queries.
 pub const HEAD: u32 = 16;
+/// Classes that range bounds are counted by.
+const BOUND_BUCKETS: u32 = 256;
 /// Words of a query's state.
-pub const STATE: u32 = 8 + 2 * BUCKETS;
 /// Which word of a query's state counts its hits.
 pub const HITS: u32 = 1;
+pub const STATE: u32 = 8 + BUCKETS + BOUND_BUCKETS;
+/// Waves of ranges, each with a higher threshold than the one before; at most 7.
+pub const WAVES: u32 = 4;
 /// Ranges of an entry of a table's directory.
 pub const DIRECTORY: u32 = 64;
 /// Bits of a range bound.
@@ -59,7 +64,7 @@ impl Ranges {
 
     /// DF from which on a list has a table; below, its postings are looked through.
     pub fn table_df(self) -> u32 {
-        (self.padded() / 8).max(256)
+        (self.padded() / 128).max(256)
     }
 }
 
@@ -165,8 +170,8 @@ impl Kernels {
         codec: &dyn Codec,
         arena: &Arena,
         ranges: Ranges,
-        topk: &'static TopKMethod,
-        or: By,
+        scores: Scores,
+        (topk, or): (&'static TopKMethod, By),
     ) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
         let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
@@ -178,15 +183,17 @@ impl Kernels {
             ("TILE", TILE),
             ("EACH", TILE / THREADS),
             ("BUCKETS", BUCKETS),
-            ("BOUND_BUCKET", BOUND_BITS - BUCKETS.ilog2()),
+            ("BOUND_BUCKETS", BOUND_BUCKETS),
+            ("BOUND_BUCKET", BOUND_BITS - BOUND_BUCKETS.ilog2()),
+            ("WAVES", WAVES),
             ("DIRECTORY", DIRECTORY),
             ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
             // a round of `locate` leaves a thirty-second part
             ("SEARCH", longest.ilog2() / 5 + 1),
-            ("RANGES_EVALUATED", 4),
-            ("BLOCKS_DECODED", 5),
+            ("RANGES_EVALUATED", 8),
+            ("BLOCKS_DECODED", 9),
         ]);
         let parts = Parts {
             codec,
@@ -196,6 +203,10 @@ impl Kernels {
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
         };
         let list = include_str!("../../../shaders/rank/list.wgsl");
+        let scores = match scores {
+            Scores::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
+            Scores::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
+        };
         let state =
             concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
@@ -203,7 +214,7 @@ impl Kernels {
             maxima: pipeline(parts.decoder(
                 "maxima",
                 include_str!("../../../shaders/rank/maxima.wgsl"),
-                &[list],
+                &[list, scores],
                 &[R, R, R, W],
                 8,
                 (TEAMS, R),
@@ -211,7 +222,7 @@ impl Kernels {
             pack: pipeline(parts.decoder(
                 "pack",
                 include_str!("../../../shaders/rank/pack.wgsl"),
-                &[list],
+                &[list, scores],
                 &[R, R, R, R],
                 8,
                 (TEAMS, W),
@@ -219,18 +230,12 @@ impl Kernels {
             bounds: pipeline(parts.decoder(
                 "bounds",
                 include_str!("../../../shaders/rank/bounds.wgsl"),
-                &[list, state],
+                &[list, scores, state],
                 &[R, R, R, W, W],
                 4,
                 (TEAMS, R),
             ))?,
-            cuts: pipeline(parts.plain(
-                "cuts",
-                include_str!("../../../shaders/rank/cuts.wgsl"),
-                &[state],
-                &[R, W],
-                12,
-            ))?,
+            cuts: pipeline(parts.plain("cuts", include_str!("../../../shaders/rank/cuts.wgsl"), &[state], &[R, W], 8))?,
             select: pipeline(parts.plain(
                 "select",
                 include_str!("../../../shaders/rank/select.wgsl"),
@@ -241,7 +246,7 @@ impl Kernels {
             evaluate: pipeline(parts.decoder(
                 "evaluate",
                 include_str!("../../../shaders/rank/evaluate.wgsl"),
-                &[list, state],
+                &[list, scores, state],
                 &[R, R, R, R, R, W, W],
                 12,
                 (1, R),
@@ -253,18 +258,20 @@ impl Kernels {
                 &[R, W, W, R],
                 12,
             ))?,
-            accumulators: (or == By::Accumulators).then(|| accumulators(gpu, &parts, list, state)).transpose()?,
+            accumulators: (or == By::Accumulators)
+                .then(|| accumulators(gpu, &parts, &[list, scores], state))
+                .transpose()?,
             topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
         })
     }
 }
 
-fn accumulators(gpu: &Gpu, parts: &Parts<'_>, list: &str, state: &str) -> Result<AccumulatorKernels> {
+fn accumulators(gpu: &Gpu, parts: &Parts<'_>, lists: &[&str], state: &str) -> Result<AccumulatorKernels> {
     use Access::{Read as R, ReadWrite as W};
     let accumulate = include_str!("../../../shaders/rank/accumulate.wgsl");
     let tally = include_str!("../../../shaders/rank/tally.wgsl");
     let collect = include_str!("../../../shaders/rank/collect.wgsl");
-    let accumulate = parts.decoder("accumulate", accumulate, &[list], &[R, R, R, W, W], 4, (TEAMS, R));
+    let accumulate = parts.decoder("accumulate", accumulate, lists, &[R, R, R, W, W], 4, (TEAMS, R));
     Ok(AccumulatorKernels {
         accumulate: gpu.pipeline(&accumulate)?,
         tally: gpu.pipeline(&parts.plain("tally", tally, &[state], &[R, R, W], 4))?,

@@ -37,7 +37,7 @@ mod slot;
 mod tests;
 
 use super::topk::{PARTIAL_SORT, TopKMethod, TopKOn};
-use super::{Hit, Mode, Plan, Searcher};
+use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
 use crate::index::{Index, Place};
 use crate::{Error, Result};
@@ -77,6 +77,8 @@ impl Default for Options {
 
 /// Ranges times queries of a batch: the words of its queue.
 const BATCH_RANGES: u32 = 1 << 27;
+/// Lists whose tables have room by default.
+const DEFAULT_TABLES: u64 = 16_384;
 /// Queries of a batch at most.
 const BATCH_QUERIES: u32 = 1024;
 /// Terms of a batch at most.
@@ -151,16 +153,17 @@ impl<'a> GpuSearcher<'a> {
         let codec = searcher.codec();
         let documents = index.statistics().documents as u32;
         let ranges = Ranges::of(documents, options.range_bits);
-        let needed = Residence::words_of_all(&index.list_files(codec));
-        // as much again for tables, and what is lost between pieces
-        let wanted = options.memory.map_or(needed + needed / 2 + (1 << 20), |bytes| bytes / 4);
+        let needed = Residence::words_of_all(searcher);
+        let tables = (index.statistics().postings / u64::from(ranges.table_df())).clamp(16, DEFAULT_TABLES);
+        let wanted = options.memory.map_or(needed + tables * u64::from(ranges.table_words()), |bytes| bytes / 4);
         let arena = Arena::new(gpu, wanted)?;
-        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, options.topk, options.or.by)?;
+        let scores = if searcher.impacts().is_some() { Scores::Impacts } else { Scores::Bm25 };
+        let kernels = Kernels::new(gpu, codec.codec(), &arena, ranges, scores, (options.topk, options.or.by))?;
         let norm = searcher.norm();
         let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
         Upload::default().run(gpu, &values, &norms, &|_| ())?;
-        let mut residence = Residence::new(index, codec, arena, ranges.table_words(), ranges.table_df());
+        let mut residence = Residence::new(searcher, arena, ranges.table_words(), ranges.table_df());
         if options.preload {
             residence.preload()?;
         }
@@ -328,7 +331,7 @@ impl<'a> GpuSearcher<'a> {
             room: self.room(k),
             accumulators: self.by == By::Accumulators,
             // the host takes a few more, for those with scores of the class that the k-th best falls in
-            results: if self.kernels.topk.is_some() { k } else { k + (k / 4).max(256) },
+            results: if self.kernels.topk.is_some() { k } else { 2 * k + 256 },
         };
         let arena = self.residence.arena();
         let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
@@ -341,7 +344,7 @@ impl<'a> GpuSearcher<'a> {
         let how = match self.by {
             // all in the first wave
             By::Ranges { prune: false } => How { first_wave: u32::MAX, prune: false, timed: self.timed },
-            _ => How { first_wave: (k / 2).clamp(64, 4096), prune: true, timed: self.timed },
+            _ => How { first_wave: (k / 8).clamp(64, 4096), prune: true, timed: self.timed },
         };
         let pending = slot.submit(&self.gpu, &self.kernels, arena, &self.norms, rows, how)?;
         Ok(Flight { pending, slot, first, units })
@@ -363,9 +366,14 @@ impl<'a> GpuSearcher<'a> {
         let mut terms: Vec<_> = query.plan.terms.iter().map(|term| (self.searcher.bound_of(term), term)).collect();
         terms.sort_by(|a, b| b.0.total_cmp(&a.0));
         let bounds: f64 = terms.iter().map(|&(bound, _)| f64::from(bound)).sum();
-        let scale = FULL_SCORE / bounds.max(f64::MIN_POSITIVE);
+        let exact = self.searcher.impacts().is_some();
+        let scale = match exact {
+            // a power of two: sums of whole numbers stay exact
+            true => (FULL_SCORE / bounds.max(1.0)).log2().floor().exp2(),
+            false => FULL_SCORE / bounds.max(f64::MIN_POSITIVE),
+        };
         let mut full = false;
-        for (_, term) in terms {
+        for (bound, term) in terms {
             let placed = match self.residence.request(&term.info)? {
                 Request::Placed(placed) => placed,
                 Request::Full | Request::TooLarge => {
@@ -376,8 +384,10 @@ impl<'a> GpuSearcher<'a> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            let most = f64::from(self.searcher.bound_of(term)) * scale * ROOM;
-            rows.terms.push(term_row(&placed, (f64::from(term.weight) * scale) as f32, most as f32));
+            let most = (f64::from(bound) * scale * ROOM) as f32;
+            let weight = (f64::from(term.weight) * scale) as f32;
+            let weight = if exact { weight as u32 } else { weight.to_bits() };
+            rows.terms.push(term_row(&placed, weight, most.to_bits()));
         }
         if full {
             return Ok(None);
@@ -414,21 +424,25 @@ fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
     hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect()
 }
 
-fn term_row(placed: &Placed, weight: f32, most: f32) -> TermRow {
+fn term_row(placed: &Placed, weight: u32, most: u32) -> TermRow {
     let table = placed.table.unwrap_or(u32::MAX);
     let kind = placed.kind as u32;
     let Placed { list, skips, blocks, df, first, tf, .. } = *placed;
-    [list, skips, blocks, df, first, tf, kind, table, weight.to_bits(), most.to_bits(), 0, 0]
+    [list, skips, blocks, df, first, tf, kind, table, weight, most, 0, 0]
 }
 
 fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {
-    // a score has 30 bits, a range bound 16, a class 10
-    [first, terms, u32::from(all), k, 30 - kernels::BOUND_BITS, 30 - kernels::BUCKETS.ilog2(), 0, 0]
+    // a score has 30 bits
+    let (bound_shift, bucket_shift) = (30 - kernels::BOUND_BITS, 30 - kernels::BUCKETS.ilog2());
+    [first, terms, u32::from(all), k, bound_shift, bucket_shift, 0, 0]
 }
 
-/// A score bound of a term: for lists the stored one, for a single posting its own.
 impl Searcher<'_> {
-    fn bound_of(&self, term: &super::PlannedTerm) -> f32 {
+    /// No document gets more from a term: for lists the stored bound, for a single posting its own score.
+    fn bound_of(&self, term: &PlannedTerm) -> f32 {
+        if let Some(impacts) = self.impacts() {
+            return term.weight * f32::from(impacts.bound(&term.info));
+        }
         match term.info.place {
             Place::Single { doc } => {
                 let len = self.index().lens().get(doc as usize).copied().unwrap_or(0);

@@ -3,7 +3,8 @@
 
 use super::arena::Arena;
 use crate::codec::MAX_BLOCK_LEN;
-use crate::index::{CodecRef, Index, List, ListFiles, ListWords, TermInfo, tf};
+use crate::index::{CodecRef, Impacts, Index, List, ListFiles, ListWords, TermInfo, tf};
+use crate::query::Searcher;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +21,7 @@ pub struct Placed {
     pub df: u32,
     /// First docID.
     pub first: u32,
-    /// Address of its frequencies, or the one frequency that all postings have.
+    /// Address of its frequencies or impacts, or the one that all postings have.
     pub tf: u32,
     /// How frequencies are kept.
     pub kind: TfKind,
@@ -30,7 +31,7 @@ pub struct Placed {
     pub new_table: bool,
 }
 
-/// How the frequencies of a list are kept.
+/// How the frequencies or impacts of a list are kept.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TfKind {
@@ -88,6 +89,8 @@ struct Windows {
 pub struct Residence<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,
+    /// Where scores are sums of them, they lie where frequencies do otherwise.
+    impacts: Option<Impacts<'a>>,
     arena: Arena,
     windows: Option<Windows>,
     entries: HashMap<u32, Entry>,
@@ -108,12 +111,13 @@ fn windows(words: &[u32], window: u64) -> impl Iterator<Item = &[u32]> {
 }
 
 impl<'a> Residence<'a> {
-    /// For the lists of `codec` in `arena`, nothing being there yet. A list of at least `table_df` postings gets a table of
-    /// `table_words` words.
-    pub fn new(index: &'a Index, codec: CodecRef<'a>, arena: Arena, table_words: u32, table_df: u32) -> Self {
+    /// For the lists that `searcher` reads in `arena`, nothing being there yet. A list of at least `table_df` postings gets a
+    /// table of `table_words` words.
+    pub fn new(searcher: &Searcher<'a>, arena: Arena, table_words: u32, table_df: u32) -> Self {
         Self {
-            index,
-            codec,
+            index: searcher.index(),
+            codec: searcher.codec(),
+            impacts: searcher.impacts(),
             arena,
             windows: None,
             entries: HashMap::new(),
@@ -126,9 +130,11 @@ impl<'a> Residence<'a> {
         }
     }
 
-    /// Words that the lists of a codec need if all of them are brought, without tables.
-    pub fn words_of_all(files: &ListFiles<'_>) -> u64 {
-        [files.postings, files.skips, files.tf].iter().map(|words| words.len() as u64).sum()
+    /// Words that the lists that `searcher` reads need if all of them are brought, without tables.
+    pub fn words_of_all(searcher: &Searcher<'_>) -> u64 {
+        let files = searcher.index().list_files(searcher.codec());
+        let scores = searcher.impacts().map_or(files.tf, |impacts| impacts.file());
+        [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }
 
     /// Brings all lists, as they lie in the files.
@@ -140,7 +146,9 @@ impl<'a> Residence<'a> {
         let mut found = Windows::default();
         // the largest pieces first, so that they fit
         let mut pieces: Vec<(&[u32], usize, usize)> = Vec::new();
-        for (kind, words) in [files.postings, files.skips, files.tf].into_iter().enumerate() {
+        let scores = self.impacts.map_or(files.tf, |impacts| impacts.file());
+        let needed = [files.postings, files.skips, scores].map(<[u32]>::len).iter().sum::<usize>();
+        for (kind, words) in [files.postings, files.skips, scores].into_iter().enumerate() {
             pieces.extend(windows(words, files.window).enumerate().map(|(i, piece)| (piece, kind, i)));
         }
         pieces.sort_by_key(|(piece, ..)| std::cmp::Reverse(piece.len()));
@@ -153,7 +161,7 @@ impl<'a> Residence<'a> {
                     what: "the memory for lists".to_owned(),
                     why: format!(
                         "has no room for all lists ({} MiB); give more --gpu-memory, or leave --preload out",
-                        Self::words_of_all(&files) >> 18
+                        needed >> 18
                     ),
                 });
             };
@@ -188,7 +196,8 @@ impl<'a> Residence<'a> {
     pub fn request(&mut self, info: &TermInfo) -> Result<Request> {
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
-                let placed = Placed { blocks: 1, df: 1, first: doc, tf, ..Placed::default() };
+                let value = self.impacts.map_or(tf, |impacts| impacts.bound(info).into());
+                let placed = Placed { blocks: 1, df: 1, first: doc, tf: value, ..Placed::default() };
                 return Ok(Request::Placed(placed));
             }
             List::Blocks(list) => list,
@@ -206,17 +215,22 @@ impl<'a> Residence<'a> {
         let mut placed;
         let mut own = None;
         if let Some(windows) = &self.windows {
-            placed = placed_in(&list, windows, self.index.list_files(self.codec).window);
+            let impacts = self.impacts.map(|impacts| impacts.place(list.number)).transpose()?;
+            placed = placed_in(&list, windows, self.index.list_files(self.codec).window, impacts);
             self.counts.hits += 1;
         } else {
             check(&list)?;
             let files = self.index.list_files(self.codec);
-            let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], tf_words(&list, &files)?];
+            let scores = match self.impacts {
+                Some(impacts) => impacts.words(info)?,
+                None => tf_words(&list, &files)?,
+            };
+            let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], scores];
             let lens = parts.map(|part: &[u32]| part.len());
             let Ok(total) = u32::try_from(lens.iter().sum::<usize>()) else { return Ok(Request::TooLarge) };
             let Some(at) = self.make_room(total, false) else { return Ok(self.refused(total)) };
             let list_at = at + lens[0] as u32;
-            placed = placed_at(&list, list_at, at, list_at + lens[1] as u32);
+            placed = placed_at(&list, list_at, at, list_at + lens[1] as u32, self.impacts.is_some());
             own = Some((at, total));
             self.counts.misses += 1;
             self.counts.words += u64::from(total);
@@ -328,8 +342,9 @@ fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]
 }
 
 /// A list whose parts are at these addresses.
-fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32) -> Placed {
+fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
     let (tf, kind) = match list.df as usize {
+        _ if impacts => (tf, TfKind::Block),
         _ if list.tf.all_one() => (1, TfKind::Constant),
         df if df <= tf::BLOCK => (tf, TfKind::Block),
         _ => (tf, TfKind::Directory),
@@ -339,13 +354,17 @@ fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32) -> Placed {
 }
 
 /// A list in files that are there as a whole.
-fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64) -> Placed {
+fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64, impacts: Option<u64>) -> Placed {
     let address = |bases: &[u32], at: u64| {
         // the reader has checked that the parts lie in their files
         let base = bases.get((at / window) as usize).copied().unwrap_or(0);
         base.wrapping_add((at % window) as u32)
     };
     let skips = if list.skips.is_empty() { 0 } else { address(&windows.skips, list.skips_at) };
-    let tf = if list.tf.all_one() { 0 } else { address(&windows.tf, list.tf_at) };
-    placed_at(list, address(&windows.postings, list.postings_at), skips, tf)
+    let tf = match impacts {
+        Some(at) => address(&windows.tf, at),
+        None if list.tf.all_one() => 0,
+        None => address(&windows.tf, list.tf_at),
+    };
+    placed_at(list, address(&windows.postings, list.postings_at), skips, tf, impacts.is_some())
 }

@@ -2,7 +2,7 @@
 
 use super::accumulators::Accumulators;
 use super::arena::Arena;
-use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE};
+use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE, WAVES};
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
 use crate::query::topk::gpu::{BoundTopK, Counts, TopKCapacity};
@@ -82,7 +82,7 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Ranges of docIDs that were queued in each wave.
-    pub queued: [u32; 3],
+    pub queued: [u32; WAVES as usize],
     /// Those that were evaluated; the threshold had passed the others when their turn came.
     pub evaluated: u32,
     /// Blocks decoded for these.
@@ -261,8 +261,9 @@ impl Slot {
         let tables = self.tables(gpu, kernels, arena, norms, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
-        let cut = bytes([count, first_wave, first_wave.saturating_mul(4)]);
-        let waves: Vec<_> = (0..3).map(|wave| (bytes([count, wave]), bytes([wave, room, u32::from(prune)]))).collect();
+        let cut = bytes([count, first_wave]);
+        let waves: Vec<_> =
+            (0..WAVES).map(|wave| (bytes([count, wave]), bytes([wave, room, u32::from(prune)]))).collect();
         let last = match &self.last {
             Last::Gather(_) => bytes([count, room, results]),
             Last::TopK(topk) => topk.parameters(count),
@@ -367,8 +368,8 @@ impl Slot {
                 Found { overflow: all > room || count > results, hits: (0..count.min(results)).map(pair).collect() }
             };
             let head = queries * each;
-            let queued = [0, 1, 2].map(|wave| word(head + wave));
-            let work = Work { queued, evaluated: word(head + 4), blocks: word(head + 5) };
+            let queued = std::array::from_fn(|wave| word(head + wave));
+            let work = Work { queued, evaluated: word(head + 8), blocks: word(head + 9) };
             ((0..queries).map(one).collect(), work)
         })?;
         Ok((found, work, times))

@@ -1,5 +1,6 @@
 //! Answers against adding everything up.
 
+mod impacts;
 mod methods;
 
 use super::*;

@@ -24,7 +24,7 @@ pub use radix_sort::RADIX_SORT;
 pub struct Hit {
     /// DocID.
     pub doc: u32,
-    /// BM25 score; never NaN.
+    /// BM25 score, or sum of impacts; never NaN.
     pub score: f32,
 }
 

@@ -9,11 +9,11 @@ pub static BLOCK_MAX_WAND: OrMethod = OrMethod {
     short: "bmw",
     about: "as wand, and jumps over blocks whose bounds do not pass the threshold before it decodes them",
     paper: "Ding, Suel: Faster top-k document retrieval using block-max indexes (SIGIR 2011, doi:10.1145/2009916.2010048)",
-    run: Run(run),
+    run: run!(run),
 };
 
-fn run(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
-    let slack = slack(terms.len());
+fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
     let mut sums = Sum::new(terms.len());
     let mut heads = Heads::new(terms);
     while let Some(pivot) = heads.pivot(terms, slack, top.threshold()) {

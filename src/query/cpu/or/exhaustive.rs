@@ -8,10 +8,10 @@ pub static EXHAUSTIVE: OrMethod = OrMethod {
     short: "exhaustive",
     about: "scores every posting of every term, a document at a time",
     paper: "Turtle, Flood: Query evaluation: strategies and optimizations (IP&M 31(6), 1995, doi:10.1016/0306-4573(95)00020-H), section 2",
-    run: Run(run),
+    run: run!(run),
 };
 
-fn run(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
+fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
     let mut doc = terms.iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
     while doc != END {
         // The terms are in the order of the query, so the sum is too.

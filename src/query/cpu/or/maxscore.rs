@@ -8,11 +8,11 @@ pub static MAXSCORE: OrMethod = OrMethod {
     short: "maxscore",
     about: "looks terms that cannot lift a document over the threshold by themselves up only for documents of the others",
     paper: "Turtle, Flood: Query evaluation: strategies and optimizations (IP&M 31(6), 1995, doi:10.1016/0306-4573(95)00020-H)",
-    run: Run(run),
+    run: run!(run),
 };
 
-fn run(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
-    let slack = slack(terms.len());
+fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
     let mut sums = Sum::new(terms.len());
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below = bounds_below(terms);

@@ -7,7 +7,7 @@ mod maxscore;
 mod wand;
 
 use super::super::named;
-use super::{Scored, Scorer, Sum, blocks_bound, slack};
+use super::{Bm25Scorer, ImpactScorer, Scored, Scorer, Sum};
 use crate::Result;
 use crate::index::END;
 use crate::query::topk::{Hit, TopK};
@@ -30,7 +30,21 @@ pub struct OrMethod {
 
 /// Pushes the documents that can be among the best, in increasing order. There is at least one term; terms may be put in
 /// another order.
-pub(super) struct Run(pub(super) fn(&mut [Scored<'_>], &Scorer<'_>, &mut TopK));
+pub(super) struct Run {
+    pub(super) bm25: fn(&mut [Scored<'_>], &Bm25Scorer<'_>, &mut TopK),
+    pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK),
+}
+
+/// Compiles a method for both ways to make up scores.
+macro_rules! run {
+    ($run:ident) => {
+        Run {
+            bm25: |terms, scorer, top| $run(terms, scorer, top),
+            impacts: |terms, scorer, top| $run(terms, scorer, top),
+        }
+    };
+}
+use run;
 
 /// All methods, simple ones first. Everything that offers a choice walks this slice.
 pub static OR_METHODS: &[&OrMethod] = &[

@@ -8,7 +8,7 @@ pub static WAND: OrMethod = OrMethod {
     short: "wand",
     about: "keeps the cursors in the order of their documents and jumps to the first that can pass the threshold",
     paper: "Broder, Carmel, Herscovici, Soffer, Zien: Efficient query evaluation using a two-level retrieval process (CIKM 2003, doi:10.1145/956863.956944)",
-    run: Run(run),
+    run: run!(run),
 };
 
 /// Which document a term's cursor stands on.
@@ -73,7 +73,7 @@ impl Heads {
         &mut self,
         pivot: usize,
         terms: &mut [Scored<'_>],
-        scorer: &Scorer<'_>,
+        scorer: &impl Scorer,
         sums: &mut Sum,
         top: &mut TopK,
     ) {
@@ -90,8 +90,8 @@ impl Heads {
     }
 }
 
-fn run(terms: &mut [Scored<'_>], scorer: &Scorer<'_>, top: &mut TopK) {
-    let slack = slack(terms.len());
+fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
     let mut sums = Sum::new(terms.len());
     let mut heads = Heads::new(terms);
     while let Some(pivot) = heads.pivot(terms, slack, top.threshold()) {

@@ -1,12 +1,10 @@
 //! Too little memory, damaged lists, a device that is gone.
 
 use super::*;
-use crate::index::ListFiles;
 use std::fs;
 
 fn bytes_of_all(searcher: &Searcher<'_>) -> u64 {
-    let files: ListFiles<'_> = searcher.index().list_files(searcher.codec());
-    4 * Residence::words_of_all(&files)
+    4 * Residence::words_of_all(searcher)
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! The inner loops: sixteen postings at a time where the processor can, one at a time elsewhere, with the same results to
+//! the last bit, since both round after every operation.
+
+use super::Bm25Scorer;
+#[cfg(target_arch = "x86_64")]
+use crate::codec::avx512;
+
+/// Writes what the postings (docID, frequency) of a term of this weight add to `out`, all of one length.
+#[inline]
+pub(super) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
+    assert!(docs.len() == tfs.len() && docs.len() == out.len());
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() && scorer.lens.len() <= i32::MAX as usize {
+        // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
+        return unsafe { wide::score(scorer, weight, docs, tfs, out) };
+    }
+    for ((part, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
+        *part = weight * scorer.impact(doc, tf);
+    }
+}
+
+/// A test of sums: those that can still pass a threshold.
+#[derive(Clone, Copy)]
+pub(super) struct Hope {
+    /// What can be added.
+    pub(super) more: f32,
+    /// Room for rounding.
+    pub(super) slack: f32,
+    /// What must be passed.
+    pub(super) threshold: f32,
+}
+
+impl Hope {
+    /// Whether a sum can pass.
+    #[inline]
+    pub(super) fn has(self, sum: f32) -> bool {
+        (sum + self.more) * self.slack > self.threshold
+    }
+
+    /// One bit for each of up to 64 sums: whether it is more than 0 and can pass.
+    #[inline]
+    pub(super) fn mask(self, sums: &[f32]) -> u64 {
+        assert!(sums.len() <= 64);
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for; the length was checked.
+            return unsafe { wide::mask(self, sums) };
+        }
+        let bits = (0..).zip(sums).map(|(i, &sum)| u64::from(sum > 0.0 && self.has(sum)) << i);
+        bits.fold(0, |all, bit| all | bit)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::super::Bm25Scorer;
+    use super::Hope;
+    use std::arch::x86_64::*;
+
+    /// Ones for the first `n` of sixteen lanes.
+    fn first(n: usize) -> u16 {
+        if n < 16 { (1 << n) - 1 } else { u16::MAX }
+    }
+
+    /// # Safety
+    /// The slices have one length; there are at most 2^31 - 1 lengths of documents.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) unsafe fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
+        let base = _mm512_set1_ps(scorer.norm.base);
+        let slope = _mm512_set1_ps(scorer.norm.slope);
+        let weight = _mm512_set1_ps(weight);
+        let documents = _mm512_set1_epi32((scorer.lens.len() as u32).cast_signed());
+        for at in (0..docs.len()).step_by(16) {
+            let lanes = first(docs.len() - at);
+            // SAFETY: only lanes below the slices' length are read and written, and only lengths of docIDs that there are.
+            unsafe {
+                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
+                let known = _mm512_mask_cmplt_epu32_mask(lanes, doc, documents);
+                let zero = _mm512_setzero_si512();
+                let len = _mm512_mask_i32gather_epi32::<4>(zero, known, doc, scorer.lens.as_ptr().cast());
+                let tf = _mm512_cvtepu32_ps(_mm512_maskz_loadu_epi32(lanes, tfs.as_ptr().add(at).cast()));
+                let k = _mm512_add_ps(base, _mm512_mul_ps(slope, _mm512_cvtepu32_ps(len)));
+                let part = _mm512_mul_ps(weight, _mm512_div_ps(tf, _mm512_add_ps(tf, k)));
+                _mm512_mask_storeu_ps(out.as_mut_ptr().add(at), lanes, part);
+            }
+        }
+    }
+
+    /// # Safety
+    /// There are at most 64 sums.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
+        let (more, slack) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.slack));
+        let threshold = _mm512_set1_ps(hope.threshold);
+        let mut bits = 0;
+        for at in (0..sums.len()).step_by(16) {
+            // SAFETY: only lanes below the slice's length are read.
+            let sum = unsafe { _mm512_maskz_loadu_ps(first(sums.len() - at), sums.as_ptr().add(at)) };
+            let best = _mm512_mul_ps(_mm512_add_ps(sum, more), slack);
+            let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
+            bits |= u64::from(_mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, best, threshold)) << at;
+        }
+        bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scorer as _;
+    use super::*;
+    use crate::index::{BoundReader, Norm};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn test_wide_and_narrow_agree_to_the_last_bit(
+            postings in proptest::collection::vec((0u32..80, prop_oneof![1u32..5, any::<u32>()]), 0..140),
+            lens in proptest::collection::vec(prop_oneof![0u32..3000, any::<u32>()], 1..70),
+            weight in 1e-6f32..30.0,
+            k1 in 0f32..10.0,
+            b in 0f32..=1.0,
+            more in 0f32..2.0,
+            threshold in prop_oneof![Just(f32::NEG_INFINITY), 0f32..3.0],
+        ) {
+            let norm = Norm::new(k1, b, 10, 1000);
+            let scorer = Bm25Scorer::new(&lens, norm, BoundReader::new(norm, norm, 3000));
+            let (docs, tfs): (Vec<u32>, Vec<u32>) = postings.iter().copied().unzip();
+            let mut parts = vec![0.0; docs.len()];
+            score(&scorer, weight, &docs, &tfs, &mut parts);
+            for (part, (doc, tf)) in parts.iter().zip(postings) {
+                prop_assert_eq!(part.to_bits(), (weight * scorer.impact(doc, tf)).to_bits());
+            }
+            let hope = Hope { more, slack: scorer.slack(3), threshold };
+            for sums in parts.chunks(61) {
+                let bits = hope.mask(sums);
+                for (i, &sum) in sums.iter().enumerate() {
+                    prop_assert_eq!(bits >> i & 1 == 1, sum > 0.0 && hope.has(sum));
+                }
+                prop_assert_eq!(bits >> (sums.len() - 1) >> 1, 0);
+            }
+        }
+    }
+}
