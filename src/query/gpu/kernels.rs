@@ -21,9 +21,9 @@ pub const BUCKETS: u32 = 1024;
 pub const HEAD: u32 = 16;
 /// Classes that range bounds are counted by.
 const BOUND_BUCKETS: u32 = 256;
-/// Words of a query's state.
 /// Which word of a query's state counts its hits.
 pub const HITS: u32 = 1;
+/// Words of a query's state.
 pub const STATE: u32 = 8 + BUCKETS + BOUND_BUCKETS;
 /// Waves of ranges, each with a higher threshold than the one before; at most 7.
 pub const WAVES: u32 = 4;

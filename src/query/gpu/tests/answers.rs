@@ -216,6 +216,29 @@ fn test_every_method_for_or() {
     assert!(error.contains("accumulators, ranges-exhaustive, ranges"), "{error}");
 }
 
+/// Sums of impacts are whole numbers: the same documents with the same scores, and ties by docID.
+#[test]
+fn test_impacts_are_exact() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::with(&collection(3000), "simdbp,vbyte", Some(2));
+    let index = built.open();
+    for (codec, topk) in [("simdbp", &PARTIAL_SORT), ("vbyte", &crate::query::topk::RADIX_SORT)] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let searcher = searcher.with_scores(Scores::Impacts).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        for or in GPU_OR_METHODS {
+            let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, topk, ..PRELOAD }).unwrap();
+            for (mode, k) in [(Mode::And, 10), (Mode::Or, 10), (Mode::Or, 3), (Mode::AndOr, 20)] {
+                let (hits, _) = engine.search(&plans, mode, k).unwrap();
+                for (i, (plan, hits)) in plans.iter().zip(&hits).enumerate() {
+                    let want = searcher.search(plan, mode, k).unwrap();
+                    assert_eq!(*hits, want, "{codec}, {}, {mode:?}, k = {k}, query {i}", or.name);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn test_small_collections() {
     let Some(gpu) = gpu() else { return };

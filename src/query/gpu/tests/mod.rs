@@ -58,11 +58,16 @@ struct Built {
 
 impl Built {
     fn new(texts: &[String], codecs: &str) -> Self {
+        Self::with(texts, codecs, None)
+    }
+
+    /// With impacts, quantised on so many threads, if there are to be any.
+    fn with(texts: &[String], codecs: &str, impacts: Option<usize>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("index");
         let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
         let codecs = crate::codec::parse_list(codecs).unwrap();
-        build(&path, &texts, &BuildPlan { batch: 1000, codecs, ..BuildPlan::default() }).unwrap();
+        build(&path, &texts, &BuildPlan { batch: 1000, codecs, impacts, ..BuildPlan::default() }).unwrap();
         Self { _dir: dir, path }
     }
 
