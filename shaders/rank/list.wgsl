@@ -24,13 +24,15 @@ struct Term {
     table: u32,
     // what it weighs, as the scoring reads it
     weight: u32,
+    // what no posting of the list exceeds
+    most: f32,
 }
 
 fn term_of(row: u32) -> Term {
     let a = terms[3u * row];
     let b = terms[3u * row + 1u];
     let c = terms[3u * row + 2u];
-    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x);
+    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, bitcast<f32>(c.y));
 }
 
 // First docID of a block.

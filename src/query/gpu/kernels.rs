@@ -1,10 +1,13 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
+use super::or::By;
+use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
-use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
+use crate::gpu::{Access, Gpu, Kernel, Pipeline};
 use crate::query::Scores;
+use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
@@ -18,6 +21,8 @@ pub const BUCKETS: u32 = 1024;
 pub const HEAD: u32 = 16;
 /// Classes that range bounds are counted by.
 const BOUND_BUCKETS: u32 = 256;
+/// Which word of a query's state counts its hits.
+pub const HITS: u32 = 1;
 /// Words of a query's state.
 pub const STATE: u32 = 8 + BUCKETS + BOUND_BUCKETS;
 /// Waves of ranges, each with a higher threshold than the one before; at most 7.
@@ -78,8 +83,23 @@ pub struct Kernels {
     pub select: Pipeline,
     /// The scores of these.
     pub evaluate: Pipeline,
-    /// The best hits.
+    /// The hits that reach the threshold.
     pub gather: Pipeline,
+    /// What OR by accumulators needs, if that is asked for.
+    pub accumulators: Option<AccumulatorKernels>,
+    /// The best k in the place of `gather`, if a method of the GPU is to choose them.
+    pub topk: Option<GpuTopK>,
+}
+
+/// The kernels of OR by accumulators.
+#[derive(Debug)]
+pub struct AccumulatorKernels {
+    /// Postings to accumulators.
+    pub accumulate: Pipeline,
+    /// Counts of accumulators by class.
+    pub tally: Pipeline,
+    /// The hits.
+    pub collect: Pipeline,
 }
 
 /// What the text of a kernel is put together from.
@@ -129,7 +149,7 @@ impl Parts<'_> {
         let mut source = constants(&[("THREADS", THREADS)]) + &self.constants;
         common.iter().for_each(|text| source += text);
         source += text;
-        let workgroup_bytes = 4 * (THREADS + 16);
+        let workgroup_bytes = 4 * (BUCKETS + THREADS + 16);
         Kernel { name, source, bindings: own.to_vec(), immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -157,7 +177,8 @@ impl Kernels {
         [lists, tables]: [&Arena; 2],
         ranges: Ranges,
         scores: Scores,
-    ) -> Result<Self, GpuError> {
+        (topk, or): (&'static TopKMethod, By),
+    ) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
         let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
@@ -193,7 +214,8 @@ impl Kernels {
             Scores::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
             Scores::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
         };
-        let state = include_str!("../../../shaders/rank/state.wgsl");
+        let state =
+            concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
         Ok(Self {
             maxima: pipeline(parts.decoder(
@@ -233,7 +255,7 @@ impl Kernels {
                 include_str!("../../../shaders/rank/evaluate.wgsl"),
                 &[list, scores, state],
                 &[R, R, R, R, R, W, W],
-                8,
+                12,
                 (1, R),
             ))?,
             gather: pipeline(parts.plain(
@@ -243,6 +265,23 @@ impl Kernels {
                 &[R, W, W, R],
                 12,
             ))?,
+            accumulators: (or == By::Accumulators)
+                .then(|| accumulators(gpu, &parts, &[list, scores], state))
+                .transpose()?,
+            topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
         })
     }
+}
+
+fn accumulators(gpu: &Gpu, parts: &Parts<'_>, lists: &[&str], state: &str) -> Result<AccumulatorKernels> {
+    use Access::{Read as R, ReadWrite as W};
+    let accumulate = include_str!("../../../shaders/rank/accumulate.wgsl");
+    let tally = include_str!("../../../shaders/rank/tally.wgsl");
+    let collect = include_str!("../../../shaders/rank/collect.wgsl");
+    let accumulate = parts.decoder("accumulate", accumulate, lists, &[R, R, R, W, W], 4, (TEAMS, R));
+    Ok(AccumulatorKernels {
+        accumulate: gpu.pipeline(&accumulate)?,
+        tally: gpu.pipeline(&parts.plain("tally", tally, &[state], &[R, R, W], 4))?,
+        collect: gpu.pipeline(&parts.plain("collect", collect, &[state], &[R, R, W, W], 8))?,
+    })
 }
