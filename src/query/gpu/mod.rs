@@ -341,7 +341,7 @@ impl<'a> GpuSearcher<'a> {
             room: self.room(k),
             accumulators: self.by == By::Accumulators,
             // the host takes a few more, for those with scores of the class that the k-th best falls in
-            results: if self.kernels.topk.is_some() { k } else { 2 * k + 256 },
+            results: if self.kernels.topk.is_some() { k } else { 8 * k + 256 },
         };
         let device = Device {
             gpu: &self.gpu,
