@@ -232,7 +232,12 @@ pub(super) fn and(
 ) -> Result<Vec<Hit>> {
     let mut terms = open(index, codec, plan, scorer)?;
     let mut top = top(methods, k);
-    let On::Cpu(method) = &methods.intersect.on;
+    let On::Cpu(method) = &methods.intersect.on else {
+        return Err(crate::Error::Invalid {
+            what: format!("intersector \"{}\"", methods.intersect.name),
+            why: "runs on a GPU; choose one that runs on the CPU".to_owned(),
+        });
+    };
     if method.bounded {
         and::daat(&mut terms, scorer, &mut top);
     } else {

@@ -73,17 +73,19 @@ pub struct Kernels {
 }
 
 /// What the text of a kernel is put together from.
-struct Parts<'a> {
-    codec: &'a dyn Codec,
-    shader: Shader,
-    memory: Memory,
-    constants: String,
-    subgroups: bool,
+pub(super) struct Parts<'a> {
+    pub(super) codec: &'a dyn Codec,
+    pub(super) shader: Shader,
+    pub(super) memory: Memory,
+    pub(super) constants: String,
+    pub(super) subgroups: bool,
+    /// Words of workgroup memory that the kernels which decode declare themselves, at most.
+    pub(super) workgroup_words: u32,
 }
 
 impl Parts<'_> {
     /// A kernel that decodes: the arena's buffers come first.
-    fn decoder(
+    pub(super) fn decoder(
         &self,
         name: &'static str,
         text: &str,
@@ -95,7 +97,7 @@ impl Parts<'_> {
         source += &self.constants;
         common.iter().for_each(|text| source += text);
         source += &Shader::with_teams(&self.bound(text, Access::Read), self.subgroups);
-        let workgroup_bytes = self.shader.workgroup_bytes(TEAMS, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
+        let workgroup_bytes = self.shader.workgroup_bytes(TEAMS, self.subgroups) + 4 * self.workgroup_words;
         let bindings = [vec![Access::Read; self.memory.segments as usize], own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
@@ -126,6 +128,11 @@ impl Parts<'_> {
     }
 }
 
+/// Rounds of `locate` in the longest list that there can be: each leaves a thirty-second part of the blocks.
+pub(super) fn search_rounds(documents: u32, codec: &dyn Codec) -> u32 {
+    documents.div_ceil(codec.block_len() as u32).max(1).ilog2() / 5 + 1
+}
+
 impl Kernels {
     /// Compiles them.
     ///
@@ -133,7 +140,6 @@ impl Kernels {
     /// The adapter cannot do it, or was lost.
     pub fn new(gpu: &Gpu, codec: &dyn Codec, arena: &Arena, ranges: Ranges) -> Result<Self, GpuError> {
         use Access::{Read as R, ReadWrite as W};
-        let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
             ("DOCS", ranges.documents),
             ("SHIFT", ranges.shift),
@@ -145,8 +151,7 @@ impl Kernels {
             ("BOUND_BUCKET", BOUND_BITS - BUCKETS.ilog2()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
-            // a round of `locate` leaves a thirty-second part
-            ("SEARCH", longest.ilog2() / 5 + 1),
+            ("SEARCH", search_rounds(ranges.documents, codec)),
             ("RANGES_EVALUATED", 4),
             ("BLOCKS_DECODED", 5),
         ]);
@@ -156,6 +161,7 @@ impl Kernels {
             memory: arena.memory(),
             constants: shared,
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
+            workgroup_words: TILE + BUCKETS + THREADS + 16,
         };
         let list = include_str!("../../../shaders/rank/list.wgsl");
         let state = include_str!("../../../shaders/rank/state.wgsl");

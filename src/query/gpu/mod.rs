@@ -23,8 +23,12 @@
 //! | [`residence`] | which lists are in it: all, or those asked for last |
 //! | [`kernels`] | the shaders, put together |
 //! | [`slot`] | a batch's buffers and passes |
+//! | [`candidates`] | intersections by the methods of [`super::intersect`] |
+//! | [`intersector`] | these for queries to an index, and for lists in no index |
 
 pub mod arena;
+pub mod candidates;
+pub mod intersector;
 pub mod kernels;
 pub mod residence;
 mod slot;
@@ -42,6 +46,7 @@ use residence::{Placed, Request, Residence};
 use slot::{Capacity, Found, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
+pub use intersector::{GpuIntersector, IntersectReport, ListIntersector};
 pub use residence::Use;
 pub use slot::Work;
 

@@ -1,0 +1,28 @@
+// How many candidates of each THREADS slots stay.
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let number = group.y * grid.x + group.x;
+    if number >= params.jobs {
+        return;
+    }
+    let job = jobs[params.first + number];
+    let query = query_of(job.x);
+    let i = job.y * THREADS + thread;
+    let count = count_of(job.x, params.round - 1u);
+    if job.y * THREADS >= count {
+        return;
+    }
+    var flag = 0u;
+    if i < count {
+        flag = flags[query.start + i];
+    }
+    let all = scan(flag, thread).y;
+    if thread == 0u {
+        sums[query.start / THREADS + job.y] = all;
+    }
+}
