@@ -64,7 +64,16 @@ pub static INTERSECTORS: &[&Intersector] = &[
     &stride::STRIDE,
     &svs::SVS,
     &daat::DAAT,
+    &gpu::MERGE_PATH,
+    &gpu::PMF,
+    &gpu::WU,
     &gpu::BINARY,
+    &gpu::INTERPOLATION,
+    &gpu::LR,
+    &gpu::LOCAL_RANGE,
+    &gpu::HS,
+    &gpu::LRC,
+    &gpu::HS_LRC,
 ];
 
 /// The methods that run on the CPU.

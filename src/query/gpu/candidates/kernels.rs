@@ -3,7 +3,7 @@
 use crate::codec::{Codec, Memory, TEAM};
 use crate::gpu::kernel::constants;
 use crate::gpu::{Access, Gpu, GpuError, Pipeline};
-use crate::query::gpu::kernels::{Parts, TEAMS, THREADS, search_rounds};
+use crate::query::gpu::kernels::{Parts, THREADS, search_rounds};
 use crate::query::intersect::{Pass, Recipe};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Builder {
             memory: self.memory,
             constants: constants(&values),
             subgroups: self.gpu.subgroups() == Some((TEAM, TEAM)),
-            workgroup_words: 3 * THREADS + 16 + TEAMS * codec.block_len() as u32 + words,
+            workgroup_words: 2 * THREADS + words,
         };
         let list = include_str!("../../../../shaders/rank/list.wgsl");
         let text = include_str!("../../../../shaders/intersect/candidates.wgsl").to_owned() + text;
@@ -97,7 +97,7 @@ impl Kernels {
     /// # Errors
     /// The adapter cannot do it, or was lost.
     pub fn of_method(&self, recipe: &Recipe) -> Result<Vec<Pipeline>, GpuError> {
-        let build = |pass: &Pass| self.builder.build(pass.name, &pass.text, &recipe.constants, recipe.workgroup_words);
+        let build = |pass: &Pass| self.builder.build(pass.name, &pass.text, &recipe.constants, pass.workgroup_words);
         recipe.passes.iter().map(build).collect()
     }
 

@@ -42,7 +42,17 @@ fn specs() -> Vec<&'static str> {
 }
 
 /// Other parameters.
-const VARIANTS: &[&str] = &["gpu-binary:headers=no"];
+const VARIANTS: &[&str] = &[
+    "gpu-binary:headers=no",
+    "pmf:levels=0",
+    "pmf:levels=1",
+    "pmf:levels=4",
+    "merge-path:ratio=0",
+    "merge-path:ratio=1000000",
+    "hs:bucket=16",
+    "local-range:segments=3",
+    "interpolation:headers=no",
+];
 
 /// What every method finds over a codec that it reads must be what the lists have in common.
 fn check(codec: &Arc<dyn Codec>, specs: &[&str], lists: &[Vec<u32>], queries: &[Vec<usize>], documents: u32) {

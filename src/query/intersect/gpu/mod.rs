@@ -3,15 +3,38 @@
 //! | methods | shape |
 //! |---|---|
 //! | [`binary`] and what starts from a narrower range | a thread a candidate, which goes through all lists |
+//! | [`merge_path`] | a workgroup a part of the candidates and the next list |
+//! | [`pmf`] | segment heads level by level, then a thread a candidate |
+//! | [`wu`] | a workgroup a query |
 
 mod binary;
+mod hs;
+mod hs_lrc;
+mod interpolation;
+mod local_range;
+mod lr;
+mod lrc;
+mod merge_path;
+mod pmf;
+mod safe_range;
+mod wu;
 
 pub use binary::BINARY;
+pub use hs::HS;
+pub use hs_lrc::HS_LRC;
+pub use interpolation::INTERPOLATION;
+pub use local_range::LOCAL_RANGE;
+pub use lr::LR;
+pub use lrc::LRC;
+pub use merge_path::MERGE_PATH;
+pub use pmf::PMF;
+pub use wu::WU;
 
 use super::{Intersector, On};
-use crate::Result;
 use crate::codec::{Codec, Domain, Param, Settings, Shader};
 use crate::index::ListWords;
+use crate::query::gpu::kernels::{TEAMS, THREADS};
+use crate::{Error, Result};
 
 /// A method on the GPU.
 #[derive(Clone, Copy)]
@@ -55,6 +78,8 @@ pub struct Pass {
     pub unit: Unit,
     /// Two numbers for it.
     pub numbers: [u32; 2],
+    /// Words of workgroup memory that it declares beside those of `candidates.wgsl`.
+    pub workgroup_words: u32,
 }
 
 /// What a method keeps with a list.
@@ -87,8 +112,6 @@ pub struct Recipe {
     pub passes: Vec<Pass>,
     /// Constants of these.
     pub constants: Vec<(&'static str, u32)>,
-    /// Words of workgroup memory that they declare beside that of `candidates.wgsl` and `decoded.wgsl`.
-    pub workgroup_words: u32,
     /// They go through all lists in one round; else there is a round for each list but the first.
     pub once: bool,
     /// They also move the candidates that stay, and go through all rounds by themselves.
@@ -108,7 +131,14 @@ const HEADERS: Param = Param {
 };
 
 const HALVES: &str = include_str!("../../../../shaders/intersect/halves.wgsl");
+const KEEP: &str = include_str!("../../../../shaders/intersect/keep.wgsl");
+const SAFE_RANGE: &str = include_str!("../../../../shaders/intersect/safe_range.wgsl");
 const ANYWHERE: &str = include_str!("../../../../shaders/intersect/anywhere.wgsl");
+
+/// Words of workgroup memory that `decoded.wgsl` declares.
+fn decoded(codec: &dyn Codec) -> u32 {
+    THREADS + 1 + TEAMS * codec.block_len() as u32
+}
 
 /// What looks a docID up in a list: blocks are decoded, or where the codec allows it single docIDs read. `rule` has `range_of` and
 /// `search`.
@@ -129,10 +159,24 @@ fn finder(shader: &Shader, rule: &str) -> String {
 fn elements(codec: &dyn Codec, headers: bool, rule: &str) -> Recipe {
     let text = finder(&codec.shader(), rule) + include_str!("../../../../shaders/intersect/elements.wgsl");
     Recipe {
-        passes: vec![Pass { name: "search", text, unit: Unit::Slots(1), numbers: [0; 2] }],
+        passes: vec![Pass {
+            name: "search",
+            text,
+            unit: Unit::Slots(1),
+            numbers: [0; 2],
+            workgroup_words: decoded(codec),
+        }],
         constants: vec![("HEADERS", headers.into())],
         once: true,
         ..Recipe::default()
+    }
+}
+
+/// The error of a method that cannot read a codec.
+fn not_for(method: &str, codec: &dyn Codec, why: &str) -> Error {
+    Error::Invalid {
+        what: format!("intersector \"{method}\" over codec {}", codec.name()),
+        why: format!("it {why}; choose another intersector or codec"),
     }
 }
 
