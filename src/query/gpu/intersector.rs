@@ -272,8 +272,8 @@ pub struct ListIntersector<'a> {
 }
 
 impl<'a> ListIntersector<'a> {
-    /// Brings `lists` to the device, all of the codec `codec` and with docIDs less than `documents`; as [`ListWords::in_memory`] makes
-    /// them, without frequencies.
+    /// Brings `lists` to the device, all of the codec `codec` and with docIDs less than `documents`, as [`ListWords::in_memory`] makes
+    /// them: all words of each are brought, and no frequencies.
     ///
     /// # Errors
     /// As of [`GpuIntersector::new`].
@@ -285,17 +285,13 @@ impl<'a> ListIntersector<'a> {
         spec: &str,
         timed: bool,
     ) -> Result<Self> {
-        let mut lens = Vec::new();
-        for list in lists {
-            lens.push(list.len_words()?);
-        }
-        let words: usize = lists.iter().zip(&lens).map(|(list, len)| 3 * list.skips.len() + len).sum();
+        let words: usize = lists.iter().map(|list| 3 * list.skips.len() + list.words.len()).sum();
         let mut arena = Arena::new(gpu, words as u64 + 4)?;
         let candidates = Candidates::new(gpu, Arc::clone(codec), &arena, documents, spec, timed)?;
         let mut placed = Vec::new();
-        for (list, len) in lists.iter().zip(lens) {
-            let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), &list.words[..len]];
-            let total = u32::try_from(parts[0].len() + len).map_err(|_| full())?;
+        for list in lists {
+            let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), list.words];
+            let total = u32::try_from(parts[0].len() + parts[1].len()).map_err(|_| full())?;
             let at = arena.take(total).ok_or_else(full)?;
             arena.write(at, &parts.concat())?;
             let place = placed_at(list, at + parts[0].len() as u32, at, 0);
