@@ -19,7 +19,7 @@ fn key_of(t: Term, i: u32, blocks: bool) -> u32 {
 }
 
 // The position of `doc` in the list of a term, or NONE; each thread for itself.
-fn find(t: Term, row: u32, doc: u32, busy: bool, thread: u32, me: Me) -> u32 {
+fn find(t: Term, row: u32, doc: u32, busy: bool, me: Me) -> u32 {
     if !busy {
         return NONE;
     }

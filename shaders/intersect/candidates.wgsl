@@ -42,6 +42,8 @@ struct Params {
     // of a method's pass; of the last ones: 1 if one round went over all lists, else there was one for each list but the first
     number: u32,
     other: u32,
+    // candidates that a workgroup with a query of its own goes through, from candidate `number` on
+    span: u32,
 }
 
 var<immediate> params: Params;
@@ -88,47 +90,41 @@ fn share_at(t: Term, position: u32, doc: u32) -> u32 {
     return share_of(t, tfs[position & 3u], doc);
 }
 
-// Hillis and Steele's scan, in two halves so that no thread waits for another's reads.
-var<workgroup> scanned: array<u32, 2u * THREADS>;
+var<workgroup> team_totals: array<u32, TEAMS>;
+
+// The number of a thread in its workgroup: as teams count, so that neighbours are in one team.
+fn number_of(me: Me) -> u32 {
+    return me.team * 32u + me.lane;
+}
 
 // The sum of x over the threads before this one, and over all; all threads of the workgroup call it.
-fn scan(x: u32, thread: u32) -> vec2<u32> {
-    var side = 0u;
-    scanned[thread] = x;
-    workgroupBarrier();
-    for (var distance = 1u; distance < THREADS; distance *= 2u) {
-        var sum = scanned[side + thread];
-        if thread >= distance {
-            sum += scanned[side + thread - distance];
-        }
-        side = THREADS - side;
-        scanned[side + thread] = sum;
-        workgroupBarrier();
+fn scan(x: u32, me: Me) -> vec2<u32> {
+    let before = team_sum_before(x, me);
+    if me.lane == 31u {
+        team_totals[me.team] = before + x;
     }
-    let found = vec2<u32>(scanned[side + thread] - x, scanned[side + THREADS - 1u]);
     workgroupBarrier();
-    return found;
+    var sums = vec2<u32>(before, 0u);
+    for (var k = 0u; k < TEAMS; k++) {
+        let total = team_totals[k];
+        sums += vec2<u32>(select(0u, total, k < me.team), total);
+    }
+    workgroupBarrier();
+    return sums;
 }
 
 // The greatest x of the threads before this one, and of those and this one.
-fn scan_max(x: u32, thread: u32) -> vec2<u32> {
-    var side = 0u;
-    scanned[thread] = x;
-    workgroupBarrier();
-    for (var distance = 1u; distance < THREADS; distance *= 2u) {
-        var greatest = scanned[side + thread];
-        if thread >= distance {
-            greatest = max(greatest, scanned[side + thread - distance]);
-        }
-        side = THREADS - side;
-        scanned[side + thread] = greatest;
-        workgroupBarrier();
+fn scan_max(x: u32, me: Me) -> vec2<u32> {
+    let greatest = team_max_up_to(x, me);
+    let neighbour = team_read(greatest, me.lane + 31u, me);
+    if me.lane == 31u {
+        team_totals[me.team] = greatest;
     }
-    var before = 0u;
-    if thread > 0u {
-        before = scanned[side + thread - 1u];
-    }
-    let found = vec2<u32>(before, scanned[side + thread]);
     workgroupBarrier();
-    return found;
+    var before = select(0u, neighbour, me.lane > 0u);
+    for (var k = 0u; k < TEAMS; k++) {
+        before = max(before, select(0u, team_totals[k], k < me.team));
+    }
+    workgroupBarrier();
+    return vec2<u32>(before, max(before, x));
 }

@@ -7,17 +7,17 @@ var<workgroup> decoded: array<u32, TEAMS * BLOCK>;
 
 // The position of `doc` in the list, or NONE. `block` is where it has to be, NONE for a thread without a candidate; blocks increase from
 // thread to thread. All threads of the workgroup call it.
-fn find_decoded(t: Term, doc: u32, block: u32, thread: u32, me: Me) -> u32 {
+fn find_decoded(t: Term, doc: u32, block: u32, me: Me) -> u32 {
     // of damaged lists blocks may fall again: then a candidate has none
-    let reach = scan_max(block + 1u, thread);
+    let reach = scan_max(block + 1u, me);
     let has = block != NONE && reach.y == block + 1u;
     let opens = has && reach.x != reach.y;
-    let before = scan(select(0u, 1u, opens), thread);
+    let before = scan(select(0u, 1u, opens), me);
     let mine = before.x - select(1u, 0u, opens);
     if opens {
         wanted[before.x] = block;
     }
-    if thread == 0u {
+    if number_of(me) == 0u {
         wanted_count = before.y;
         atomicAdd(&state[BLOCKS_DECODED], before.y);
     }

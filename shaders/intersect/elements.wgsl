@@ -8,14 +8,15 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
     //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let number = group.y * grid.x + group.x;
     if number >= params.jobs {
         return;
     }
-    //TEAM
     let job = jobs[params.first + number];
     let query = query_of(job.x);
-    let i = job.y * THREADS + thread;
+    let i = job.y * THREADS + own;
     let slot = slot_of(query, 0u, i);
     var busy = i < count_of(job.x, 0u);
     var doc = NONE;
@@ -27,7 +28,7 @@ fn main(
     var score = 0u;
     for (var n = 1u; n < query.terms; n++) {
         let t = term_of(query.first + n);
-        let position = find(t, query.first + n, doc, busy, thread, me);
+        let position = find(t, query.first + n, doc, busy, me);
         busy = position != NONE;
         if busy && params.ranked == 1u {
             score += share_at(t, position, doc);

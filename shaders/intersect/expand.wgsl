@@ -7,15 +7,16 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
     //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let number = group.y * grid.x + group.x;
     if number >= params.jobs {
         return;
     }
-    //TEAM
     let job = jobs[params.first + number];
     let query = query_of(job.x);
     let t = term_of(query.first);
-    if thread == 0u {
+    if own == 0u {
         if job.y == 0u {
             set_count(job.x, 0u, query.room);
         }

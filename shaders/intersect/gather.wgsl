@@ -5,14 +5,17 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) grid: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let number = group.y * grid.x + group.x;
     if number >= params.jobs {
         return;
     }
     let job = jobs[params.first + number];
     let query = query_of(job.x);
-    let i = job.y * THREADS + thread;
+    let i = job.y * THREADS + own;
     let last = last_round(query);
     if i >= count_of(job.x, last) {
         return;

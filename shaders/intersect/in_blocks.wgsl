@@ -5,7 +5,7 @@ fn key_of(t: Term, i: u32, blocks: bool) -> u32 {
 }
 
 // The position of `doc` in the list of a term, or NONE; all threads of the workgroup call it, `busy` those with a candidate.
-fn find(t: Term, row: u32, doc: u32, busy: bool, thread: u32, me: Me) -> u32 {
+fn find(t: Term, row: u32, doc: u32, busy: bool, me: Me) -> u32 {
     var block = NONE;
     if busy {
         var range = vec2<u32>(0u, t.df);
@@ -20,5 +20,5 @@ fn find(t: Term, row: u32, doc: u32, busy: bool, thread: u32, me: Me) -> u32 {
             }
         }
     }
-    return find_decoded(t, doc, block, thread, me);
+    return find_decoded(t, doc, block, me);
 }

@@ -5,8 +5,11 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) grid: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
 ) {
-    let number = (group.y * grid.x + group.x) * THREADS + thread;
+    //TEAM
+    let own = number_of(me);
+    let number = (group.y * grid.x + group.x) * THREADS + own;
     if number >= params.jobs {
         return;
     }

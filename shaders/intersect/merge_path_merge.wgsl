@@ -10,11 +10,12 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
     //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let number = group.y * grid.x + group.x;
     if number >= params.jobs {
         return;
     }
-    //TEAM
     let job = jobs[params.first + number];
     let query = query_of(job.x);
     let t = term_of(query.first + params.round);
@@ -36,7 +37,7 @@ fn main(
     // the candidates in front of the first of these blocks belong to the block before
     let low_block = min(max(first.y, 1u) - 1u, t.blocks - 1u);
     let blocks = clamp(max(end.y, low_block) - low_block, 1u, min(PART_BLOCKS, t.blocks - low_block));
-    for (var i = thread; i < n; i += THREADS) {
+    for (var i = own; i < n; i += THREADS) {
         ours[i] = candidate(query, low + i);
     }
     for (var base = 0u; base < blocks; base += TEAMS) {
@@ -56,15 +57,15 @@ fn main(
         }
     }
     workgroupBarrier();
-    if thread == 0u {
+    if own == 0u {
         atomicAdd(&state[BLOCKS_DECODED], blocks);
     }
     // only the last block of a list is not whole
     let m = min(blocks * BLOCK, t.df - low_block * BLOCK);
     let all = n + m;
     let each = (all + THREADS - 1u) / THREADS;
-    let d = min(thread * each, all);
-    // candidates before this thread's diagonal: of a docID in both the posting comes first
+    let d = min(own * each, all);
+    // candidates before this own's diagonal: of a docID in both the posting comes first
     var i = select(0u, d - m, d > m);
     var most = min(d, n);
     while i < most {

@@ -7,18 +7,19 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
     //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let number = group.y * grid.x + group.x;
     if number >= params.jobs {
         return;
     }
-    //TEAM
     let job = jobs[params.first + number];
     let query = query_of(job.x);
     let count = count_of(job.x, params.round - 1u);
     if job.y * THREADS >= count {
         return;
     }
-    let i = job.y * THREADS + thread;
+    let i = job.y * THREADS + own;
     let slot = slot_of(query, params.round - 1u, i);
     let t = term_of(query.first + params.round);
     var doc = NONE;
@@ -36,6 +37,6 @@ fn main(
             block = at;
         }
     }
-    let position = find_decoded(t, doc, block, thread, me);
+    let position = find_decoded(t, doc, block, me);
     keep(query, t, i, slot, count, position, doc);
 }

@@ -6,7 +6,10 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) grid: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let number = group.y * grid.x + group.x;
     if number >= params.jobs {
         return;
@@ -14,7 +17,7 @@ fn main(
     let job = jobs[params.first + number];
     let query = query_of(job.x);
     let count = count_of(job.x, params.round - 1u);
-    let head = job.y * THREADS + thread;
+    let head = job.y * THREADS + own;
     // a query's candidates are less than 2^30, a level's step 2^20 at most
     if head > count / params.number {
         return;

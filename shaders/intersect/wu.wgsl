@@ -1,5 +1,27 @@
 // A workgroup a query: list after list, and of each as many candidates at a time as there are threads: flags, their scan, and the move of
-// those that stay.
+// those that stay. Lists from `round` to before `other`, of each the candidates from `number` on, `span` of them.
+
+// Hillis and Steele's scan, in two halves so that no thread waits for another's reads.
+var<workgroup> scanned: array<u32, 2u * THREADS>;
+
+// The sum of x over the threads before this one, and over all.
+fn hillis_steele(x: u32, own: u32) -> vec2<u32> {
+    var side = 0u;
+    scanned[own] = x;
+    workgroupBarrier();
+    for (var distance = 1u; distance < THREADS; distance *= 2u) {
+        var sum = scanned[side + own];
+        if own >= distance {
+            sum += scanned[side + own - distance];
+        }
+        side = THREADS - side;
+        scanned[side + own] = sum;
+        workgroupBarrier();
+    }
+    let found = vec2<u32>(scanned[side + own] - x, scanned[side + THREADS - 1u]);
+    workgroupBarrier();
+    return found;
+}
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -8,28 +30,33 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
     //TEAM_BUILTINS
 ) {
+    //TEAM
+    let own = number_of(me);
     let q = group.y * grid.x + group.x;
     if q >= params.jobs {
         return;
     }
-    //TEAM
     let query = query_of(q);
-    var count = count_of(q, 0u);
-    for (var n = 1u; n < query.terms; n++) {
+    for (var n = params.round; n < min(query.terms, params.other); n++) {
         let t = term_of(query.first + n);
+        let count = count_of(q, n - 1u);
         var kept = 0u;
-        for (var base = 0u; base < count; base += THREADS) {
-            let i = base + thread;
+        if params.number > 0u {
+            kept = count_of(q, n);
+        }
+        let end = params.number + min(params.span, count - min(params.number, count));
+        for (var base = params.number; base < end; base += THREADS) {
+            let i = base + own;
             let slot = slot_of(query, n - 1u, i);
-            var busy = i < count;
+            var busy = i < end;
             var doc = NONE;
             if busy {
                 doc = candidates[slot];
                 busy = doc < DOCS;
             }
-            let position = find(t, query.first + n, doc, busy, thread, me);
+            let position = find(t, query.first + n, doc, busy, me);
             let flag = select(0u, 1u, position != NONE);
-            let before = scan(flag, thread);
+            let before = hillis_steele(flag, own);
             if flag == 1u {
                 let other = slot_of(query, n, kept + before.x);
                 candidates[other] = doc;
@@ -39,12 +66,13 @@ fn main(
             }
             kept += before.y;
         }
-        // the next list's candidates are there for all threads
+        // nobody looks for the count of the list before any more
+        workgroupBarrier();
+        if own == 0u {
+            set_count(q, n, kept);
+        }
+        // the next list's candidates, and how many they are, are there for all threads
         storageBarrier();
         workgroupBarrier();
-        count = kept;
-    }
-    if thread == 0u {
-        set_count(q, query.terms - 1u, count);
     }
 }

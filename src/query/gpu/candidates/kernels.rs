@@ -3,7 +3,7 @@
 use crate::codec::{Codec, Memory, TEAM};
 use crate::gpu::kernel::constants;
 use crate::gpu::{Access, Gpu, GpuError, Pipeline};
-use crate::query::gpu::kernels::{Parts, THREADS, search_rounds};
+use crate::query::gpu::kernels::{Parts, TEAMS, search_rounds};
 use crate::query::intersect::{Pass, Recipe};
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub const HEAD: u32 = 16;
 /// Which of them counts blocks.
 pub const BLOCKS_DECODED: u32 = 1;
 /// Bytes of the parameters of each kernel.
-pub const IMMEDIATES: u32 = 32;
+pub const IMMEDIATES: u32 = 36;
 
 /// The kernels that all methods share; all kernels have the same buffers.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Builder {
             memory: self.memory,
             constants: constants(&values),
             subgroups: self.gpu.subgroups() == Some((TEAM, TEAM)),
-            workgroup_words: 2 * THREADS + words,
+            workgroup_words: TEAMS + words,
         };
         let list = include_str!("../../../../shaders/rank/list.wgsl");
         let text = include_str!("../../../../shaders/intersect/candidates.wgsl").to_owned() + text;

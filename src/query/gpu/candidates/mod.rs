@@ -57,6 +57,8 @@ pub struct Candidates {
 
 /// A method, compiled.
 struct Method {
+    /// Of each method that is compiled another one.
+    number: u64,
     recipe: Recipe,
     passes: Vec<Pipeline>,
 }
@@ -100,7 +102,7 @@ impl Candidates {
         }
         let kernels = Kernels::new(gpu, codec, arena.memory(), documents)?;
         let passes = kernels.of_method(&recipe)?;
-        let method = Method { recipe, passes };
+        let method = Method { number: 0, recipe, passes };
         Ok(Self { gpu: gpu.clone(), kernels, method, tables: Tables::new(gpu), slot: None, timed })
     }
 
@@ -111,7 +113,7 @@ impl Candidates {
     pub fn change(&mut self, spec: &str) -> Result<()> {
         let (_, recipe) = recipe(spec, self.kernels.codec())?;
         let passes = self.kernels.of_method(&recipe)?;
-        self.method = Method { recipe, passes };
+        self.method = Method { number: self.method.number + 1, recipe, passes };
         self.tables.clear();
         Ok(())
     }
@@ -150,19 +152,11 @@ impl Candidates {
         let layout = Layout::new(queries, &self.method.recipe);
         self.tables.flush(&self.gpu)?;
         let needed = layout.capacity();
-        let none;
-        let (ranked, norms) = match norms {
-            Some(norms) => (true, norms),
-            None => {
-                none = self.gpu.buffer("no norms", 16, Usage::Storage)?;
-                (false, &none)
-            }
-        };
         if !self.slot.as_ref().is_some_and(|slot| slot.capacity.holds(needed)) {
             self.slot = None;
             self.slot = Some(Slot::new(&self.gpu, needed)?);
         }
-        let Some(slot) = &self.slot else { return Ok(Found::default()) };
-        slot.run(&self.gpu, &self.kernels, &self.method, arena, norms, &self.tables, &layout, ranked, self.timed)
+        let Some(slot) = &mut self.slot else { return Ok(Found::default()) };
+        slot.run(&self.gpu, &self.kernels, &self.method, arena, norms, &self.tables, &layout, self.timed)
     }
 }

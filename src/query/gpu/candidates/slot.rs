@@ -4,12 +4,16 @@ use super::Method;
 use super::kernels::{BLOCKS_DECODED, HEAD, Kernels};
 use super::layout::{Capacity, Layout};
 use super::tables::Tables;
-use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Step, Usage};
+use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pipeline, Step, Usage};
 use crate::query::gpu::arena::Arena;
 use crate::query::intersect::Unit;
 
 /// Results that come back with the first copy, at least.
 const WINDOW: u32 = 1 << 16;
+
+/// Candidates that a workgroup with a query of its own goes through in one pass on a software adapter: llvmpipe ends every loop of a thread
+/// that has gone through 65,535 rounds of loops.
+const SOFTWARE_SPAN: u32 = 2048;
 
 /// What was found for the queries of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +60,22 @@ pub struct Slot {
     state: Buffer,
     results: Buffer,
     download: Buffer,
+    /// In place of what a batch does without.
+    nothing: Buffer,
+    bound: Option<BoundKernels>,
+}
+
+/// The kernels of a method with their buffers, and what they are bound for.
+#[derive(Debug)]
+struct BoundKernels {
+    what: (u64, u64, bool),
+    expand: Bound,
+    passes: Vec<Bound>,
+    sum: Bound,
+    offsets: Bound,
+    compact: Bound,
+    totals: Bound,
+    gather: Bound,
 }
 
 /// A pass on its way to a submission.
@@ -98,6 +118,8 @@ impl Slot {
             state: storage("state", u64::from(HEAD) + 3 * queries)?,
             results: storage("results", u64::from(HEAD) + queries + 2 * slots)?,
             download: gpu.buffer("results", 4 * window, Usage::Download)?,
+            nothing: storage("nothing", 4)?,
+            bound: None,
         })
     }
 
@@ -110,15 +132,14 @@ impl Slot {
     /// If the batch is larger than the slot.
     #[allow(clippy::too_many_arguments, reason = "the parts of an engine, taken apart at once")]
     pub fn run(
-        &self,
+        &mut self,
         gpu: &Gpu,
         kernels: &Kernels,
         method: &Method,
         arena: &Arena,
-        norms: &Buffer,
+        norms: Option<&Buffer>,
         tables: &Tables,
         layout: &Layout,
-        ranked: bool,
         timed: bool,
     ) -> Result<Found, GpuError> {
         assert!(self.capacity.holds(layout.capacity()), "the batch is larger than its slot");
@@ -127,16 +148,14 @@ impl Slot {
         gpu.write(&self.jobs, 0, bytemuck::cast_slice(&layout.jobs))?;
         let queries = layout.queries.len() as u32;
         let recipe = &method.recipe;
-        let bind = |pipeline: &Pipeline| {
-            let table_words = tables.buffer().unwrap_or(norms);
-            let own = [&self.terms, &self.queries, norms, &self.jobs, table_words, &self.candidates, &self.scores];
-            let rest = [&self.flags, &self.heads, &self.sums, &self.state, &self.results];
-            let buffers: Vec<&Buffer> = arena.buffers().chain(own).chain(rest).collect();
-            gpu.bind("intersection", pipeline, &buffers)
-        };
+        let ranked = norms.is_some();
+        self.bind(gpu, kernels, method, arena, norms, tables)?;
+        let Some(bound) = &self.bound else { return Ok(Found::default()) };
+        let software = gpu.report().kind == AdapterKind::Software;
+        let span = if software { SOFTWARE_SPAN } else { u32::MAX };
         let immediates = |[first, jobs, _]: [u32; 3], round: u32, numbers: [u32; 2]| {
             let ranked = ranked.into();
-            let words = [first, jobs, round, self.capacity.slots, ranked, queries, numbers[0], numbers[1]];
+            let words = [first, jobs, round, self.capacity.slots, ranked, queries, numbers[0], numbers[1], span];
             bytemuck::cast_slice(&words).to_vec()
         };
         let mut runs: Vec<Run> = Vec::new();
@@ -147,25 +166,36 @@ impl Slot {
             }
         };
         let expand = layout.expand.of(queries);
-        push("expand", &bind(&kernels.expand)?, [layout.expand.first, expand, expand], 0, [0; 2]);
-        let passes: Vec<Bound> = method.passes.iter().map(bind).collect::<Result<_, _>>()?;
-        let (sum, offsets, compact) = (bind(&kernels.sum)?, bind(&kernels.offsets)?, bind(&kernels.compact)?);
-        let rounds = if recipe.once || recipe.alone { 1 } else { layout.rounds() };
+        push("expand", &bound.expand, [layout.expand.first, expand, expand], 0, [0; 2]);
+        let rounds = if recipe.once { 1 } else { layout.rounds() };
         for round in 1..=rounds {
             let of_round = if recipe.once { queries } else { layout.queries_of(round) };
-            for (pass, bound) in recipe.passes.iter().zip(&passes) {
+            if recipe.alone {
+                // all rounds are one pass, but for software
+                let most = layout.queries[..of_round as usize].iter().map(|query| query[3]).max().unwrap_or(0);
+                let (steps, end) = match software {
+                    true => (most.div_ceil(span), round + 1),
+                    false => (u32::from(round == 1), u32::MAX),
+                };
+                for step in 0..steps {
+                    for (pass, bound) in recipe.passes.iter().zip(&bound.passes) {
+                        let jobs = layout.jobs_of(pass.unit, round, of_round);
+                        push(pass.name, bound, jobs, round, [step.saturating_mul(span), end]);
+                    }
+                }
+                continue;
+            }
+            for (pass, bound) in recipe.passes.iter().zip(&bound.passes) {
                 push(pass.name, bound, layout.jobs_of(pass.unit, round, of_round), round, pass.numbers);
             }
-            if !recipe.alone {
-                let tiles = layout.jobs_of(Unit::Slots(1), round, of_round);
-                push("sum", &sum, tiles, round, [0; 2]);
-                push("offsets", &offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
-                push("compact", &compact, tiles, round, [0; 2]);
-            }
+            let tiles = layout.jobs_of(Unit::Slots(1), round, of_round);
+            push("sum", &bound.sum, tiles, round, [0; 2]);
+            push("offsets", &bound.offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
+            push("compact", &bound.compact, tiles, round, [0; 2]);
         }
         let once = [recipe.once.into(), 0];
-        push("totals", &bind(&kernels.totals)?, [0, 1, 1], 0, once);
-        push("gather", &bind(&kernels.gather)?, layout.jobs_of(Unit::Slots(1), 1, queries), 0, once);
+        push("totals", &bound.totals, [0, 1, 1], 0, once);
+        push("gather", &bound.gather, layout.jobs_of(Unit::Slots(1), 1, queries), 0, once);
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + 3 * queries))];
         steps.extend(runs.iter().map(|run| Step::Run {
             name: run.name,
@@ -197,6 +227,41 @@ impl Slot {
             found.words = all.words;
         }
         Ok(found)
+    }
+
+    /// Puts kernels and buffers together, unless they are.
+    fn bind(
+        &mut self,
+        gpu: &Gpu,
+        kernels: &Kernels,
+        method: &Method,
+        arena: &Arena,
+        norms: Option<&Buffer>,
+        tables: &Tables,
+    ) -> Result<(), GpuError> {
+        let what = (method.number, tables.number(), norms.is_some());
+        if self.bound.as_ref().is_some_and(|bound| bound.what == what) {
+            return Ok(());
+        }
+        let bind = |pipeline: &Pipeline| {
+            let (norms, words) = (norms.unwrap_or(&self.nothing), tables.buffer().unwrap_or(&self.nothing));
+            let own = [&self.terms, &self.queries, norms, &self.jobs, words, &self.candidates, &self.scores];
+            let rest = [&self.flags, &self.heads, &self.sums, &self.state, &self.results];
+            let buffers: Vec<&Buffer> = arena.buffers().chain(own).chain(rest).collect();
+            gpu.bind("intersection", pipeline, &buffers)
+        };
+        let bound = BoundKernels {
+            what,
+            expand: bind(&kernels.expand)?,
+            passes: method.passes.iter().map(bind).collect::<Result<_, _>>()?,
+            sum: bind(&kernels.sum)?,
+            offsets: bind(&kernels.offsets)?,
+            compact: bind(&kernels.compact)?,
+            totals: bind(&kernels.totals)?,
+            gather: bind(&kernels.gather)?,
+        };
+        self.bound = Some(bound);
+        Ok(())
     }
 }
 

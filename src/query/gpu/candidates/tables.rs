@@ -13,6 +13,8 @@ const MOST_WORDS: u64 = 1 << 28;
 #[derive(Debug)]
 pub struct Tables {
     buffer: Option<Buffer>,
+    /// Of each buffer another one.
+    number: u64,
     most: u64,
     words: Vec<u32>,
     /// How many of the words are on the device.
@@ -25,7 +27,7 @@ impl Tables {
     pub fn new(gpu: &Gpu) -> Self {
         let report = gpu.report();
         let most = (report.max_binding_bytes.min(report.max_buffer_bytes) / 4).min(MOST_WORDS);
-        Self { buffer: None, most, words: Vec::new(), there: 0, numbers: HashMap::new() }
+        Self { buffer: None, number: 0, most, words: Vec::new(), there: 0, numbers: HashMap::new() }
     }
 
     /// What goes with the terms of a list; `None` if there is no room until all tables are let go.
@@ -67,6 +69,7 @@ impl Tables {
             let room = (bytes.next_power_of_two()).clamp(1 << 10, 4 * self.most);
             self.buffer = None;
             self.buffer = Some(gpu.buffer("tables of lists", room, Usage::Storage)?);
+            self.number += 1;
             self.there = 0;
         }
         if let Some(buffer) = &self.buffer {
@@ -74,6 +77,11 @@ impl Tables {
             self.there = self.words.len();
         }
         Ok(())
+    }
+
+    /// Which memory it is.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// The memory, after [`Self::flush`].

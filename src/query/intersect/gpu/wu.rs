@@ -1,6 +1,7 @@
 //! A workgroup a query.
 
 use super::{ANYWHERE, GpuIntersect, HALVES, HEADERS, Intersector, On, Pass, Recipe, Unit, decoded, finder, headers};
+use crate::query::gpu::kernels::THREADS;
 
 /// `wu`.
 pub static WU: Intersector = Intersector {
@@ -18,7 +19,7 @@ pub static WU: Intersector = Intersector {
                     text,
                     unit: Unit::Queries,
                     numbers: [0; 2],
-                    workgroup_words: decoded(codec),
+                    workgroup_words: 2 * THREADS + decoded(codec),
                 }],
                 constants: vec![("HEADERS", headers(settings, codec).into())],
                 alone: true,
