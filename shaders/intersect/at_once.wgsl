@@ -23,6 +23,10 @@ fn find(t: Term, row: u32, doc: u32, busy: bool, me: Me) -> u32 {
     if !busy {
         return NONE;
     }
+    if t.df == 1u {
+        // such a list has no words
+        return select(NONE, 0u, t.first == doc);
+    }
     var range = vec2<u32>(0u, t.df);
     if t.blocks > 1u {
         range = range_of(t, row, doc);
@@ -39,12 +43,7 @@ fn find(t: Term, row: u32, doc: u32, busy: bool, me: Me) -> u32 {
         }
         low = max(low, number * BLOCK);
         high = min(high, number * BLOCK + BLOCK);
-        let inner = range_in_block(t, doc, number, low, high);
-        low = inner.x;
-        high = inner.y;
-        if low >= high {
-            return NONE;
-        }
+        return find_in_block(t, doc, number, low, high);
     }
     let at = search(t, doc, low, high, false);
     return select(NONE, at, doc_at(t, at) == doc);

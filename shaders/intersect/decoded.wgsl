@@ -8,6 +8,8 @@ var<workgroup> decoded: array<u32, TEAMS * BLOCK>;
 // The position of `doc` in the list, or NONE. `block` is where it has to be, NONE for a thread without a candidate; blocks increase from
 // thread to thread. All threads of the workgroup call it.
 fn find_decoded(t: Term, doc: u32, block: u32, me: Me) -> u32 {
+    // threads come from searches of different lengths
+    workgroupBarrier();
     // of damaged lists blocks may fall again: then a candidate has none
     let reach = scan_max(block + 1u, me);
     let has = block != NONE && reach.y == block + 1u;

@@ -40,6 +40,7 @@ fn main(
     for (var i = own; i < n; i += THREADS) {
         ours[i] = candidate(query, low + i);
     }
+    workgroupBarrier();
     for (var base = 0u; base < blocks; base += TEAMS) {
         let mine = base + me.team;
         let at = low_block + min(mine, blocks - 1u);

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! All queries of a batch go through the passes together, in one submission (PARA: Ao et al., PVLDB 4(8), 2011, section 4.1, after
-//! Wu et al., ICPADS 2010); a single query is a batch of one. Lists stay as they are in the memory of the device; only candidates are
+//! Wu et al., IPDPS workshops 2010); a single query is a batch of one. Lists stay as they are in the memory of the device; only candidates are
 //! docIDs in words. For ranking each has a score, to which every list adds in fixed point (Ding et al., WWW 2009, section 8.2).
 //!
 //! | file | its one job |
@@ -33,7 +33,7 @@ use super::arena::Arena;
 use super::slot::TermRow;
 use crate::Result;
 use crate::codec::Codec;
-use crate::gpu::{Buffer, Gpu, Pipeline, Usage};
+use crate::gpu::{Buffer, Gpu, Pipeline};
 use crate::index::ListWords;
 use crate::query::intersect::{Intersector, On, Recipe, intersector};
 use crate::{Error, gpu::GpuError};
@@ -56,7 +56,7 @@ pub struct Candidates {
 }
 
 /// A method, compiled.
-struct Method {
+pub struct Method {
     /// Of each method that is compiled another one.
     number: u64,
     recipe: Recipe,

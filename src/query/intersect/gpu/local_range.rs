@@ -1,7 +1,7 @@
 //! A thread a docID, within the safe range of the line of a segment.
 
 use super::safe_range::SafeRange;
-use super::{ANYWHERE, GpuIntersect, HALVES, HEADERS, Intersector, On, Recipe, SAFE_RANGE, Table, elements, headers};
+use super::{ANYWHERE, GpuIntersect, HALVES, HEADERS, Intersector, On, SAFE_RANGE, Table, elements, headers};
 use crate::codec::{Domain, Param};
 
 const SEGMENTS: Param = Param {

@@ -52,6 +52,9 @@ const QUERIES: &[&str] = &[
     "",
     "seldom",
     "all even often third front",
+    "even first",
+    "third",
+    "front edge",
 ];
 
 fn plans(searcher: &Searcher<'_>) -> Vec<Plan> {
@@ -108,19 +111,19 @@ fn test_queries_agree_with_the_cpu() {
 #[test]
 fn test_little_memory_makes_batches_and_the_cpu_helps() {
     let Some(gpu) = gpu() else { return };
-    let (_dir, index) = index("simdbp");
-    let searcher = Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
+    let (_dir, index) = index("raw");
+    let searcher = Searcher::new(&index, Some("raw"), Bm25::default()).unwrap();
     let plans = plans(&searcher);
     let options = |words: u64| Options { memory: Some(4 * words), ..Options::default() };
     let mut whole = GpuIntersector::new(&searcher, &gpu, Options::default(), "hs").unwrap();
     let (expected, report) = whole.intersect(&plans).unwrap();
     assert_eq!((report.batches, report.by_cpu), (1, 0));
-    // 1,024 words is the least that an arena has: "often" has more, and finds no room
-    let mut little = GpuIntersector::new(&searcher, &gpu, options(1), "hs").unwrap();
+    // "all" has 2,500 words and never finds room, "even" and "third" do one after the other
+    let mut little = GpuIntersector::new(&searcher, &gpu, options(2048), "hs").unwrap();
     let (found, report) = little.intersect(&plans).unwrap();
     assert_eq!(found, expected);
-    assert!(report.batches > 1, "{report:?}");
-    let error = GpuIntersector::new(&searcher, &gpu, Options { preload: true, ..options(1) }, "hs").err();
+    assert!(report.batches > 1 && report.by_cpu > 0, "{report:?}");
+    let error = GpuIntersector::new(&searcher, &gpu, Options { preload: true, ..options(2048) }, "hs").err();
     assert!(error.unwrap().to_string().contains("no room for all lists"));
 }
 
