@@ -10,8 +10,8 @@ pub static BINARY: Intersector = Intersector {
     on: On::Gpu(GpuIntersect {
         params: &[HEADERS],
         make: |settings, codec| {
-            let rule = [include_str!("../../../../shaders/intersect/binary.wgsl"), HALVES, ANYWHERE].concat();
-            Ok(elements(codec, headers(settings, codec), &rule))
+            let rule = [include_str!("../../../../shaders/intersect/binary.wgsl"), HALVES].concat();
+            Ok(elements(codec, headers(settings, codec), &rule, ANYWHERE))
         },
     }),
 };

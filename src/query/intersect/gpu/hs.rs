@@ -18,7 +18,7 @@ pub static HS: Intersector = Intersector {
     on: On::Gpu(GpuIntersect {
         params: &[BUCKET, HEADERS],
         make: |settings, codec| {
-            let rule = [include_str!("../../../../shaders/intersect/hs.wgsl"), HALVES, ANYWHERE];
+            let rule = [include_str!("../../../../shaders/intersect/hs.wgsl"), HALVES];
             let bucket = settings.get(BUCKET.name);
             Ok(Recipe {
                 table: Some(Box::new(move |list| {
@@ -26,7 +26,7 @@ pub static HS: Intersector = Intersector {
                     list.decode_all(&mut docs)?;
                     Ok(table(&docs, list.documents, bucket))
                 })),
-                ..elements(codec, headers(settings, codec), &rule.concat())
+                ..elements(codec, headers(settings, codec), &rule.concat(), ANYWHERE)
             })
         },
     }),

@@ -2,6 +2,12 @@
 
 use super::{GpuIntersect, HALVES, Intersector, On, elements, not_for};
 
+/// What finds a docID in a block.
+const IN_BLOCK: &str = concat!(
+    include_str!("../../../../shaders/intersect/around_line.wgsl"),
+    include_str!("../../../../shaders/intersect/hs_lrc.wgsl")
+);
+
 /// `hs-lrc`.
 pub static HS_LRC: Intersector = Intersector {
     name: "hs-lrc",
@@ -13,12 +19,8 @@ pub static HS_LRC: Intersector = Intersector {
             if codec.name() != "hs-lrc" {
                 return Err(not_for("hs-lrc", codec, "uses the hash buckets of hs-lrc"));
             }
-            let rule = [
-                HALVES,
-                include_str!("../../../../shaders/intersect/around_line.wgsl"),
-                include_str!("../../../../shaders/intersect/hs_lrc.wgsl"),
-            ];
-            Ok(elements(codec, true, &rule.concat()))
+            let rule = [HALVES];
+            Ok(elements(codec, true, &rule.concat(), IN_BLOCK))
         },
     }),
 };

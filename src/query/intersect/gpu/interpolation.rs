@@ -13,9 +13,8 @@ pub static INTERPOLATION: Intersector = Intersector {
             let rule = [
                 include_str!("../../../../shaders/intersect/binary.wgsl"),
                 include_str!("../../../../shaders/intersect/interpolation.wgsl"),
-                ANYWHERE,
             ];
-            Ok(elements(codec, headers(settings, codec), &rule.concat()))
+            Ok(elements(codec, headers(settings, codec), &rule.concat(), ANYWHERE))
         },
     }),
 };

@@ -19,9 +19,9 @@ pub static LOCAL_RANGE: Intersector = Intersector {
     on: On::Gpu(GpuIntersect {
         params: &[SEGMENTS, HEADERS],
         make: |settings, codec| {
-            let rule = [SAFE_RANGE, include_str!("../../../../shaders/intersect/local_range.wgsl"), HALVES, ANYWHERE];
+            let rule = [SAFE_RANGE, include_str!("../../../../shaders/intersect/local_range.wgsl"), HALVES];
             let segments = settings.get(SEGMENTS.name);
-            let mut recipe = elements(codec, headers(settings, codec), &rule.concat());
+            let mut recipe = elements(codec, headers(settings, codec), &rule.concat(), ANYWHERE);
             recipe.constants.push(("SEGMENTS", segments));
             recipe.table = Some(Box::new(move |list| {
                 let mut docs = Vec::new();

@@ -11,14 +11,14 @@ pub static LR: Intersector = Intersector {
     on: On::Gpu(GpuIntersect {
         params: &[HEADERS],
         make: |settings, codec| {
-            let rule = [SAFE_RANGE, include_str!("../../../../shaders/intersect/lr.wgsl"), HALVES, ANYWHERE];
+            let rule = [SAFE_RANGE, include_str!("../../../../shaders/intersect/lr.wgsl"), HALVES];
             Ok(Recipe {
                 table: Some(Box::new(|list| {
                     let mut docs = Vec::new();
                     list.decode_all(&mut docs)?;
                     Ok(SafeRange::of(&docs, 0).table())
                 })),
-                ..elements(codec, headers(settings, codec), &rule.concat())
+                ..elements(codec, headers(settings, codec), &rule.concat(), ANYWHERE)
             })
         },
     }),

@@ -4,6 +4,12 @@ use super::safe_range::SafeRange;
 use super::{GpuIntersect, HALVES, Intersector, On, Recipe, SAFE_RANGE, elements, not_for};
 use crate::index::ListWords;
 
+/// What finds a docID in a block.
+const IN_BLOCK: &str = concat!(
+    include_str!("../../../../shaders/intersect/around_line.wgsl"),
+    include_str!("../../../../shaders/intersect/lrc.wgsl")
+);
+
 /// `lrc`.
 pub static LRC: Intersector = Intersector {
     name: "lrc",
@@ -17,13 +23,7 @@ pub static LRC: Intersector = Intersector {
                 "seg-lrc" => true,
                 _ => return Err(not_for("lrc", codec, "uses the lines of lrc, lrc-seg or seg-lrc")),
             };
-            let rule = [
-                SAFE_RANGE,
-                include_str!("../../../../shaders/intersect/lr.wgsl"),
-                HALVES,
-                include_str!("../../../../shaders/intersect/around_line.wgsl"),
-                include_str!("../../../../shaders/intersect/lrc.wgsl"),
-            ];
+            let rule = [SAFE_RANGE, include_str!("../../../../shaders/intersect/lr.wgsl"), HALVES];
             Ok(Recipe {
                 table: Some(Box::new(move |list| {
                     if !own_lines {
@@ -33,7 +33,7 @@ pub static LRC: Intersector = Intersector {
                     list.decode_all(&mut docs)?;
                     Ok(SafeRange::of(&docs, 0).table())
                 })),
-                ..elements(codec, true, &rule.concat())
+                ..elements(codec, true, &rule.concat(), IN_BLOCK)
             })
         },
     }),

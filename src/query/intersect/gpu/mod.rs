@@ -141,23 +141,22 @@ fn decoded(codec: &dyn Codec) -> u32 {
 }
 
 /// What looks a docID up in a list: blocks are decoded, or where the codec allows it single docIDs read. `rule` has `range_of` and
-/// `search`.
-fn finder(shader: &Shader, rule: &str) -> String {
+/// `search`, `in_block` what finds a single docID in a block.
+fn finder(shader: &Shader, rule: &str, in_block: &str) -> String {
     let read = match shader.random_access {
-        true => include_str!("../../../../shaders/intersect/at_once.wgsl"),
-        false => {
-            concat!(
-                include_str!("../../../../shaders/intersect/decoded.wgsl"),
-                include_str!("../../../../shaders/intersect/in_blocks.wgsl")
-            )
-        }
+        true => include_str!("../../../../shaders/intersect/at_once.wgsl").to_owned() + in_block,
+        false => concat!(
+            include_str!("../../../../shaders/intersect/decoded.wgsl"),
+            include_str!("../../../../shaders/intersect/in_blocks.wgsl")
+        )
+        .to_owned(),
     };
-    read.to_owned() + rule
+    read + rule
 }
 
 /// A method with a thread a candidate.
-fn elements(codec: &dyn Codec, headers: bool, rule: &str) -> Recipe {
-    let text = finder(&codec.shader(), rule) + include_str!("../../../../shaders/intersect/elements.wgsl");
+fn elements(codec: &dyn Codec, headers: bool, rule: &str, in_block: &str) -> Recipe {
+    let text = finder(&codec.shader(), rule, in_block) + include_str!("../../../../shaders/intersect/elements.wgsl");
     Recipe {
         passes: vec![Pass {
             name: "search",

@@ -11,8 +11,8 @@ pub static WU: Intersector = Intersector {
     on: On::Gpu(GpuIntersect {
         params: &[HEADERS],
         make: |settings, codec| {
-            let rule = [include_str!("../../../../shaders/intersect/binary.wgsl"), HALVES, ANYWHERE].concat();
-            let text = finder(&codec.shader(), &rule) + include_str!("../../../../shaders/intersect/wu.wgsl");
+            let rule = [include_str!("../../../../shaders/intersect/binary.wgsl"), HALVES].concat();
+            let text = finder(&codec.shader(), &rule, ANYWHERE) + include_str!("../../../../shaders/intersect/wu.wgsl");
             Ok(Recipe {
                 passes: vec![Pass {
                     name: "queries",
