@@ -350,7 +350,7 @@ fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]
 }
 
 /// A list whose parts are at these addresses.
-fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
+pub(super) fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
     let (tf, kind) = match list.df as usize {
         _ if impacts => (tf, TfKind::Block),
         _ if list.tf.all_one() => (1, TfKind::Constant),
