@@ -3,9 +3,9 @@
 
 use super::arena::Arena;
 use super::candidates::{Candidates, Found};
+use super::kernels::TABLES;
 use super::residence::{Request, Residence, Use, placed_at};
 use super::slot::TermRow;
-use super::kernels::TABLES;
 use super::{Options, room_for, term_row};
 use crate::codec::{Codec, Memory};
 use crate::gpu::{Buffer, Gpu, Upload, Usage};
