@@ -53,8 +53,8 @@ use residence::{Placed, Request, Residence};
 use slot::{Capacity, Device, Found, How, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
-pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
 pub use intersector::{GpuIntersector, IntersectReport, ListIntersector};
+pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
 pub use residence::Use;
 pub use slot::Work;
 

@@ -3,8 +3,8 @@
 use crate::codec::{Codec, Memory, TEAM};
 use crate::gpu::kernel::constants;
 use crate::gpu::{Access, Gpu, GpuError, Pipeline};
-use crate::query::gpu::kernels::{Parts, TEAMS, search_rounds};
 use crate::query::Scores;
+use crate::query::gpu::kernels::{Parts, TEAMS, search_rounds};
 use crate::query::intersect::{Pass, Recipe};
 use std::sync::Arc;
 
