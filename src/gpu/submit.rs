@@ -122,7 +122,9 @@ impl Gpu {
                         number += 2;
                         dispatch(&mut pass, &step, max);
                         // a pass of its own is only for the clock
-                        while let Some((next @ Step::Run { .. }, behind)) = rest.split_first().filter(|_| clock.is_none()) {
+                        while let Some((next @ Step::Run { .. }, behind)) =
+                            rest.split_first().filter(|_| clock.is_none())
+                        {
                             dispatch(&mut pass, next, max);
                             rest = behind;
                         }

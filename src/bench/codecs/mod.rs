@@ -16,7 +16,7 @@ mod lists;
 mod output;
 mod peers;
 mod sweep;
-mod synthetic;
+pub(super) mod synthetic;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -25,8 +25,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 
+use super::{count, hardware_gpu, say};
 use crate::codec::{self, Codec, spec};
-use crate::gpu::{Choice, Gpu, GpuError};
 use crate::index::Index;
 use crate::index::lengths::class_name;
 
@@ -66,14 +66,14 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "uniform", conflicts_with = "index")]
     lists: Spread,
     /// Documents of synthetic lists
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "16M", conflicts_with = "index")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "16M", conflicts_with = "index")]
     documents: u64,
     /// Postings to measure on, about: of a larger index a sample, with one list of every length or more.
     /// 80M take about 0.8 GB of memory
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "80M")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "80M")]
     postings: u64,
     /// Leave out shorter lists
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "2")]
     min_length: u64,
     /// Chooses the sample, or the synthetic lists
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -109,18 +109,6 @@ pub struct Args {
 
 fn codec_help() -> String {
     format!("Codecs, comma-separated, or \"all\"; parameters follow a colon:\n{}", codec::help())
-}
-
-/// `64M` → 64,000,000.
-fn parse_count(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
-        Some((at, 'g' | 'G')) => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit)).filter(|&count| count > 0);
-    count.ok_or_else(|| "give a number over 0, such as 5000, 64M or 1G".to_owned())
 }
 
 /// Most postings: offsets of their words and docIDs have 32 bits.
@@ -207,19 +195,7 @@ fn open(args: &Args, clock: Clock) -> anyhow::Result<Option<Device>> {
     if args.device == "none" {
         return Ok(None);
     }
-    match Gpu::open(&Choice::parse(&args.device)) {
-        Ok(gpu) => Ok(Some(Device::new(&gpu, args.warm_up, clock)?)),
-        Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if args.device == "auto" => {
-            say("no hardware GPU, so the CPU only; --device names a software one");
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-#[allow(clippy::print_stderr, reason = "progress goes to stderr")]
-fn say(text: &str) {
-    eprintln!("gamut: {text}");
+    hardware_gpu(&args.device)?.map(|gpu| Device::new(&gpu, args.warm_up, clock)).transpose()
 }
 
 /// What is measured on.
@@ -339,16 +315,5 @@ mod tests {
             assert_eq!(label(codec::codec(name).unwrap().as_ref()), name);
         }
         assert_eq!(label(codec::codec("pfor-recursive:levels=2").unwrap().as_ref()), "pfor-recursive:levels=2");
-    }
-
-    #[test]
-    fn test_counts_are_read() {
-        let good = [("7", 7), ("5k", 5_000), ("64M", 64_000_000), ("1G", 1_000_000_000)];
-        for (text, count) in good {
-            assert_eq!(parse_count(text), Ok(count));
-        }
-        for bad in ["", "M", "0", "-1", "1.5M", "1T", "99999999999G", "é"] {
-            assert!(parse_count(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::bench::plot::{self, Panel};
+use crate::bench::table::csv_field;
 use crate::index::lengths::class_name;
 
 use super::device::Timing;
@@ -225,10 +226,7 @@ pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> anyhow::Re
         let fields = serde_json::to_value(figures)?;
         let text = |name: &&str| match &fields[*name] {
             serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) if text.contains([',', '"']) => {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            }
-            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::String(text) => csv_field(text),
             other => other.to_string(),
         };
         writeln!(out, "{}", FIELDS.iter().map(text).collect::<Vec<_>>().join(","))?;

@@ -1,0 +1,201 @@
+//! What is compared: an index read through a codec, and the ways to answer queries from it.
+
+use std::path::Path;
+
+use anyhow::ensure;
+
+use crate::index::Index;
+use crate::query::cpu::{OR_METHODS, OrMethod, or_method};
+use crate::query::intersect::{INTERSECTORS, Intersector, On, intersector};
+use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher};
+
+/// An index, read through one of its codecs.
+pub(super) struct Place<'a> {
+    /// Number of the index.
+    pub(super) index: usize,
+    /// What tables call the index.
+    pub(super) order: String,
+    pub(super) codec: &'static str,
+    pub(super) searcher: Searcher<'a>,
+}
+
+/// A way to answer queries.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    Cpu(CpuMethods),
+    /// Ranges of docIDs.
+    Gpu,
+}
+
+/// One line of the tables.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// Number of the place.
+    pub(super) place: usize,
+    pub(super) mode: Mode,
+    pub(super) way: Way,
+}
+
+impl Line {
+    pub(super) fn engine(&self) -> &'static str {
+        match self.way {
+            Way::Cpu(_) => "cpu",
+            Way::Gpu => "gpu",
+        }
+    }
+
+    /// The methods that matter in its mode.
+    pub(super) fn method(&self) -> String {
+        match (self.way, self.mode) {
+            (Way::Gpu, _) => "ranges".to_owned(),
+            (Way::Cpu(methods), Mode::And) => methods.intersect.name.to_owned(),
+            (Way::Cpu(methods), Mode::Or) => methods.or.name.to_owned(),
+            (Way::Cpu(methods), Mode::AndOr) => format!("{}, {}", methods.intersect.name, methods.or.name),
+        }
+    }
+}
+
+/// What a mode is called on the command line.
+pub(super) fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::And => "and",
+        Mode::Or => "or",
+        Mode::AndOr => "and-or",
+    }
+}
+
+/// The methods that `--or` and `--intersect` name.
+pub(super) struct Methods {
+    pub(super) or: Vec<&'static OrMethod>,
+    pub(super) intersect: Vec<&'static Intersector>,
+}
+
+/// Names with commas between; "best" is `best`, and "all" are `all`.
+fn named<T: Copy>(
+    names: &[String],
+    best: T,
+    all: impl Iterator<Item = T>,
+    find: impl Fn(&str) -> crate::Result<T>,
+) -> crate::Result<Vec<T>> {
+    match names {
+        [name] if name == "best" => Ok(vec![best]),
+        [name] if name == "all" => Ok(all.collect()),
+        names => names.iter().map(|name| if name == "best" { Ok(best) } else { find(name) }).collect(),
+    }
+}
+
+impl Methods {
+    /// # Errors
+    /// [`crate::Error::UnknownName`].
+    pub(super) fn parse(or: &[String], intersect: &[String]) -> crate::Result<Self> {
+        let best = CpuMethods::default();
+        let on_cpu = INTERSECTORS.iter().copied().filter(|method| matches!(method.on, On::Cpu(_)));
+        Ok(Self {
+            or: named(or, best.or, OR_METHODS.iter().copied(), or_method)?,
+            intersect: named(intersect, best.intersect, on_cpu, intersector)?,
+        })
+    }
+
+    /// The lines of a place on the CPU: with `and` each intersector, with `or` each method for that, and with `and-or` the first
+    /// of both.
+    pub(super) fn lines(&self, place: usize, modes: &[Mode]) -> Vec<Line> {
+        let best = CpuMethods { or: self.or[0], intersect: self.intersect[0], ..CpuMethods::default() };
+        let of_mode = |&mode: &Mode| -> Vec<CpuMethods> {
+            match mode {
+                Mode::And => self.intersect.iter().map(|&intersect| CpuMethods { intersect, ..best }).collect(),
+                Mode::Or => self.or.iter().map(|&or| CpuMethods { or, ..best }).collect(),
+                Mode::AndOr => vec![best],
+            }
+        };
+        let lines = modes.iter().flat_map(|mode| of_mode(mode).into_iter().map(|methods| (*mode, methods)));
+        lines.map(|(mode, methods)| Line { place, mode, way: Way::Cpu(methods) }).collect()
+    }
+}
+
+/// What tables call indexes: the order of the documents, or where they lie if two have the same.
+pub(super) fn labels(orders: &[&str], dirs: &[&Path]) -> Vec<String> {
+    let alone = |order: &str| orders.iter().filter(|other| **other == order).count() == 1;
+    let label =
+        |(order, dir): (&&str, &&Path)| if alone(order) { (*order).to_owned() } else { dir.display().to_string() };
+    orders.iter().zip(dirs).map(label).collect()
+}
+
+/// Each index through each codec.
+///
+/// # Errors
+/// The indexes are not of one collection, or lack the codec.
+pub(super) fn places<'a>(
+    indexes: &'a [Index],
+    codecs: Option<&[String]>,
+    bm25: Bm25,
+    scores: Scores,
+) -> anyhow::Result<Vec<Place<'a>>> {
+    let counts = |index: &Index| {
+        let s = index.statistics();
+        [("documents", s.documents), ("terms", s.terms), ("postings", s.postings)]
+    };
+    for index in indexes {
+        for ((what, first), (_, other)) in counts(&indexes[0]).into_iter().zip(counts(index)) {
+            let (a, b) = (indexes[0].dir().display(), index.dir().display());
+            ensure!(
+                first == other,
+                "{a} has {first} {what} and {b} has {other}: only indexes of one collection can stand side by side"
+            );
+        }
+    }
+    let orders: Vec<&str> = indexes.iter().map(|index| index.manifest().order.as_str()).collect();
+    let labels = labels(&orders, &indexes.iter().map(Index::dir).collect::<Vec<_>>());
+    let mut places = Vec::new();
+    for (i, index) in indexes.iter().enumerate() {
+        let wanted: Vec<Option<&str>> = match codecs {
+            None => vec![None],
+            Some([name]) if name == "all" => index.codecs().map(|codec| Some(codec.codec().name())).collect(),
+            Some(names) => names.iter().map(|name| Some(name.as_str())).collect(),
+        };
+        for codec in wanted {
+            let searcher = Searcher::new(index, codec, bm25)?.with_scores(scores)?;
+            let codec = searcher.codec().codec().name();
+            places.push(Place { index: i, order: labels[i].clone(), codec, searcher });
+        }
+    }
+    Ok(places)
+}
+
+/// Looks the queries' terms up, and says how many seconds a query took, analysis included: the second time that it is done.
+///
+/// # Errors
+/// A damaged index, or more words than the index's scores allow.
+pub(super) fn plan(searcher: &Searcher<'_>, texts: &[String]) -> anyhow::Result<(Vec<Plan>, f64)> {
+    let all = || texts.iter().map(|text| searcher.plan(&searcher.parse(text)?)).collect::<crate::Result<Vec<Plan>>>();
+    all()?;
+    let start = std::time::Instant::now();
+    let plans = all()?;
+    Ok((plans, start.elapsed().as_secs_f64() / texts.len() as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_methods_by_name() {
+        let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let methods = Methods::parse(&strings(&["all"]), &strings(&["merge", "best"])).unwrap();
+        assert_eq!(methods.or.len(), OR_METHODS.len());
+        let names: Vec<_> = methods.intersect.iter().map(|method| method.name).collect();
+        assert_eq!(names, ["merge", CpuMethods::default().intersect.name]);
+        let lines = methods.lines(3, &[Mode::And, Mode::AndOr]);
+        let shown: Vec<_> = lines.iter().map(|line| (mode_name(line.mode), line.engine(), line.method())).collect();
+        assert_eq!(shown[0], ("and", "cpu", "merge".to_owned()));
+        assert_eq!(shown[2], ("and-or", "cpu", "merge, exhaustive".to_owned()));
+        assert_eq!(shown.len(), 3);
+        assert!(Methods::parse(&strings(&["quick"]), &strings(&["best"])).is_err());
+    }
+
+    #[test]
+    fn test_indexes_are_told_apart() {
+        let dirs = [Path::new("a"), Path::new("b"), Path::new("c")];
+        assert_eq!(labels(&["input", "url", "bp"], &dirs), ["input", "url", "bp"]);
+        assert_eq!(labels(&["input", "url", "input"], &dirs), ["a", "url", "c"]);
+    }
+}

@@ -1,0 +1,286 @@
+//! Runs queries on either engine: one at a time, in batches, and once more to compare the answers.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use rayon::prelude::*;
+
+use crate::bench::rounds::{Ways, interleave};
+use crate::bench::say;
+use crate::bench::statistics::{Summary, pick};
+use crate::gpu::Gpu;
+use crate::query::cpu::or_method;
+use crate::query::gpu::{GpuSearcher, Options};
+use crate::query::intersect::intersector;
+use crate::query::{CpuMethods, Hit, Mode, Plan};
+
+use super::answers::difference;
+use super::batches::{self, Cut};
+use super::lines::{Line, Place, Way, mode_name};
+
+/// How everything is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    pub(super) k: usize,
+    pub(super) rounds: u32,
+    pub(super) fastest: bool,
+    /// Seconds of work of the GPU that does not count.
+    pub(super) warm_up: f64,
+}
+
+/// A line, and seconds of each query.
+pub(super) struct Measured {
+    pub(super) line: Line,
+    pub(super) seconds: Vec<f64>,
+}
+
+/// A line with queries in batches.
+pub(super) struct Batched {
+    pub(super) line: Line,
+    pub(super) cut: Cut,
+    /// Seconds that a query waits.
+    pub(super) waits: Summary,
+    /// Queries a second.
+    pub(super) per_second: f64,
+}
+
+/// Where the time of a mode goes on the GPU: the name of each part, and seconds.
+pub(super) struct Shares {
+    pub(super) line: Line,
+    pub(super) parts: Vec<(&'static str, f64)>,
+}
+
+fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
+    let of_line = |(&line, seconds): (&Line, Vec<Vec<f64>>)| Measured {
+        line,
+        seconds: seconds.iter().map(|rounds| pick(rounds, clock.fastest)).collect(),
+    };
+    lines.iter().zip(seconds).map(of_line).collect()
+}
+
+/// Lines on the CPU. `plans` are those of each index.
+pub(super) struct Cpu<'a> {
+    pub(super) places: &'a [Place<'a>],
+    pub(super) plans: &'a [Vec<Plan>],
+    pub(super) clock: Clock,
+}
+
+/// Lines on the CPU that take turns.
+struct CpuTurns<'a>(&'a Cpu<'a>, &'a [Line]);
+
+impl Ways for CpuTurns<'_> {
+    fn prepare(&mut self, _: usize) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {
+        black_box(self.0.answer(&self.1[line], query)?);
+        Ok(())
+    }
+}
+
+impl Cpu<'_> {
+    fn answer(&self, line: &Line, query: usize) -> crate::Result<Vec<Hit>> {
+        let place = &self.places[line.place];
+        let Way::Cpu(methods) = line.way else { return Ok(Vec::new()) };
+        place.searcher.search_with(&self.plans[place.index][query], line.mode, self.clock.k, &methods)
+    }
+
+    /// One query at a time, on one core.
+    pub(super) fn latencies(&self, lines: &[Line]) -> anyhow::Result<Vec<Measured>> {
+        let queries = self.plans[0].len();
+        let seconds = interleave(lines.len(), queries, self.clock.rounds, &mut CpuTurns(self, lines))?;
+        Ok(picked(lines, seconds, self.clock))
+    }
+
+    /// Queries of a batch on all threads of rayon's.
+    pub(super) fn batches(&self, line: Line, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
+        let clock = self.clock;
+        let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
+            Ok(batch.into_par_iter().try_for_each(|query| self.answer(&line, query).map(|hits| _ = black_box(hits)))?)
+        })?;
+        Ok(measured.map(|(waits, per_second)| Batched { line, cut, waits, per_second }))
+    }
+
+    /// The answers of a line.
+    pub(super) fn answers(&self, line: &Line) -> anyhow::Result<Vec<Vec<Hit>>> {
+        let queries = 0..self.plans[0].len();
+        Ok(queries.into_par_iter().map(|query| self.answer(line, query)).collect::<crate::Result<_>>()?)
+    }
+
+    /// The answers of the plainest methods.
+    pub(super) fn plain(&self, place: usize, mode: Mode) -> anyhow::Result<Vec<Vec<Hit>>> {
+        let best = CpuMethods::default();
+        let methods = CpuMethods { or: or_method("exhaustive")?, intersect: intersector("merge")?, ..best };
+        self.answers(&Line { place, mode, way: Way::Cpu(methods) })
+    }
+
+    /// How many of the queries have other answers than they should.
+    pub(super) fn check(&self, line: &Line, answers: &[Vec<Hit>], expected: &[Vec<Hit>]) -> usize {
+        let pairs = |hits: &[Hit]| -> Vec<(u32, f32)> { hits.iter().map(|hit| (hit.doc, hit.score)).collect() };
+        let mut wrong = 0;
+        for (query, (answer, expected)) in (1..).zip(answers.iter().zip(expected)) {
+            if let Some(difference) = difference(&pairs(expected), &pairs(answer)) {
+                if wrong == 0 {
+                    let Place { order, codec, .. } = &self.places[line.place];
+                    let (mode, engine, method) = (mode_name(line.mode), line.engine(), line.method());
+                    say(&format!("{order}, {codec}, {mode}, {engine} {method}: query {query}: {difference}"));
+                }
+                wrong += 1;
+            }
+        }
+        wrong
+    }
+
+    /// How many queries have another answer by another index, documents told by their ids.
+    pub(super) fn check_index(&self, place: usize, mode: Mode, expected: &[Vec<Hit>]) -> anyhow::Result<usize> {
+        let named = |place: usize, hits: &[Hit]| -> anyhow::Result<Vec<(String, f32)>> {
+            let names =
+                self.places[place].searcher.index().names(&hits.iter().map(|hit| hit.doc).collect::<Vec<_>>())?;
+            Ok(names.into_iter().map(|name| name.id).zip(hits.iter().map(|hit| hit.score)).collect())
+        };
+        let mut wrong = 0;
+        for (query, (first, other)) in (1..).zip(expected.iter().zip(self.plain(place, mode)?)) {
+            if let Some(difference) = difference(&named(0, first)?, &named(place, &other)?) {
+                if wrong == 0 {
+                    let order = &self.places[place].order;
+                    say(&format!("{order}, {}: query {query}, by ids: {difference}", mode_name(mode)));
+                }
+                wrong += 1;
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// Lines of one place on the GPU.
+pub(super) struct OnGpu<'a> {
+    place: &'a Place<'a>,
+    plans: &'a [Plan],
+    clock: Clock,
+    gpu: &'a Gpu,
+    engine: GpuSearcher<'a>,
+    lines: Vec<Line>,
+}
+
+/// With all lists on the device, or if there is too little memory with those that the queries ask for.
+fn engine<'a>(place: &'a Place<'a>, gpu: &Gpu, timed: bool) -> anyhow::Result<GpuSearcher<'a>> {
+    let options = Options { preload: true, timed, ..Options::default() };
+    match GpuSearcher::new(&place.searcher, gpu, options) {
+        Err(crate::Error::Invalid { what, why }) => {
+            say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
+            Ok(GpuSearcher::new(&place.searcher, gpu, Options { preload: false, ..options })?)
+        }
+        other => Ok(other?),
+    }
+}
+
+impl Ways for OnGpu<'_> {
+    /// Half a second of work brings the clock of a card that idled up again.
+    fn prepare(&mut self, line: usize) -> anyhow::Result<()> {
+        let start = Instant::now();
+        for query in (0..self.plans.len()).cycle() {
+            if start.elapsed().as_secs_f64() >= self.clock.warm_up {
+                break;
+            }
+            self.run(line, query)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {
+        black_box(self.engine.search(&self.plans[query..=query], self.lines[line].mode, self.clock.k)?);
+        Ok(())
+    }
+}
+
+impl<'a> OnGpu<'a> {
+    /// Brings the lists to the device. There is one line a mode.
+    pub(super) fn new(
+        number: usize,
+        place: &'a Place<'a>,
+        plans: &'a [Plan],
+        gpu: &'a Gpu,
+        modes: &[Mode],
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
+        let lines = modes.iter().map(|&mode| Line { place: number, mode, way: Way::Gpu }).collect();
+        Ok(Self { place, plans, clock, gpu, engine: engine(place, gpu, false)?, lines })
+    }
+
+    /// The lines.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        self.lines.clone()
+    }
+
+    /// The answers of a line.
+    pub(super) fn answers(&mut self, line: &Line) -> anyhow::Result<Vec<Vec<Hit>>> {
+        Ok(self.engine.search(self.plans, line.mode, self.clock.k)?.0)
+    }
+
+    /// One query at a time, from submission to the documents on the host.
+    pub(super) fn latencies(&mut self) -> anyhow::Result<Vec<Measured>> {
+        let (lines, clock) = (self.lines(), self.clock);
+        let seconds = interleave(lines.len(), self.plans.len(), clock.rounds, self)?;
+        Ok(picked(&lines, seconds, clock))
+    }
+
+    /// Queries in batches, each submitted at once.
+    pub(super) fn batches(&mut self, line: usize, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
+        self.prepare(line)?;
+        let (clock, plans, line) = (self.clock, self.plans, self.lines[line]);
+        let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
+            black_box(self.engine.search(&plans[batch], line.mode, clock.k)?);
+            Ok(())
+        })?;
+        Ok(measured.map(|(waits, per_second)| Batched { line, cut, waits, per_second }))
+    }
+
+    /// Where the time goes: all queries once more, one at a time, with every pass timed.
+    pub(super) fn shares(self) -> anyhow::Result<Vec<Shares>> {
+        let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
+        drop(untimed);
+        let engine = engine(place, gpu, true)?;
+        let mut turns = Self { place, plans, clock, gpu, engine, lines };
+        let mut shares = Vec::new();
+        for number in 0..turns.lines.len() {
+            turns.prepare(number)?;
+            let line = turns.lines[number];
+            let start = Instant::now();
+            let mut parts: Vec<(&'static str, f64)> = Vec::new();
+            for query in 0..plans.len() {
+                let (_, report) = turns.engine.search(&plans[query..=query], line.mode, clock.k)?;
+                for (name, seconds) in report.passes {
+                    match parts.iter_mut().find(|part| part.0 == name) {
+                        Some(part) => part.1 += seconds,
+                        None => parts.push((name, seconds)),
+                    }
+                }
+            }
+            let rest = start.elapsed().as_secs_f64() - parts.iter().map(|part| part.1).sum::<f64>();
+            parts.push(("host and transfer", rest.max(0.0)));
+            shares.push(Shares { line, parts });
+        }
+        Ok(shares)
+    }
+}
+
+/// Fails if any answer was wrong.
+///
+/// # Errors
+/// How many of how many were.
+pub(super) fn no_difference(wrong: usize, all: usize) -> anyhow::Result<()> {
+    if wrong > 0 {
+        bail!("{wrong} of {all} answers differ; the first of each line is named above");
+    }
+    Ok(())
+}
+
+/// Threads for batches on the CPU.
+///
+/// # Errors
+/// They cannot be started.
+pub(super) fn threads(threads: usize) -> anyhow::Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")
+}
