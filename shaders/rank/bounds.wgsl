@@ -15,7 +15,7 @@ struct Params {
 var<immediate> params: Params;
 
 var<workgroup> sparse: array<atomic<u32>, TILE>;
-var<workgroup> counts: array<atomic<u32>, BUCKETS>;
+var<workgroup> counts: array<atomic<u32>, BOUND_BUCKETS>;
 var<workgroup> blocks_from: u32;
 var<workgroup> blocks_to: u32;
 
@@ -43,12 +43,12 @@ fn scatter(t: Term, tile: u32, thread: u32, me: Me) {
         for (var j = 0u; j < ITEMS; j++) {
             let p = 128u * j + 4u * me.lane;
             if p < block.len {
-                let tfs = tfs_of(t, number * BLOCK + p);
+                let bytes = bytes_of(t, number * BLOCK + p, docs[j]);
                 for (var c = 0u; c < 4u; c++) {
                     let doc = docs[j][c];
                     let range = (doc - low) >> SHIFT;
                     if p + c < block.len && doc >= low && doc < DOCS && range < TILE {
-                        atomicMax(&sparse[range], byte_of(tfs[c], doc));
+                        atomicMax(&sparse[range], bytes[c]);
                     }
                 }
             }
@@ -73,7 +73,7 @@ fn main(
     //TEAM
     let tile = number % tiles;
     let query = query_of(q);
-    for (var i = thread; i < BUCKETS; i += THREADS) {
+    for (var i = thread; i < BOUND_BUCKETS; i += THREADS) {
         atomicStore(&counts[i], 0u);
     }
     // a thread has EACH neighbouring ranges
@@ -86,7 +86,7 @@ fn main(
         let t = term_of(query.first + n);
         var bytes = vec4<u32>(0u);
         if t.table != NONE {
-            bytes = words4(t.table + (tile * TILE + thread * EACH) / 4u);
+            bytes = table_words4(t.table + (tile * TILE + thread * EACH) / 4u);
         } else {
             scatter(t, tile, thread, me);
             for (var i = 0u; i < EACH; i++) {
@@ -121,7 +121,7 @@ fn main(
         atomicAdd(&counts[greatest >> BOUND_BUCKET], 1u);
     }
     workgroupBarrier();
-    for (var i = thread; i < BUCKETS; i += THREADS) {
+    for (var i = thread; i < BOUND_BUCKETS; i += THREADS) {
         let count = atomicLoad(&counts[i]);
         if count > 0u {
             atomicAdd(&state[state_of(q) + RANGE_BOUNDS + i], count);

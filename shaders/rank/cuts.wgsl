@@ -6,9 +6,8 @@
 
 struct Params {
     queries: u32,
-    // how many ranges the first wave should have, and the first two together
+    // how many counted bounds the first wave should have; with each further wave there are four times as many
     first: u32,
-    second: u32,
 }
 
 var<immediate> params: Params;
@@ -24,11 +23,13 @@ fn main(
         return;
     }
     let at = state_of(q);
-    let first = highest_bucket(at + RANGE_BOUNDS, params.first, thread);
-    workgroupBarrier();
-    let second = highest_bucket(at + RANGE_BOUNDS, params.second, thread);
-    if thread == 0u {
-        atomicStore(&state[at + CUTS], first);
-        atomicStore(&state[at + CUTS + 1u], second);
+    var wanted = params.first;
+    for (var wave = 0u; wave + 1u < WAVES; wave++) {
+        let cut = highest_bucket(at + RANGE_BOUNDS, BOUND_BUCKETS, wanted, thread);
+        workgroupBarrier();
+        if thread == 0u {
+            atomicStore(&state[at + CUTS + wave], cut);
+        }
+        wanted *= 4u;
     }
 }

@@ -12,10 +12,12 @@
 @group(0) @binding(NEXT+6) var<storage, read_write> hits: array<vec2<u32>>;
 
 struct Params {
-    // 0, 1, 2
+    // from 0 on
     wave: u32,
     // hits that a query has room for
     room: u32,
+    // 0: evaluate every range, whatever its bound
+    prune: u32,
 }
 
 var<immediate> params: Params;
@@ -54,7 +56,7 @@ fn main(
         }
         let least = workgroupUniformLoad(&threshold);
         let bound = extractBits(bounds[it >> 1u], 16u * (it & 1u), 16u);
-        if bound < (least >> query.bound_shift) {
+        if params.prune == 1u && bound < (least >> query.bound_shift) {
             continue;
         }
         let range = it % PADDED;
@@ -67,7 +69,7 @@ fn main(
         workgroupBarrier();
         // what the terms from this one on can add
         var rest = NONE;
-        if bound < 0xffffu {
+        if params.prune == 1u && bound < 0xffffu {
             rest = bound << query.bound_shift;
         }
         var hopeful = true;
@@ -111,11 +113,11 @@ fn main(
                         }
                     }
                     if any(near) {
-                        let tfs = tfs_of(t, b * BLOCK + p);
+                        let shares = shares_of(t, b * BLOCK + p, docs[j]);
                         for (var c = 0u; c < 4u; c++) {
                             if near[c] {
                                 let i = docs[j][c] - low;
-                                let share = share_of(t, tfs[c], docs[j][c]);
+                                let share = shares[c];
                                 let score = atomicAdd(&scores[i], share) + share;
                                 greatest_share = max(greatest_share, share);
                                 if query.all == 1u {
@@ -135,7 +137,7 @@ fn main(
             if rest != NONE {
                 var done = 0u;
                 if tabled {
-                    let byte = extractBits(word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
+                    let byte = extractBits(table_word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
                     done = select(0u, share_bound(t, byte), byte > 0u);
                 } else {
                     done = team_max(greatest_share, me);
@@ -192,7 +194,7 @@ fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32) {
         }
     }
     storageBarrier();
-    let bucket = highest_bucket(at + SCORES, query.k, thread);
+    let bucket = highest_bucket(at + SCORES, BUCKETS, query.k, thread);
     let reached = max(least, bucket << query.bucket_shift);
     if thread == 0u {
         atomicMax(&state[at + THRESHOLD], reached);

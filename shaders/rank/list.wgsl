@@ -1,10 +1,10 @@
 // A query's terms and their lists.
 //
 // Constants: HEADER, words before a list's first block; DOCS, documents of the index; SEARCH, rounds of `locate`.
-// The kernel declares terms: array<vec4<u32>>, three a term, and norms: array<f32>, BM25's K of each document.
+// The kernel declares terms: array<vec4<u32>>, three a term.
 
 const NONE: u32 = 0xffffffffu;
-// How a list's frequencies are kept: one number for all postings, a block, a directory of blocks.
+// How a list's frequencies, or impacts, are kept: one number for all postings, a block, a directory of blocks.
 const TF_CONSTANT: u32 = 0u;
 const TF_BLOCK: u32 = 1u;
 
@@ -17,20 +17,22 @@ struct Term {
     df: u32,
     // first docID
     first: u32,
-    // address of its frequencies, or their value
+    // address of its frequencies or impacts, or their value
     tf: u32,
     kind: u32,
     // address of its range maxima, or NONE
     table: u32,
-    // what an impact of 1 adds to a score
-    weight: f32,
+    // what it weighs, as the scoring reads it
+    weight: u32,
+    // what no posting of the list exceeds
+    most: f32,
 }
 
 fn term_of(row: u32) -> Term {
     let a = terms[3u * row];
     let b = terms[3u * row + 1u];
     let c = terms[3u * row + 2u];
-    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, bitcast<f32>(c.x));
+    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, bitcast<f32>(c.y));
 }
 
 // First docID of a block.
@@ -75,8 +77,8 @@ fn block_at(t: Term, range: u32) -> u32 {
     var high = t.blocks;
     if t.table != NONE {
         let entry = t.table + PADDED / 4u + range / DIRECTORY;
-        low = min(word(entry), t.blocks - 1u);
-        high = min(word(entry + 1u) + 1u, t.blocks);
+        low = min(table_word(entry), t.blocks - 1u);
+        high = min(table_word(entry + 1u) + 1u, t.blocks);
     }
     while high > low + 1u {
         let middle = (low + high) >> 1u;
@@ -91,60 +93,4 @@ fn docs_of(block: Block, me: Me) -> Docs {
     // a list of one posting has no words
     docs[0].x = select(docs[0].x, block.first, me.lane == 0u);
     return docs;
-}
-
-// The frequencies at four positions of a list, from `position` on, a multiple of 4.
-fn tfs_of(t: Term, position: u32) -> vec4<u32> {
-    if t.kind == TF_CONSTANT {
-        return vec4<u32>(t.tf);
-    }
-    let number = position >> 7u;
-    var at = t.tf;
-    if t.kind != TF_BLOCK {
-        at += word(t.tf + number);
-    }
-    let head = word(at);
-    let width = min(head & 63u, 32u);
-    let exceptions = min((head >> 6u) & 255u, 128u);
-    let over = min((head >> 14u) & 63u, 32u);
-    let i = position & 127u;
-    var tfs = fields(at, 20u + i * width, width);
-    if exceptions > 0u {
-        let places = 20u + min(t.df - number * 128u, 128u) * width;
-        var low = 0u;
-        var high = exceptions;
-        while low < high {
-            let middle = (low + high) >> 1u;
-            if field(at, places + 7u * middle, 7u) < i { low = middle + 1u; } else { high = middle; }
-        }
-        for (var k = low; k < exceptions; k++) {
-            let place = field(at, places + 7u * k, 7u);
-            if place >= i + 4u {
-                break;
-            }
-            tfs[(place - i) & 3u] |= field(at, places + 7u * exceptions + k * over, over) << (width & 31u);
-        }
-    }
-    return tfs + 1u;
-}
-
-// tf / (tf + K), from 0 to 1.
-fn impact_of(tf: u32, doc: u32) -> f32 {
-    let count = f32(tf);
-    return count / (count + norms[doc]);
-}
-
-// What a posting adds to a score.
-fn share_of(t: Term, tf: u32, doc: u32) -> u32 {
-    return u32(t.weight * impact_of(tf, doc) + 0.5);
-}
-
-// An impact as a byte, 1 to 255, that stands for no less.
-fn byte_of(tf: u32, doc: u32) -> u32 {
-    return clamp(u32(ceil(impact_of(tf, doc) * 255.001)), 1u, 255u);
-}
-
-// What a posting whose impact is that of the byte adds to a score at most.
-fn share_bound(t: Term, byte: u32) -> u32 {
-    return u32(ceil(t.weight * (f32(byte) * 0.0039215689))) + 1u;
 }

@@ -41,11 +41,11 @@ fn main(
         for (var j = 0u; j < ITEMS; j++) {
             let p = 128u * j + 4u * me.lane;
             if p < block.len {
-                let tfs = tfs_of(t, number * BLOCK + p);
+                let bytes = bytes_of(t, number * BLOCK + p, docs[j]);
                 for (var c = 0u; c < 4u; c++) {
                     let doc = docs[j][c];
                     if p + c < block.len && doc < DOCS {
-                        atomicMax(&maxima[job.w * PADDED + (doc >> SHIFT)], byte_of(tfs[c], doc));
+                        atomicMax(&maxima[job.w * PADDED + (doc >> SHIFT)], bytes[c]);
                     }
                 }
             }

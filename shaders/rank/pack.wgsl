@@ -4,7 +4,7 @@
 //BINDINGS
 @group(0) @binding(NEXT+0) var<storage, read> maxima: array<u32>;
 // (where the list's table goes, its term)
-@group(0) @binding(NEXT+1) var<storage, read> tables: array<vec2<u32>>;
+@group(0) @binding(NEXT+1) var<storage, read> places: array<vec2<u32>>;
 @group(0) @binding(NEXT+2) var<storage, read> terms: array<vec4<u32>>;
 @group(0) @binding(NEXT+3) var<storage, read> norms: array<f32>;
 
@@ -29,14 +29,14 @@ fn main(
         return;
     }
     let place = i % TABLE;
-    let to = tables[params.first + list];
+    let to = places[params.first + list];
     if place < words {
         let first = 4u * (list * words + place);
         let bytes = maxima[first] | maxima[first + 1u] << 8u | maxima[first + 2u] << 16u | maxima[first + 3u] << 24u;
-        store(to.x + place, bytes);
+        table_store(to.x + place, bytes);
     } else {
         var t = term_of(to.y);
         t.table = NONE;
-        store(to.x + place, block_at(t, (place - words) * DIRECTORY));
+        table_store(to.x + place, block_at(t, (place - words) * DIRECTORY));
     }
 }

@@ -1,12 +1,12 @@
 // What a batch of queries keeps while it is computed, and the queries themselves.
 //
 // state: STATE_HEAD words for the batch, then STATE words for each query:
-//     threshold, hits, cut of the first wave, cut of the second, 4 of nothing, BUCKETS counts of scores, BUCKETS counts of
+//     threshold, hits, the cuts of all waves but the last, nothing up to 8, BUCKETS counts of scores, BOUND_BUCKETS counts of
 //     range bounds.
 // The threshold is a score that at least k documents reach.
 
 const STATE_HEAD: u32 = 16u;
-const STATE: u32 = 8u + 2u * BUCKETS;
+const STATE: u32 = 8u + BUCKETS + BOUND_BUCKETS;
 const THRESHOLD: u32 = 0u;
 const HITS: u32 = 1u;
 const CUTS: u32 = 2u;
@@ -36,34 +36,21 @@ fn state_of(q: u32) -> u32 {
     return STATE_HEAD + q * STATE;
 }
 
-var<workgroup> above: array<u32, THREADS>;
 var<workgroup> found: u32;
 
-// The highest bucket of the BUCKETS at `at` of the state that has, with all above it, `wanted` entries; 0 if none has. Called
-// by the whole workgroup.
-fn highest_bucket(at: u32, wanted: u32, thread: u32) -> u32 {
-    let each = BUCKETS / THREADS;
-    let top = BUCKETS - 1u - thread * each;
+// The highest of `buckets` buckets at `at` of the state that has, with all above it, `wanted` entries; 0 if none has. Called by the
+// whole workgroup, which has no more threads than there are buckets. Needs scan.wgsl.
+fn highest_bucket(at: u32, buckets: u32, wanted: u32, thread: u32) -> u32 {
+    let each = buckets / THREADS;
+    let top = buckets - 1u - thread * each;
     var sum = 0u;
     for (var i = 0u; i < each; i++) {
         sum += atomicLoad(&state[at + top - i]);
     }
-    above[thread] = sum;
     if thread == 0u {
         found = 0u;
     }
-    workgroupBarrier();
-    var total = sum;
-    for (var distance = 1u; distance < THREADS; distance *= 2u) {
-        var more = 0u;
-        if thread >= distance {
-            more = above[thread - distance];
-        }
-        workgroupBarrier();
-        total += more;
-        above[thread] = total;
-        workgroupBarrier();
-    }
+    let total = sum_up_to(sum, thread);
     if total >= wanted && total - sum < wanted {
         var seen = total - sum;
         for (var i = 0u; i < each; i++) {

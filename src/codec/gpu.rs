@@ -22,6 +22,10 @@ pub const TEAM: u32 = 32;
 /// Word `at` is word `at % 2^bits` of buffer `at / 2^bits`. Nothing that is read in one go lies in two buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
+    /// What its buffers are called in a kernel; with a number behind it if there are several.
+    pub name: &'static str,
+    /// What stands before the names of the functions that read and write it.
+    pub prefix: &'static str,
     /// How many buffers: a power of two is not asked for.
     pub segments: u32,
     /// Bits of an address within a buffer, 31 at most.
@@ -29,49 +33,53 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// One buffer, `postings`.
-    pub const ONE: Self = Self { segments: 1, bits: 31 };
+    /// One buffer, `postings`, read by `word` and `words4`.
+    pub const ONE: Self = Self { name: "postings", prefix: "", segments: 1, bits: 31 };
 
     /// What a kernel calls its buffers.
-    fn name(self, segment: u32) -> String {
-        if self.segments == 1 { "postings".to_owned() } else { format!("postings{segment}") }
+    fn buffer(self, segment: u32) -> String {
+        if self.segments == 1 { self.name.to_owned() } else { format!("{}{segment}", self.name) }
     }
 
-    /// Declares the buffers as bindings 0, 1, … of group 0, for reading, or also for writing.
-    pub fn bindings(self, access: Access) -> String {
+    /// Declares the buffers as bindings `first`, `first` + 1, … of group 0, for reading, or also for writing.
+    pub fn bindings(self, first: u32, access: Access) -> String {
         let access = if access == Access::Read { "read" } else { "read_write" };
-        let binding = |i| format!("@group(0) @binding({i}) var<storage, {access}> {}: array<u32>;\n", self.name(i));
-        (0..self.segments).map(binding).collect()
+        let declare =
+            |i| format!("@group(0) @binding({}) var<storage, {access}> {}: array<u32>;\n", first + i, self.buffer(i));
+        (0..self.segments).map(declare).collect()
     }
 
     /// A function body that does `each` with buffer NAME and index `i`.
     fn switch(self, each: &str) -> String {
         if self.segments == 1 {
-            return format!("    let i = at;\n{}", each.replace("NAME", &self.name(0)));
+            return format!("    let i = at;\n{}", each.replace("NAME", &self.buffer(0)));
         }
         let mut text = format!("    let i = at & {}u;\n    switch at >> {}u {{\n", (1u32 << self.bits) - 1, self.bits);
         for segment in 0..self.segments {
             let case = if segment + 1 == self.segments { "default".to_owned() } else { format!("case {segment}u") };
-            text += &format!("    {case}: {{\n{}    }}\n", each.replace("NAME", &self.name(segment)));
+            text += &format!("    {case}: {{\n{}    }}\n", each.replace("NAME", &self.buffer(segment)));
         }
         text + "    }\n"
     }
 
     /// `word` and `words4`, which never read outside a buffer. A buffer has at least four words.
-    fn text(self) -> String {
+    pub fn text(self) -> String {
+        let prefix = self.prefix;
         let one = self.switch("        return NAME[min(i, arrayLength(&NAME) - 1u)];\n");
         let four = self.switch(
             "        let j = min(i, arrayLength(&NAME) - 4u);
         return vec4<u32>(NAME[j], NAME[j + 1u], NAME[j + 2u], NAME[j + 3u]);
 ",
         );
-        format!("fn word(at: u32) -> u32 {{\n{one}}}\n\nfn words4(at: u32) -> vec4<u32> {{\n{four}}}\n\n")
+        format!(
+            "fn {prefix}word(at: u32) -> u32 {{\n{one}}}\n\nfn {prefix}words4(at: u32) -> vec4<u32> {{\n{four}}}\n\n"
+        )
     }
 
     /// `store`, which writes one word and never outside a buffer.
     pub fn store(self) -> String {
         let body = self.switch("        NAME[min(i, arrayLength(&NAME) - 1u)] = value;\n");
-        format!("fn store(at: u32, value: u32) {{\n{body}}}\n\n")
+        format!("fn {}store(at: u32, value: u32) {{\n{body}}}\n\n", self.prefix)
     }
 }
 /// Teams of a workgroup that decodes, and blocks that each of them decodes, with loads of all of them in flight. Of 4, 8

@@ -108,7 +108,7 @@ fn test_errors_are_typed() {
     kernel.source.push_str("fn broken( {");
     assert!(matches!(gpu.pipeline(&kernel), Err(GpuError::Refused { .. })));
     let mut kernel = double(true);
-    kernel.bindings = &[Access::Read];
+    kernel.bindings = vec![Access::Read];
     assert!(matches!(gpu.pipeline(&kernel), Err(GpuError::Refused { .. })));
     assert!(matches!(gpu.buffer("too much", u64::MAX / 2, Usage::Storage), Err(GpuError::Limit { .. })));
     let mut kernel = double(true);

@@ -167,6 +167,12 @@ impl<'a> Impacts<'a> {
         words.ok_or_else(|| damaged(&file.path, 4 * at, format!("the impacts of list {list} are not in the file")))
     }
 
+    /// The words of the file up to the end of the last list's impacts.
+    pub fn file(&self) -> &'a [u32] {
+        let words = self.table.words.get();
+        words.get(..self.table.start()).unwrap_or(words)
+    }
+
     /// The word offset in the file of a list's impacts.
     ///
     /// # Errors

@@ -33,11 +33,11 @@ fn segment(report: &AdapterReport) -> (u64, u32) {
 }
 
 impl Arena {
-    /// Of at least `words` words, if the device has them; 16 GiB at most.
+    /// Of `words` words, 16 GiB at most, which kernels know by the names of `memory`; its size is none of its own.
     ///
     /// # Errors
     /// The device has less memory, or was lost.
-    pub fn new(gpu: &Gpu, words: u64) -> Result<Self, GpuError> {
+    pub fn new(gpu: &Gpu, memory: Memory, words: u64) -> Result<Self, GpuError> {
         let (largest, bits) = segment(gpu.report());
         let words = words.clamp(1 << 10, MAX_WORDS);
         let count = words.div_ceil(largest).min(MAX_WORDS >> bits);
@@ -49,13 +49,9 @@ impl Arena {
             let buffer = gpu.buffer("lists", 4 * size.max(4), Usage::Storage)?;
             segments.push(Segment { buffer, free: BTreeMap::from([(0, size as u32)]) });
         }
-        let memory = if count == 1 { Memory::ONE } else { Memory { segments: count as u32, bits } };
+        let bits = if count == 1 { Memory::ONE.bits } else { bits };
+        let memory = Memory { segments: count as u32, bits, ..memory };
         Ok(Self { gpu: gpu.clone(), memory, segments, upload: Upload::default() })
-    }
-
-    /// The largest piece that any arena of this adapter can give out, in words.
-    pub fn largest_piece(report: &AdapterReport) -> u64 {
-        segment(report).0
     }
 
     /// How kernels see it.
@@ -86,27 +82,15 @@ impl Arena {
 
     /// The address of `words` free words in one buffer, of the smallest piece that has them; `None` if there is none.
     pub fn take(&mut self, words: u32) -> Option<u32> {
-        self.take_of(words, |at, _| at)
-    }
-
-    /// The same, but from the end of a piece, so that what [`Self::take`] gives lies side by side.
-    pub fn take_end(&mut self, words: u32) -> Option<u32> {
-        self.take_of(words, |at, len| at + len - words)
-    }
-
-    fn take_of(&mut self, words: u32, choose: impl FnOnce(u32, u32) -> u32) -> Option<u32> {
         let pieces =
             self.segments.iter().enumerate().flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at)));
         let (len, number, at) = pieces.filter(|&(len, ..)| len >= words).min()?;
         let free = &mut self.segments[number].free;
         free.remove(&at);
-        let chosen = choose(at, len);
-        for (from, to) in [(at, chosen), (chosen + words, at + len)] {
-            if from < to {
-                free.insert(from, to - from);
-            }
+        if len > words {
+            free.insert(at + words, len - words);
         }
-        Some(self.base(number) + chosen)
+        Some(self.base(number) + at)
     }
 
     /// Gives back what [`Self::take`] gave.
@@ -163,7 +147,7 @@ mod tests {
         #[test]
         fn test_pieces_do_not_overlap_and_come_back_whole(sizes in prop::collection::vec(1u32..300, 1..60), seed in any::<u64>()) {
             let Some(gpu) = gpu() else { return Ok(()) };
-            let mut arena = Arena::new(&gpu, 4096).unwrap();
+            let mut arena = Arena::new(&gpu, Memory::ONE, 4096).unwrap();
             let mut held: Vec<(u32, u32)> = Vec::new();
             let mut state = seed;
             for &size in &sizes {
@@ -172,8 +156,7 @@ mod tests {
                     let (at, len) = held.swap_remove(state as usize % held.len());
                     arena.give(at, len);
                 }
-                let taken = if state >> 61 & 1 == 0 { arena.take(size) } else { arena.take_end(size) };
-                let Some(at) = taken else { continue };
+                let Some(at) = arena.take(size) else { continue };
                 prop_assert!(at + size <= 4096);
                 prop_assert!(held.iter().all(|&(other, len)| at + size <= other || other + len <= at));
                 held.push((at, size));

@@ -1,9 +1,13 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
+use super::or::By;
+use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
-use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
+use crate::gpu::{Access, Gpu, Kernel, Pipeline};
+use crate::query::Scores;
+use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
@@ -11,16 +15,25 @@ pub const TEAMS: u32 = 4;
 pub const THREADS: u32 = TEAMS * TEAM;
 /// Ranges that a workgroup bounds: 16 a thread.
 pub const TILE: u32 = 16 * THREADS;
-/// Classes that scores and range bounds are counted by.
+/// Classes that scores are counted by.
 pub const BUCKETS: u32 = 1024;
 /// Words of a batch's state before that of its queries.
 pub const HEAD: u32 = 16;
+/// Classes that range bounds are counted by.
+const BOUND_BUCKETS: u32 = 256;
+/// Which word of a query's state counts its hits.
+pub const HITS: u32 = 1;
 /// Words of a query's state.
-pub const STATE: u32 = 8 + 2 * BUCKETS;
+pub const STATE: u32 = 8 + BUCKETS + BOUND_BUCKETS;
+/// Waves of ranges, each with a higher threshold than the one before; at most 7.
+pub const WAVES: u32 = 4;
 /// Ranges of an entry of a table's directory.
 pub const DIRECTORY: u32 = 64;
 /// Bits of a range bound.
 pub const BOUND_BITS: u32 = 16;
+
+/// How kernels call the memory for tables.
+pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::ONE };
 
 /// The ranges of docIDs that an index is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +46,10 @@ pub struct Ranges {
 
 impl Ranges {
     /// Narrow ranges have tight bounds, few ranges are quickly looked through: 64 docIDs, or more if there would be more than some
-    /// 64 thousand ranges.
+    /// 260,000 ranges. `bits`: 2 to the power of this instead.
     pub fn of(documents: u32, bits: Option<u32>) -> Self {
-        if let Some(shift) = bits {
-            return Self { documents, shift: shift.clamp(5, 10) };
-        }
-        let shift = (documents >> 16).checked_ilog2().map_or(6, |bits| bits + 1).clamp(6, 10);
-        Self { documents, shift }
+        let narrow = (documents >> 18).checked_ilog2().map_or(0, |bits| bits + 1);
+        Self { documents, shift: bits.unwrap_or(narrow.max(6)).clamp(5, 10) }
     }
 
     /// Number of ranges, rounded up to whole tiles.
@@ -54,7 +64,7 @@ impl Ranges {
 
     /// DF from which on a list has a table; below, its postings are looked through.
     pub fn table_df(self) -> u32 {
-        std::env::var("TDF").ok().map_or((self.padded() / 32).max(256), |d| d.parse().unwrap())
+        (self.padded() / 128).max(256)
     }
 }
 
@@ -73,21 +83,37 @@ pub struct Kernels {
     pub select: Pipeline,
     /// The scores of these.
     pub evaluate: Pipeline,
-    /// The best hits.
+    /// The hits that reach the threshold.
     pub gather: Pipeline,
+    /// What OR by accumulators needs, if that is asked for.
+    pub accumulators: Option<AccumulatorKernels>,
+    /// The best k in the place of `gather`, if a method of the GPU is to choose them.
+    pub topk: Option<GpuTopK>,
+}
+
+/// The kernels of OR by accumulators.
+#[derive(Debug)]
+pub struct AccumulatorKernels {
+    /// Postings to accumulators.
+    pub accumulate: Pipeline,
+    /// Counts of accumulators by class.
+    pub tally: Pipeline,
+    /// The hits.
+    pub collect: Pipeline,
 }
 
 /// What the text of a kernel is put together from.
 struct Parts<'a> {
     codec: &'a dyn Codec,
     shader: Shader,
-    memory: Memory,
+    lists: Memory,
+    tables: Memory,
     constants: String,
     subgroups: bool,
 }
 
 impl Parts<'_> {
-    /// A kernel that decodes: the arena's buffers come first.
+    /// A kernel that decodes: the arenas' buffers come first.
     fn decoder(
         &self,
         name: &'static str,
@@ -97,15 +123,17 @@ impl Parts<'_> {
         immediates: u32,
         (teams, access): (u32, Access),
     ) -> Kernel {
-        let mut source = self.shader.text(self.memory, self.codec.block_len(), teams, self.subgroups);
+        let mut source = self.shader.text(self.lists, self.codec.block_len(), teams, self.subgroups);
         source += &self.constants;
+        source += &self.tables.text();
         common.iter().for_each(|text| source += text);
         source += &Shader::with_teams(&unroll(&self.bound(text, access), TILE / THREADS), self.subgroups);
         if access == Access::ReadWrite {
-            source += &self.memory.store();
+            source += &self.tables.store();
         }
         let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
-        let bindings = [vec![access; self.memory.segments as usize], own.to_vec()].concat();
+        let lists = vec![Access::Read; self.lists.segments as usize];
+        let bindings = [lists, vec![access; self.tables.segments as usize], own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -121,15 +149,18 @@ impl Parts<'_> {
         let mut source = constants(&[("THREADS", THREADS)]) + &self.constants;
         common.iter().for_each(|text| source += text);
         source += text;
-        let workgroup_bytes = 4 * (THREADS + 16);
+        let workgroup_bytes = 4 * (BUCKETS + THREADS + 16);
         Kernel { name, source, bindings: own.to_vec(), immediate_bytes: immediates, workgroup_bytes }
     }
 
-    /// The text with the arena's bindings and the numbers of the others put in.
+    /// The text with the arenas' bindings and the numbers of the others put in. Tables are read, or also written.
     fn bound(&self, text: &str, access: Access) -> String {
-        let mut text = text.replace("//BINDINGS", &self.memory.bindings(access));
+        let first = self.lists.segments;
+        let bindings = self.lists.bindings(0, Access::Read) + &self.tables.bindings(first, access);
+        let mut text = text.replace("//BINDINGS", &bindings);
         for i in 0..16 {
-            text = text.replace(&format!("@binding(NEXT+{i})"), &format!("@binding({})", self.memory.segments + i));
+            let number = first + self.tables.segments + i;
+            text = text.replace(&format!("@binding(NEXT+{i})"), &format!("@binding({number})"));
         }
         text
     }
@@ -140,7 +171,14 @@ impl Kernels {
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
-    pub fn new(gpu: &Gpu, codec: &dyn Codec, arena: &Arena, ranges: Ranges) -> Result<Self, GpuError> {
+    pub fn new(
+        gpu: &Gpu,
+        codec: &dyn Codec,
+        [lists, tables]: [&Arena; 2],
+        ranges: Ranges,
+        scores: Scores,
+        (topk, or): (&'static TopKMethod, By),
+    ) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
         let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
@@ -151,31 +189,39 @@ impl Kernels {
             ("TILE", TILE),
             ("EACH", TILE / THREADS),
             ("BUCKETS", BUCKETS),
-            ("BOUND_BUCKET", BOUND_BITS - BUCKETS.ilog2()),
+            ("BOUND_BUCKETS", BOUND_BUCKETS),
+            ("BOUND_BUCKET", BOUND_BITS - BOUND_BUCKETS.ilog2()),
+            ("WAVES", WAVES),
             ("DIRECTORY", DIRECTORY),
             ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
             // a round of `locate` leaves a thirty-second part
             ("SEARCH", longest.ilog2() / 5 + 1),
-            ("RANGES_EVALUATED", 4),
-            ("BLOCKS_DECODED", 5),
+            ("RANGES_EVALUATED", 8),
+            ("BLOCKS_DECODED", 9),
         ]);
         let parts = Parts {
             codec,
             shader: codec.shader(),
-            memory: arena.memory(),
+            lists: lists.memory(),
+            tables: tables.memory(),
             constants: shared,
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
         };
         let list = include_str!("../../../shaders/rank/list.wgsl");
-        let state = include_str!("../../../shaders/rank/state.wgsl");
+        let scores = match scores {
+            Scores::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
+            Scores::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
+        };
+        let state =
+            concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
         Ok(Self {
             maxima: pipeline(parts.decoder(
                 "maxima",
                 include_str!("../../../shaders/rank/maxima.wgsl"),
-                &[list],
+                &[list, scores],
                 &[R, R, R, W],
                 8,
                 (TEAMS, R),
@@ -183,7 +229,7 @@ impl Kernels {
             pack: pipeline(parts.decoder(
                 "pack",
                 include_str!("../../../shaders/rank/pack.wgsl"),
-                &[list],
+                &[list, scores],
                 &[R, R, R, R],
                 8,
                 (TEAMS, W),
@@ -191,31 +237,25 @@ impl Kernels {
             bounds: pipeline(parts.decoder(
                 "bounds",
                 include_str!("../../../shaders/rank/bounds.wgsl"),
-                &[list, state],
+                &[list, scores, state],
                 &[R, R, R, W, W],
                 4,
                 (TEAMS, R),
             ))?,
-            cuts: pipeline(parts.plain(
-                "cuts",
-                include_str!("../../../shaders/rank/cuts.wgsl"),
-                &[state],
-                &[R, W],
-                12,
-            ))?,
+            cuts: pipeline(parts.plain("cuts", include_str!("../../../shaders/rank/cuts.wgsl"), &[state], &[R, W], 8))?,
             select: pipeline(parts.plain(
                 "select",
                 include_str!("../../../shaders/rank/select.wgsl"),
                 &[state],
                 &[R, R, W, W],
-                8,
+                12,
             ))?,
             evaluate: pipeline(parts.decoder(
                 "evaluate",
                 include_str!("../../../shaders/rank/evaluate.wgsl"),
-                &[list, state],
+                &[list, scores, state],
                 &[R, R, R, R, R, W, W],
-                8,
+                12,
                 (1, R),
             ))?,
             gather: pipeline(parts.plain(
@@ -225,6 +265,23 @@ impl Kernels {
                 &[R, W, W, R],
                 12,
             ))?,
+            accumulators: (or == By::Accumulators)
+                .then(|| accumulators(gpu, &parts, &[list, scores], state))
+                .transpose()?,
+            topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
         })
     }
+}
+
+fn accumulators(gpu: &Gpu, parts: &Parts<'_>, lists: &[&str], state: &str) -> Result<AccumulatorKernels> {
+    use Access::{Read as R, ReadWrite as W};
+    let accumulate = include_str!("../../../shaders/rank/accumulate.wgsl");
+    let tally = include_str!("../../../shaders/rank/tally.wgsl");
+    let collect = include_str!("../../../shaders/rank/collect.wgsl");
+    let accumulate = parts.decoder("accumulate", accumulate, lists, &[R, R, R, W, W], 4, (TEAMS, R));
+    Ok(AccumulatorKernels {
+        accumulate: gpu.pipeline(&accumulate)?,
+        tally: gpu.pipeline(&parts.plain("tally", tally, &[state], &[R, R, W], 4))?,
+        collect: gpu.pipeline(&parts.plain("collect", collect, &[state], &[R, R, W, W], 8))?,
+    })
 }

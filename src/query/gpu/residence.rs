@@ -3,7 +3,8 @@
 
 use super::arena::Arena;
 use crate::codec::MAX_BLOCK_LEN;
-use crate::index::{CodecRef, Index, List, ListFiles, ListWords, TermInfo, tf};
+use crate::index::{CodecRef, Impacts, Index, List, ListFiles, ListWords, TermInfo, tf};
+use crate::query::Searcher;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +21,7 @@ pub struct Placed {
     pub df: u32,
     /// First docID.
     pub first: u32,
-    /// Address of its frequencies, or the one frequency that all postings have.
+    /// Address of its frequencies or impacts, or the one that all postings have.
     pub tf: u32,
     /// How frequencies are kept.
     pub kind: TfKind,
@@ -30,7 +31,7 @@ pub struct Placed {
     pub new_table: bool,
 }
 
-/// How the frequencies of a list are kept.
+/// How the frequencies or impacts of a list are kept.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TfKind {
@@ -88,7 +89,10 @@ struct Windows {
 pub struct Residence<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,
-    arena: Arena,
+    /// Where scores are sums of them, they lie where frequencies do otherwise.
+    impacts: Option<Impacts<'a>>,
+    lists: Arena,
+    tables: Arena,
     windows: Option<Windows>,
     entries: HashMap<u32, Entry>,
     /// Lists by when they were last asked for.
@@ -108,13 +112,15 @@ fn windows(words: &[u32], window: u64) -> impl Iterator<Item = &[u32]> {
 }
 
 impl<'a> Residence<'a> {
-    /// For the lists of `codec` in `arena`, nothing being there yet. A list of at least `table_df` postings gets a table of
+    /// For the lists that `searcher` reads, nothing being there yet. A list of at least `table_df` postings gets a table of
     /// `table_words` words.
-    pub fn new(index: &'a Index, codec: CodecRef<'a>, arena: Arena, table_words: u32, table_df: u32) -> Self {
+    pub fn new(searcher: &Searcher<'a>, lists: Arena, tables: Arena, table_words: u32, table_df: u32) -> Self {
         Self {
-            index,
-            codec,
-            arena,
+            index: searcher.index(),
+            codec: searcher.codec(),
+            impacts: searcher.impacts(),
+            lists,
+            tables,
             windows: None,
             entries: HashMap::new(),
             ages: BTreeMap::new(),
@@ -126,9 +132,11 @@ impl<'a> Residence<'a> {
         }
     }
 
-    /// Words that the lists of a codec need if all of them are brought, without tables.
-    pub fn words_of_all(files: &ListFiles<'_>) -> u64 {
-        [files.postings, files.skips, files.tf].iter().map(|words| words.len() as u64).sum()
+    /// Words that the lists that `searcher` reads need if all of them are brought, without tables.
+    pub fn words_of_all(searcher: &Searcher<'_>) -> u64 {
+        let files = searcher.index().list_files(searcher.codec());
+        let scores = searcher.impacts().map_or(files.tf, |impacts| impacts.file());
+        [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }
 
     /// Brings all lists, as they lie in the files.
@@ -140,24 +148,26 @@ impl<'a> Residence<'a> {
         let mut found = Windows::default();
         // the largest pieces first, so that they fit
         let mut pieces: Vec<(&[u32], usize, usize)> = Vec::new();
-        for (kind, words) in [files.postings, files.skips, files.tf].into_iter().enumerate() {
+        let scores = self.impacts.map_or(files.tf, |impacts| impacts.file());
+        let needed = [files.postings, files.skips, scores].map(<[u32]>::len).iter().sum::<usize>();
+        for (kind, words) in [files.postings, files.skips, scores].into_iter().enumerate() {
             pieces.extend(windows(words, files.window).enumerate().map(|(i, piece)| (piece, kind, i)));
         }
         pieces.sort_by_key(|(piece, ..)| std::cmp::Reverse(piece.len()));
         for (piece, kind, i) in pieces {
             let target = [&mut found.postings, &mut found.skips, &mut found.tf].into_iter().nth(kind);
             let used = if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
-            let at = u32::try_from(used.len()).ok().and_then(|words| self.arena.take(words));
+            let at = u32::try_from(used.len()).ok().and_then(|words| self.lists.take(words));
             let (Some(at), Some(target)) = (at, target) else {
                 return Err(Error::Invalid {
                     what: "the memory for lists".to_owned(),
                     why: format!(
-                        "has no room for all lists ({} MiB); give more --gpu-memory, or leave --preload out",
-                        Self::words_of_all(&files) >> 18
+                        "has no room for all lists ({} MiB); give more, or let queries bring them",
+                        needed >> 18
                     ),
                 });
             };
-            self.arena.write(at, used)?;
+            self.lists.write(at, used)?;
             self.counts.words += used.len() as u64;
             target.resize(target.len().max(i + 1), 0);
             target[i] = at;
@@ -166,9 +176,9 @@ impl<'a> Residence<'a> {
         Ok(())
     }
 
-    /// The memory.
-    pub fn arena(&self) -> &Arena {
-        &self.arena
+    /// The memory for lists, and that for tables.
+    pub fn arenas(&self) -> [&Arena; 2] {
+        [&self.lists, &self.tables]
     }
 
     /// How the memory has been used.
@@ -188,71 +198,79 @@ impl<'a> Residence<'a> {
     pub fn request(&mut self, info: &TermInfo) -> Result<Request> {
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
-                let placed = Placed { blocks: 1, df: 1, first: doc, tf, ..Placed::default() };
+                let value = self.impacts.map_or(tf, |impacts| impacts.bound(info).into());
+                let placed = Placed { blocks: 1, df: 1, first: doc, tf: value, ..Placed::default() };
                 return Ok(Request::Placed(placed));
             }
             List::Blocks(list) => list,
         };
-        if let Some(entry) = self.entries.get_mut(&list.number) {
-            self.ages.remove(&(entry.tick, list.number));
-            entry.tick = self.tick;
-            self.ages.insert((entry.tick, list.number), ());
-            self.counts.hits += 1;
-            let placed = entry.placed;
-            // whoever asked first computes the table
-            entry.placed.new_table = false;
-            return Ok(Request::Placed(placed));
-        }
-        let mut placed;
-        let mut own = None;
-        if let Some(windows) = &self.windows {
-            placed = placed_in(&list, windows, self.index.list_files(self.codec).window);
-            self.counts.hits += 1;
-        } else {
-            check(&list)?;
-            let files = self.index.list_files(self.codec);
-            let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], tf_words(&list, &files)?];
-            let lens = parts.map(|part: &[u32]| part.len());
-            let Ok(total) = u32::try_from(lens.iter().sum::<usize>()) else { return Ok(Request::TooLarge) };
-            let Some(at) = self.make_room(total, false) else { return Ok(self.refused(total)) };
-            let list_at = at + lens[0] as u32;
-            placed = placed_at(&list, list_at, at, list_at + lens[1] as u32);
-            own = Some((at, total));
-            self.counts.misses += 1;
-            self.counts.words += u64::from(total);
-            self.missing.push((at, parts));
-        }
-        if list.df >= self.table_df {
-            match self.make_room(self.table_words, true) {
-                Some(at) => (placed.table, placed.new_table) = (Some(at), true),
-                None => {
-                    if let Some((at, words)) = own {
-                        self.missing.pop();
-                        self.arena.give(at, words);
-                    }
-                    return Ok(self.refused(self.table_words));
-                }
+        let (mut placed, own) = match self.entries.get_mut(&list.number) {
+            Some(entry) => {
+                self.ages.remove(&(entry.tick, list.number));
+                self.ages.insert((self.tick, list.number), ());
+                entry.tick = self.tick;
+                self.counts.hits += 1;
+                (entry.placed, entry.own)
             }
+            None => match self.find(&list, info)? {
+                Ok(found) => found,
+                Err(refused) => return Ok(refused),
+            },
+        };
+        let mut new_table = false;
+        if list.df >= self.table_df && placed.table.is_none() {
+            // without room for one the list is looked through, which takes longer
+            placed.table = self.make_room(self.table_words, true);
+            new_table = placed.table.is_some();
         }
         if own.is_some() || placed.table.is_some() {
-            let kept = Placed { new_table: false, ..placed };
-            self.entries.insert(list.number, Entry { own, tick: self.tick, placed: kept });
+            self.entries.insert(list.number, Entry { own, tick: self.tick, placed });
             self.ages.insert((self.tick, list.number), ());
         }
-        Ok(Request::Placed(placed))
+        Ok(Request::Placed(Placed { new_table, ..placed }))
+    }
+
+    /// Where a list is that no entry knows, and the words that it takes up for itself: in a window, or in a new place.
+    #[allow(clippy::type_complexity, reason = "taken apart at once")]
+    fn find(
+        &mut self,
+        list: &ListWords<'a>,
+        info: &TermInfo,
+    ) -> Result<std::result::Result<(Placed, Option<(u32, u32)>), Request>> {
+        let files = self.index.list_files(self.codec);
+        if let Some(windows) = &self.windows {
+            let impacts = self.impacts.map(|impacts| impacts.place(list.number)).transpose()?;
+            self.counts.hits += 1;
+            return Ok(Ok((placed_in(list, windows, files.window, impacts), None)));
+        }
+        check(list)?;
+        let scores = match self.impacts {
+            Some(impacts) => impacts.words(info)?,
+            None => tf_words(list, &files)?,
+        };
+        let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], scores];
+        let lens = parts.map(|part: &[u32]| part.len());
+        let Ok(total) = u32::try_from(lens.iter().sum::<usize>()) else { return Ok(Err(Request::TooLarge)) };
+        let Some(at) = self.make_room(total, false) else { return Ok(Err(self.refused(total))) };
+        let list_at = at + lens[0] as u32;
+        self.counts.misses += 1;
+        self.counts.words += u64::from(total);
+        self.missing.push((at, parts));
+        let placed = placed_at(list, list_at, at, list_at + lens[1] as u32, self.impacts.is_some());
+        Ok(Ok((placed, Some((at, total)))))
     }
 
     fn refused(&self, words: u32) -> Request {
-        let whole = self.arena.buffers().map(|buffer| buffer.bytes() / 4).max().unwrap_or(0);
+        let whole = self.lists.buffers().map(|buffer| buffer.bytes() / 4).max().unwrap_or(0);
         if u64::from(words) > whole { Request::TooLarge } else { Request::Full }
     }
 
     /// Room for `words` words, if need be by letting go of what was asked for longest ago, but not for this batch or the one before.
     fn make_room(&mut self, words: u32, table: bool) -> Option<u32> {
         loop {
-            let taken = if table { self.arena.take_end(words) } else { self.arena.take(words) };
-            if taken.is_some() {
-                return taken;
+            let arena = if table { &mut self.tables } else { &mut self.lists };
+            if let Some(at) = arena.take(words) {
+                return Some(at);
             }
             let oldest = self.ages.first_key_value().map(|(&key, ())| key);
             let (_, number) = oldest.filter(|&(tick, _)| tick + 1 < self.tick)?;
@@ -272,10 +290,10 @@ impl<'a> Residence<'a> {
         let Some(entry) = self.entries.remove(&number) else { return };
         self.ages.remove(&(entry.tick, number));
         if let Some((at, words)) = entry.own {
-            self.arena.give(at, words);
+            self.lists.give(at, words);
         }
         if let Some(at) = entry.placed.table {
-            self.arena.give(at, self.table_words);
+            self.tables.give(at, self.table_words);
         }
     }
 
@@ -289,8 +307,8 @@ impl<'a> Residence<'a> {
         let mut words: Vec<u32> = Vec::new();
         let mut start = 0;
         for (at, parts) in missing {
-            if !words.is_empty() && (words.len() > WRITE_WORDS || !self.arena.adjoin(start, words.len() as u32, at)) {
-                self.arena.write(start, &words)?;
+            if !words.is_empty() && (words.len() > WRITE_WORDS || !self.lists.adjoin(start, words.len() as u32, at)) {
+                self.lists.write(start, &words)?;
                 words.clear();
             }
             if words.is_empty() {
@@ -298,7 +316,7 @@ impl<'a> Residence<'a> {
             }
             parts.iter().for_each(|part| words.extend_from_slice(part));
         }
-        if words.is_empty() { Ok(()) } else { Ok(self.arena.write(start, &words)?) }
+        if words.is_empty() { Ok(()) } else { Ok(self.lists.write(start, &words)?) }
     }
 }
 
@@ -328,8 +346,9 @@ fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]
 }
 
 /// A list whose parts are at these addresses.
-fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32) -> Placed {
+fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
     let (tf, kind) = match list.df as usize {
+        _ if impacts => (tf, TfKind::Block),
         _ if list.tf.all_one() => (1, TfKind::Constant),
         df if df <= tf::BLOCK => (tf, TfKind::Block),
         _ => (tf, TfKind::Directory),
@@ -339,13 +358,17 @@ fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32) -> Placed {
 }
 
 /// A list in files that are there as a whole.
-fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64) -> Placed {
+fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64, impacts: Option<u64>) -> Placed {
     let address = |bases: &[u32], at: u64| {
         // the reader has checked that the parts lie in their files
         let base = bases.get((at / window) as usize).copied().unwrap_or(0);
         base.wrapping_add((at % window) as u32)
     };
     let skips = if list.skips.is_empty() { 0 } else { address(&windows.skips, list.skips_at) };
-    let tf = if list.tf.all_one() { 0 } else { address(&windows.tf, list.tf_at) };
-    placed_at(list, address(&windows.postings, list.postings_at), skips, tf)
+    let tf = match impacts {
+        Some(at) => address(&windows.tf, at),
+        None if list.tf.all_one() => 0,
+        None => address(&windows.tf, list.tf_at),
+    };
+    placed_at(list, address(&windows.postings, list.postings_at), skips, tf, impacts.is_some())
 }

@@ -3,11 +3,11 @@
 use super::*;
 use crate::query::cpu::{OR_METHODS, or_method};
 use crate::query::intersect::INTERSECTORS;
-use crate::query::topk::TOPK;
+use crate::query::topk::{TOPK, TopKOn};
 
 /// Every way to run a query once: each OR method and each intersector, with each top-k.
 pub(super) fn all_methods() -> impl Iterator<Item = (CpuMethods, String)> {
-    TOPK.iter().flat_map(|topk| {
+    TOPK.iter().filter(|topk| matches!(topk.on, TopKOn::Cpu(_))).flat_map(|topk| {
         (0..OR_METHODS.len().max(INTERSECTORS.len())).map(|i| {
             let or = OR_METHODS[i % OR_METHODS.len()];
             let intersect = INTERSECTORS[i % INTERSECTORS.len()];
