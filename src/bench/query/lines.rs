@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::ensure;
 
 use crate::index::Index;
-use crate::query::cpu::{OR_METHODS, OrMethod, or_method};
-use crate::query::intersect::{INTERSECTORS, Intersector, On, intersector};
+use crate::query::cpu::{OR_METHODS, OrMethod};
+use crate::query::gpu::{GPU_OR_METHODS, GpuOrMethod, Options};
+use crate::query::intersect::{INTERSECTORS, Intersector, On};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher};
 
 /// An index, read through one of its codecs.
@@ -23,8 +24,8 @@ pub(super) struct Place<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     Cpu(CpuMethods),
-    /// Ranges of docIDs.
-    Gpu,
+    /// Conjunctions by ranges of docIDs, disjunctions by this.
+    Gpu(&'static GpuOrMethod),
 }
 
 /// One line of the tables.
@@ -40,20 +41,27 @@ impl Line {
     pub(super) fn engine(&self) -> &'static str {
         match self.way {
             Way::Cpu(_) => "cpu",
-            Way::Gpu => "gpu",
+            Way::Gpu(_) => "gpu",
         }
     }
 
     /// The methods that matter in its mode.
     pub(super) fn method(&self) -> String {
-        match (self.way, self.mode) {
-            (Way::Gpu, _) => "ranges".to_owned(),
-            (Way::Cpu(methods), Mode::And) => methods.intersect.name.to_owned(),
-            (Way::Cpu(methods), Mode::Or) => methods.or.name.to_owned(),
-            (Way::Cpu(methods), Mode::AndOr) => format!("{}, {}", methods.intersect.name, methods.or.name),
+        let (and, or) = match self.way {
+            Way::Cpu(methods) => (methods.intersect.name, methods.or.name),
+            Way::Gpu(or) => (GPU_AND, or.name),
+        };
+        match self.mode {
+            Mode::And => and.to_owned(),
+            Mode::Or => or.to_owned(),
+            Mode::AndOr if and == or => and.to_owned(),
+            Mode::AndOr => format!("{and}, {or}"),
         }
     }
 }
+
+/// What the GPU finds conjunctions by.
+const GPU_AND: &str = "ranges";
 
 /// What a mode is called on the command line.
 pub(super) fn mode_name(mode: Mode) -> &'static str {
@@ -64,24 +72,21 @@ pub(super) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// The methods that `--or` and `--intersect` name.
+/// The methods that `--or` and `--intersect` name, by engine; an engine that none is named for has its best.
 pub(super) struct Methods {
     pub(super) or: Vec<&'static OrMethod>,
+    pub(super) gpu_or: Vec<&'static GpuOrMethod>,
     pub(super) intersect: Vec<&'static Intersector>,
 }
 
-/// Names with commas between; "best" is `best`, and "all" are `all`.
-fn named<T: Copy>(
-    names: &[String],
-    best: T,
-    all: impl Iterator<Item = T>,
-    find: impl Fn(&str) -> crate::Result<T>,
-) -> crate::Result<Vec<T>> {
-    match names {
-        [name] if name == "best" => Ok(vec![best]),
-        [name] if name == "all" => Ok(all.collect()),
-        names => names.iter().map(|name| if name == "best" { Ok(best) } else { find(name) }).collect(),
-    }
+/// The rows of a registry that are among names with commas between; "best" is `best`, and "all" are all.
+fn named<T: Copy>(names: &[String], best: T, rows: impl Iterator<Item = T> + Clone, is: fn(T, &str) -> bool) -> Vec<T> {
+    let found = names.iter().flat_map(|name| {
+        let of_name = rows.clone().filter(|row| name == "all" || is(*row, name));
+        of_name.chain((name == "best").then_some(best)).collect::<Vec<_>>()
+    });
+    let found: Vec<T> = found.collect();
+    if found.is_empty() { vec![best] } else { found }
 }
 
 impl Methods {
@@ -90,9 +95,16 @@ impl Methods {
     pub(super) fn parse(or: &[String], intersect: &[String]) -> crate::Result<Self> {
         let best = CpuMethods::default();
         let on_cpu = INTERSECTORS.iter().copied().filter(|method| matches!(method.on, On::Cpu(_)));
+        let or_names: Vec<&str> =
+            OR_METHODS.iter().map(|row| row.name).chain(GPU_OR_METHODS.iter().map(|row| row.name)).collect();
+        let known = |name: &str| or_names.contains(&name) || OR_METHODS.iter().any(|row| row.short == name);
+        check("method for OR", or, known, &or_names)?;
+        let names: Vec<&str> = on_cpu.clone().map(|row| row.name).collect();
+        check("intersector", intersect, |name| names.contains(&name), &names)?;
         Ok(Self {
-            or: named(or, best.or, OR_METHODS.iter().copied(), or_method)?,
-            intersect: named(intersect, best.intersect, on_cpu, intersector)?,
+            or: named(or, best.or, OR_METHODS.iter().copied(), |row, name| [row.name, row.short].contains(&name)),
+            gpu_or: named(or, Options::default().or, GPU_OR_METHODS.iter().copied(), |row, name| row.name == name),
+            intersect: named(intersect, best.intersect, on_cpu, |row, name| row.name == name),
         })
     }
 
@@ -109,6 +121,28 @@ impl Methods {
         };
         let lines = modes.iter().flat_map(|mode| of_mode(mode).into_iter().map(|methods| (*mode, methods)));
         lines.map(|(mode, methods)| Line { place, mode, way: Way::Cpu(methods) }).collect()
+    }
+
+    /// The lines of a place on the GPU, by method for OR: the first one has all modes, the others OR only.
+    pub(super) fn gpu_lines(&self, place: usize, modes: &[Mode]) -> Vec<(&'static GpuOrMethod, Vec<Line>)> {
+        let of_method = |(i, &or): (usize, &&'static GpuOrMethod)| {
+            let modes = modes.iter().filter(|&&mode| i == 0 || mode == Mode::Or);
+            (or, modes.map(|&mode| Line { place, mode, way: Way::Gpu(or) }).collect::<Vec<_>>())
+        };
+        self.gpu_or.iter().enumerate().map(of_method).filter(|(_, lines)| !lines.is_empty()).collect()
+    }
+}
+
+/// # Errors
+/// [`crate::Error::UnknownName`] for a name that is neither known nor "best" nor "all".
+fn check(kind: &'static str, names: &[String], known: impl Fn(&str) -> bool, choices: &[&str]) -> crate::Result<()> {
+    match names.iter().find(|name| !["best", "all"].contains(&name.as_str()) && !known(name)) {
+        None => Ok(()),
+        Some(name) => Err(crate::Error::UnknownName {
+            kind,
+            name: name.clone(),
+            choices: ["best", "all"].iter().chain(choices).copied().collect::<Vec<_>>().join(", "),
+        }),
     }
 }
 
@@ -190,6 +224,15 @@ mod tests {
         assert_eq!(shown[2], ("and-or", "cpu", "merge, exhaustive".to_owned()));
         assert_eq!(shown.len(), 3);
         assert!(Methods::parse(&strings(&["quick"]), &strings(&["best"])).is_err());
+        // a method of one engine leaves the other one its best
+        let methods = Methods::parse(&strings(&["accumulators", "ranges"]), &strings(&["best"])).unwrap();
+        assert_eq!(methods.or[0].name, CpuMethods::default().or.name);
+        let shown = |lines: &[Line]| lines.iter().map(|line| (line.mode, line.method())).collect::<Vec<_>>();
+        let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr]);
+        let first = ["ranges", "accumulators", "ranges, accumulators"].map(str::to_owned);
+        assert_eq!(shown(&gpu[0].1), [Mode::And, Mode::Or, Mode::AndOr].into_iter().zip(first).collect::<Vec<_>>());
+        assert_eq!(shown(&gpu[1].1), [(Mode::Or, "ranges".to_owned())]);
+        assert_eq!(methods.gpu_lines(0, &[Mode::And]).len(), 1);
     }
 
     #[test]

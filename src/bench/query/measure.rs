@@ -11,7 +11,7 @@ use crate::bench::say;
 use crate::bench::statistics::{Summary, pick};
 use crate::gpu::Gpu;
 use crate::query::cpu::or_method;
-use crate::query::gpu::{GpuSearcher, Options};
+use crate::query::gpu::{GpuOrMethod, GpuSearcher, Options};
 use crate::query::intersect::intersector;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
 
@@ -154,19 +154,25 @@ impl Cpu<'_> {
     }
 }
 
-/// Lines of one place on the GPU.
+/// Lines of one place on the GPU, by one method for OR.
 pub(super) struct OnGpu<'a> {
     place: &'a Place<'a>,
     plans: &'a [Plan],
     clock: Clock,
     gpu: &'a Gpu,
+    or: &'static GpuOrMethod,
     engine: GpuSearcher<'a>,
     lines: Vec<Line>,
 }
 
 /// With all lists on the device, or if there is too little memory with those that the queries ask for.
-fn engine<'a>(place: &'a Place<'a>, gpu: &Gpu, timed: bool) -> anyhow::Result<GpuSearcher<'a>> {
-    let options = Options { preload: true, timed, ..Options::default() };
+fn engine<'a>(
+    place: &'a Place<'a>,
+    gpu: &Gpu,
+    or: &'static GpuOrMethod,
+    timed: bool,
+) -> anyhow::Result<GpuSearcher<'a>> {
+    let options = Options { preload: true, timed, or, ..Options::default() };
     match GpuSearcher::new(&place.searcher, gpu, options) {
         Err(crate::Error::Invalid { what, why }) => {
             say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
@@ -196,17 +202,15 @@ impl Ways for OnGpu<'_> {
 }
 
 impl<'a> OnGpu<'a> {
-    /// Brings the lists to the device. There is one line a mode.
+    /// Brings the lists to the device.
     pub(super) fn new(
-        number: usize,
         place: &'a Place<'a>,
         plans: &'a [Plan],
         gpu: &'a Gpu,
-        modes: &[Mode],
+        (or, lines): (&'static GpuOrMethod, Vec<Line>),
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        let lines = modes.iter().map(|&mode| Line { place: number, mode, way: Way::Gpu }).collect();
-        Ok(Self { place, plans, clock, gpu, engine: engine(place, gpu, false)?, lines })
+        Ok(Self { place, plans, clock, gpu, or, engine: engine(place, gpu, or, false)?, lines })
     }
 
     /// The lines.
@@ -239,10 +243,10 @@ impl<'a> OnGpu<'a> {
 
     /// Where the time goes: all queries once more, one at a time, with every pass timed.
     pub(super) fn shares(self) -> anyhow::Result<Vec<Shares>> {
-        let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
+        let Self { place, plans, clock, gpu, or, engine: untimed, lines } = self;
         drop(untimed);
-        let engine = engine(place, gpu, true)?;
-        let mut turns = Self { place, plans, clock, gpu, engine, lines };
+        let engine = engine(place, gpu, or, true)?;
+        let mut turns = Self { place, plans, clock, gpu, or, engine, lines };
         let mut shares = Vec::new();
         for number in 0..turns.lines.len() {
             turns.prepare(number)?;

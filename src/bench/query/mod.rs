@@ -40,7 +40,8 @@ use super::{count, hardware_gpu, say};
 use crate::gpu::Gpu;
 use crate::index::Index;
 use crate::query::cpu::OR_METHODS;
-use crate::query::intersect::INTERSECTORS;
+use crate::query::gpu::GPU_OR_METHODS;
+use crate::query::intersect::{INTERSECTORS, On};
 use crate::query::{Bm25, Mode, Plan, Scores, parse_topics};
 
 use groups::Shape;
@@ -80,7 +81,7 @@ pub struct Args {
     /// Engines, comma-separated; without a GPU the CPU only
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,gpu", value_name = "LIST")]
     engine: Vec<Engine>,
-    /// Methods for OR on the CPU, comma-separated, or best, or all
+    /// Methods for OR, comma-separated, or best, or all; an engine that none is named for takes its best
     #[arg(long, value_delimiter = ',', default_value = "best", value_name = "LIST", long_help = or_help())]
     or: Vec<String>,
     /// Methods for AND on the CPU, comma-separated, or best, or all
@@ -147,12 +148,16 @@ fn registry<'a>(head: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> S
 }
 
 fn or_help() -> String {
-    let rows = OR_METHODS.iter().map(|method| (method.name, method.about));
-    registry("Methods for OR on the CPU, comma-separated, or \"best\", or \"all\"", rows)
+    let on_cpu = OR_METHODS.iter().map(|method| (method.name, method.about));
+    let on_gpu = GPU_OR_METHODS.iter().map(|method| (method.name, method.about));
+    let head =
+        "Methods for OR, comma-separated, or \"best\", or \"all\"; an engine that none is named for takes its best";
+    registry(head, on_cpu) + &registry("On the GPU", on_gpu)
 }
 
 fn intersect_help() -> String {
-    let rows = INTERSECTORS.iter().map(|method| (method.name, method.about));
+    let on_cpu = INTERSECTORS.iter().filter(|method| matches!(method.on, On::Cpu(_)));
+    let rows = on_cpu.map(|method| (method.name, method.about));
     registry("Methods for AND on the CPU, comma-separated, or \"best\", or \"all\"", rows)
 }
 
@@ -255,18 +260,19 @@ impl<'a> Bench<'a> {
         }
         for (number, place) in places.iter().enumerate() {
             let Some(gpu) = gpu else { break };
-            let plans = &plans[place.index];
-            let mut turns = OnGpu::new(number, place, plans, gpu, &self.args.mode, clock)?;
-            if self.args.check {
-                self.check_gpu(number, &mut turns)?;
-            }
-            measured.extend(turns.latencies()?);
-            for line in 0..turns.lines().len() {
-                for &cut in &self.cuts {
-                    batched.extend(turns.batches(line, cut, &shortest)?);
+            for lines in methods.gpu_lines(number, &self.args.mode) {
+                let mut turns = OnGpu::new(place, &plans[place.index], gpu, lines, clock)?;
+                if self.args.check {
+                    self.check_gpu(number, &mut turns)?;
                 }
+                measured.extend(turns.latencies()?);
+                for line in 0..turns.lines().len() {
+                    for &cut in &self.cuts {
+                        batched.extend(turns.batches(line, cut, &shortest)?);
+                    }
+                }
+                shares.extend(turns.shares()?);
             }
-            shares.extend(turns.shares()?);
         }
         let rows = output::rows(places, &shapes, &measured, &batched);
         let size = |place: &Place<'_>| sizes::size(place, &plans[place.index], clock.rounds, clock.fastest);

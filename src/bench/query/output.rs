@@ -207,7 +207,8 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     parts.sort_by_key(|name| *name == "host and transfer");
     let line = |shares: &Shares| {
         let Place { order, codec, .. } = &places[shares.line.place];
-        let names = [order.clone(), (*codec).to_owned(), mode_name(shares.line.mode).to_owned()];
+        let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
+        let names = [order.clone(), (*codec).to_owned(), mode, method];
         let all: f64 = shares.parts.iter().map(|part| part.1).sum();
         let share = |name: &&str| {
             let found = shares.parts.iter().find(|part| part.0 == *name);
@@ -217,7 +218,7 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     };
     let rows = shares.iter().map(line).collect();
     let title = "Where the time of single queries goes on the GPU, percent (Ding et al., table 3)";
-    table(title, 3, ["order", "codec", "mode"].iter().chain(&parts).copied(), rows)
+    table(title, 4, ["order", "codec", "mode", "method"].iter().chain(&parts).copied(), rows)
 }
 
 /// Orders and codecs side by side.

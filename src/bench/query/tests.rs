@@ -58,7 +58,7 @@ fn test_orders_codecs_and_methods_side_by_side() {
     assert_eq!(all, 4 * (2 + OR_METHODS.len() + 1));
     assert_eq!(rows.iter().filter(|row| row.contains(&"batch")).count(), 4 * 3);
     let single = rows.iter().find(|row| row[4] == "daat" && row[5] == "terms" && row[6] == "1").unwrap();
-    assert_eq!((single[0], single[7]), (a.as_str(), "1"), "one query has one term");
+    assert_eq!((single[0], single[7]), (a.as_str(), "2"), "two queries have one term");
     assert!(rows.iter().all(|row| row.last().unwrap().parse::<f64>().unwrap() > 0.0));
     assert!(std::fs::read_to_string(svg).unwrap().contains("by number of terms"));
 }
