@@ -5,6 +5,7 @@ pub mod build;
 pub mod codecs;
 mod copier;
 pub mod intersect;
+mod orders;
 mod plot;
 pub mod query;
 mod rounds;

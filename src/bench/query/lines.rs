@@ -1,9 +1,6 @@
 //! What is compared: an index read through a codec, and the ways to answer queries from it.
 
-use std::path::Path;
-
-use anyhow::ensure;
-
+use crate::bench::orders;
 use crate::index::Index;
 use crate::query::cpu::{OR_METHODS, OrMethod};
 use crate::query::gpu::{GPU_OR_METHODS, GpuOrMethod, Options};
@@ -146,39 +143,17 @@ fn check(kind: &'static str, names: &[String], known: impl Fn(&str) -> bool, cho
     }
 }
 
-/// What tables call indexes: the order of the documents, or where they lie if two have the same.
-pub(super) fn labels(orders: &[&str], dirs: &[&Path]) -> Vec<String> {
-    let alone = |order: &str| orders.iter().filter(|other| **other == order).count() == 1;
-    let label =
-        |(order, dir): (&&str, &&Path)| if alone(order) { (*order).to_owned() } else { dir.display().to_string() };
-    orders.iter().zip(dirs).map(label).collect()
-}
-
 /// Each index through each codec.
 ///
 /// # Errors
-/// The indexes are not of one collection, or lack the codec.
+/// One lacks the codec, or what the scores are made of.
 pub(super) fn places<'a>(
     indexes: &'a [Index],
     codecs: Option<&[String]>,
     bm25: Bm25,
     scores: Scores,
 ) -> anyhow::Result<Vec<Place<'a>>> {
-    let counts = |index: &Index| {
-        let s = index.statistics();
-        [("documents", s.documents), ("terms", s.terms), ("postings", s.postings)]
-    };
-    for index in indexes {
-        for ((what, first), (_, other)) in counts(&indexes[0]).into_iter().zip(counts(index)) {
-            let (a, b) = (indexes[0].dir().display(), index.dir().display());
-            ensure!(
-                first == other,
-                "{a} has {first} {what} and {b} has {other}: only indexes of one collection can stand side by side"
-            );
-        }
-    }
-    let orders: Vec<&str> = indexes.iter().map(|index| index.manifest().order.as_str()).collect();
-    let labels = labels(&orders, &indexes.iter().map(Index::dir).collect::<Vec<_>>());
+    let labels = orders::labels(indexes);
     let mut places = Vec::new();
     for (i, index) in indexes.iter().enumerate() {
         let wanted: Vec<Option<&str>> = match codecs {
@@ -233,12 +208,5 @@ mod tests {
         assert_eq!(shown(&gpu[0].1), [Mode::And, Mode::Or, Mode::AndOr].into_iter().zip(first).collect::<Vec<_>>());
         assert_eq!(shown(&gpu[1].1), [(Mode::Or, "ranges".to_owned())]);
         assert_eq!(methods.gpu_lines(0, &[Mode::And]).len(), 1);
-    }
-
-    #[test]
-    fn test_indexes_are_told_apart() {
-        let dirs = [Path::new("a"), Path::new("b"), Path::new("c")];
-        assert_eq!(labels(&["input", "url", "bp"], &dirs), ["input", "url", "bp"]);
-        assert_eq!(labels(&["input", "url", "input"], &dirs), ["a", "url", "c"]);
     }
 }

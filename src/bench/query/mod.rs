@@ -36,9 +36,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 
-use super::{count, hardware_gpu, say};
+use super::{count, hardware_gpu, orders, say};
 use crate::gpu::Gpu;
-use crate::index::Index;
 use crate::query::cpu::OR_METHODS;
 use crate::query::gpu::GPU_OR_METHODS;
 use crate::query::intersect::{INTERSECTORS, On};
@@ -169,7 +168,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let bm25 = Bm25 { k1: args.k1, b: args.b }.checked()?;
     let methods = Methods::parse(&args.or, &args.intersect)?;
     let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
-    let indexes = args.index.iter().map(|dir| Index::open(dir)).collect::<crate::Result<Vec<_>>>()?;
+    let indexes = orders::open(&args.index)?;
     let places = lines::places(&indexes, args.codec.as_deref(), bm25, args.scores)?;
     let bytes = std::fs::read(&args.topics).map_err(crate::Error::io("read", &args.topics))?;
     let (_, mut topics) = parse_topics(&bytes).with_context(|| format!("in {}", args.topics.display()))?;

@@ -1,6 +1,7 @@
 //! The command on small indexes: what its files hold, and what it refuses. Times are not looked at.
 
 use super::*;
+use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
 use clap::Parser as _;
 use std::path::Path;
