@@ -105,10 +105,23 @@ impl Methods {
         })
     }
 
-    /// The lines of a place on the CPU: with `and` each intersector, with `or` each method for that, and with `and-or` the first
-    /// of both.
+    /// What stands for all methods where one is enough: the best if it is named, else the first.
+    fn chosen(&self) -> CpuMethods {
+        let best = CpuMethods::default();
+        let or = self.or.iter().find(|or| or.name == best.or.name).unwrap_or(&self.or[0]);
+        let named = self.intersect.iter().find(|intersect| intersect.name == best.intersect.name);
+        CpuMethods { or, intersect: named.unwrap_or(&self.intersect[0]), ..best }
+    }
+
+    /// The line of each mode on the CPU whose methods stand for all.
+    pub(super) fn chosen_lines(&self, place: usize, modes: &[Mode]) -> Vec<Line> {
+        modes.iter().map(|&mode| Line { place, mode, way: Way::Cpu(self.chosen()) }).collect()
+    }
+
+    /// The lines of a place on the CPU: with `and` each intersector, with `or` each method for that, and with `and-or` one of
+    /// each.
     pub(super) fn lines(&self, place: usize, modes: &[Mode]) -> Vec<Line> {
-        let best = CpuMethods { or: self.or[0], intersect: self.intersect[0], ..CpuMethods::default() };
+        let best = self.chosen();
         let of_mode = |&mode: &Mode| -> Vec<CpuMethods> {
             match mode {
                 Mode::And => self.intersect.iter().map(|&intersect| CpuMethods { intersect, ..best }).collect(),
@@ -120,13 +133,16 @@ impl Methods {
         lines.map(|(mode, methods)| Line { place, mode, way: Way::Cpu(methods) }).collect()
     }
 
-    /// The lines of a place on the GPU, by method for OR: the first one has all modes, the others OR only.
+    /// The lines of a place on the GPU, by method for OR: the best of those named has all modes, or else the first, and the others
+    /// have OR only.
     pub(super) fn gpu_lines(&self, place: usize, modes: &[Mode]) -> Vec<(&'static GpuOrMethod, Vec<Line>)> {
-        let of_method = |(i, &or): (usize, &&'static GpuOrMethod)| {
-            let modes = modes.iter().filter(|&&mode| i == 0 || mode == Mode::Or);
+        let best = Options::default().or.name;
+        let chosen = self.gpu_or.iter().find(|or| or.name == best).unwrap_or(&self.gpu_or[0]).name;
+        let of_method = |&or: &'static GpuOrMethod| {
+            let modes = modes.iter().filter(|&&mode| or.name == chosen || mode == Mode::Or);
             (or, modes.map(|&mode| Line { place, mode, way: Way::Gpu(or) }).collect::<Vec<_>>())
         };
-        self.gpu_or.iter().enumerate().map(of_method).filter(|(_, lines)| !lines.is_empty()).collect()
+        self.gpu_or.iter().map(of_method).filter(|(_, lines)| !lines.is_empty()).collect()
     }
 }
 
@@ -196,7 +212,7 @@ mod tests {
         let lines = methods.lines(3, &[Mode::And, Mode::AndOr]);
         let shown: Vec<_> = lines.iter().map(|line| (mode_name(line.mode), line.engine(), line.method())).collect();
         assert_eq!(shown[0], ("and", "cpu", "merge".to_owned()));
-        assert_eq!(shown[2], ("and-or", "cpu", "merge, exhaustive".to_owned()));
+        assert_eq!(shown[2], ("and-or", "cpu", "daat, block-max-maxscore".to_owned()));
         assert_eq!(shown.len(), 3);
         assert!(Methods::parse(&strings(&["quick"]), &strings(&["best"])).is_err());
         // a method of one engine leaves the other one its best
@@ -204,9 +220,8 @@ mod tests {
         assert_eq!(methods.or[0].name, CpuMethods::default().or.name);
         let shown = |lines: &[Line]| lines.iter().map(|line| (line.mode, line.method())).collect::<Vec<_>>();
         let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr]);
-        let first = ["ranges", "accumulators", "ranges, accumulators"].map(str::to_owned);
-        assert_eq!(shown(&gpu[0].1), [Mode::And, Mode::Or, Mode::AndOr].into_iter().zip(first).collect::<Vec<_>>());
-        assert_eq!(shown(&gpu[1].1), [(Mode::Or, "ranges".to_owned())]);
+        assert_eq!(shown(&gpu[0].1), [(Mode::Or, "accumulators".to_owned())]);
+        assert_eq!(shown(&gpu[1].1), [Mode::And, Mode::Or, Mode::AndOr].map(|mode| (mode, "ranges".to_owned())));
         assert_eq!(methods.gpu_lines(0, &[Mode::And]).len(), 1);
     }
 }

@@ -251,7 +251,8 @@ impl<'a> Bench<'a> {
             measured.extend(self.cpu.latencies(&lines)?);
             let threads = self.args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
             let pool = measure::threads(threads)?;
-            for line in firsts(&lines) {
+            let chosen = (0..places.len()).flat_map(|place| methods.chosen_lines(place, &self.args.mode));
+            for line in chosen.filter(|_| !self.cuts.is_empty()) {
                 for &cut in &self.cuts {
                     batched.extend(pool.install(|| self.cpu.batches(line, cut, &shortest))?);
                 }
@@ -317,15 +318,4 @@ impl<'a> Bench<'a> {
         say(&format!("{order}, {codec}: the GPU has the CPU's answers"));
         Ok(())
     }
-}
-
-/// The first line of each place and mode: batches are run by its methods.
-fn firsts(lines: &[Line]) -> Vec<Line> {
-    let mut firsts: Vec<Line> = Vec::new();
-    for line in lines {
-        if !firsts.iter().any(|first| first.place == line.place && first.mode == line.mode) {
-            firsts.push(*line);
-        }
-    }
-    firsts
 }
