@@ -52,7 +52,8 @@ fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
         impact_of(tfs.z, docs.z),
         impact_of(tfs.w, docs.w),
     );
-    return vec4<u32>(bitcast<f32>(t.weight) * impacts + 0.5);
+    // at least 1: a posting of a very common term beside a very rare one is a posting still
+    return max(vec4<u32>(bitcast<f32>(t.weight) * impacts + 0.5), vec4<u32>(1u));
 }
 
 // Their impacts as bytes, 1 to 255, that stand for no less.

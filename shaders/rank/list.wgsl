@@ -71,22 +71,6 @@ fn locate(t: Term, doc: u32, me: Me) -> u32 {
     return low;
 }
 
-// The same for the first docID of a range and by one thread, with the help of the list's table if it has one.
-fn block_at(t: Term, range: u32) -> u32 {
-    var low = 0u;
-    var high = t.blocks;
-    if t.table != NONE {
-        let entry = t.table + PADDED / 4u + range / DIRECTORY;
-        low = min(table_word(entry), t.blocks - 1u);
-        high = min(table_word(entry + 1u) + 1u, t.blocks);
-    }
-    while high > low + 1u {
-        let middle = (low + high) >> 1u;
-        if first_of(t, middle) <= range << SHIFT { low = middle; } else { high = middle; }
-    }
-    return low;
-}
-
 // The docIDs of a block; what is not less than DOCS is damage or beyond the block.
 fn docs_of(block: Block, me: Me) -> Docs {
     var docs = decode_block(block, me);

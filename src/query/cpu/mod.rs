@@ -226,7 +226,12 @@ pub(super) fn and(
 ) -> Result<Vec<Hit>> {
     let mut terms = open(index, codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
-    let On::Cpu(method) = &methods.intersect.on;
+    let On::Cpu(method) = &methods.intersect.on else {
+        return Err(crate::Error::Invalid {
+            what: format!("intersector \"{}\"", methods.intersect.name),
+            why: "runs on a GPU; choose one that runs on the CPU".to_owned(),
+        });
+    };
     if method.bounded {
         match scoring {
             Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),

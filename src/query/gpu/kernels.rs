@@ -68,6 +68,16 @@ impl Ranges {
     }
 }
 
+impl Scores {
+    /// How kernels add up scores.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
+            Self::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
+        }
+    }
+}
+
 /// The kernels.
 #[derive(Debug)]
 pub struct Kernels {
@@ -103,18 +113,21 @@ pub struct AccumulatorKernels {
 }
 
 /// What the text of a kernel is put together from.
-struct Parts<'a> {
-    codec: &'a dyn Codec,
-    shader: Shader,
-    lists: Memory,
-    tables: Memory,
-    constants: String,
-    subgroups: bool,
+pub(super) struct Parts<'a> {
+    pub(super) codec: &'a dyn Codec,
+    pub(super) shader: Shader,
+    pub(super) lists: Memory,
+    /// If the kernels know of tables.
+    pub(super) tables: Option<Memory>,
+    pub(super) constants: String,
+    pub(super) subgroups: bool,
+    /// Words of workgroup memory that the kernels which decode declare themselves, at most.
+    pub(super) workgroup_words: u32,
 }
 
 impl Parts<'_> {
     /// A kernel that decodes: the arenas' buffers come first.
-    fn decoder(
+    pub(super) fn decoder(
         &self,
         name: &'static str,
         text: &str,
@@ -125,15 +138,16 @@ impl Parts<'_> {
     ) -> Kernel {
         let mut source = self.shader.text(self.lists, self.codec.block_len(), teams, self.subgroups);
         source += &self.constants;
-        source += &self.tables.text();
+        source += &self.tables.map(Memory::text).unwrap_or_default();
         common.iter().for_each(|text| source += text);
         source += &Shader::with_teams(&unroll(&self.bound(text, access), TILE / THREADS), self.subgroups);
-        if access == Access::ReadWrite {
-            source += &self.tables.store();
+        if let Some(tables) = self.tables.filter(|_| access == Access::ReadWrite) {
+            source += &tables.store();
         }
-        let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
+        let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * self.workgroup_words;
         let lists = vec![Access::Read; self.lists.segments as usize];
-        let bindings = [lists, vec![access; self.tables.segments as usize], own.to_vec()].concat();
+        let tables = vec![access; self.tables.map_or(0, |tables| tables.segments) as usize];
+        let bindings = [lists, tables, own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -156,14 +170,21 @@ impl Parts<'_> {
     /// The text with the arenas' bindings and the numbers of the others put in. Tables are read, or also written.
     fn bound(&self, text: &str, access: Access) -> String {
         let first = self.lists.segments;
-        let bindings = self.lists.bindings(0, Access::Read) + &self.tables.bindings(first, access);
+        let tables = self.tables.map_or(0, |tables| tables.segments);
+        let bindings = self.lists.bindings(0, Access::Read)
+            + &self.tables.map(|tables| tables.bindings(first, access)).unwrap_or_default();
         let mut text = text.replace("//BINDINGS", &bindings);
         for i in 0..16 {
-            let number = first + self.tables.segments + i;
+            let number = first + tables + i;
             text = text.replace(&format!("@binding(NEXT+{i})"), &format!("@binding({number})"));
         }
         text
     }
+}
+
+/// Rounds of `locate` in the longest list that there can be: each leaves a thirty-second part of the blocks.
+pub(super) fn search_rounds(documents: u32, codec: &dyn Codec) -> u32 {
+    documents.div_ceil(codec.block_len() as u32).max(1).ilog2() / 5 + 1
 }
 
 impl Kernels {
@@ -180,7 +201,6 @@ impl Kernels {
         (topk, or): (&'static TopKMethod, By),
     ) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
-        let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
             ("DOCS", ranges.documents),
             ("SHIFT", ranges.shift),
@@ -196,8 +216,7 @@ impl Kernels {
             ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
-            // a round of `locate` leaves a thirty-second part
-            ("SEARCH", longest.ilog2() / 5 + 1),
+            ("SEARCH", search_rounds(ranges.documents, codec)),
             ("RANGES_EVALUATED", 8),
             ("BLOCKS_DECODED", 9),
         ]);
@@ -205,15 +224,14 @@ impl Kernels {
             codec,
             shader: codec.shader(),
             lists: lists.memory(),
-            tables: tables.memory(),
+            tables: Some(tables.memory()),
             constants: shared,
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
+            workgroup_words: TILE + BUCKETS + THREADS + 16,
         };
-        let list = include_str!("../../../shaders/rank/list.wgsl");
-        let scores = match scores {
-            Scores::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
-            Scores::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
-        };
+        let list =
+            concat!(include_str!("../../../shaders/rank/list.wgsl"), include_str!("../../../shaders/rank/range.wgsl"));
+        let scores = scores.text();
         let state =
             concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);

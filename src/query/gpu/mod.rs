@@ -25,9 +25,13 @@
 //! | [`slot`] | a batch's buffers and passes |
 //! | [`or`] | the choice of another way for OR |
 //! | [`accumulators`] | OR by an accumulator for each document |
+//! | [`candidates`] | intersections by the methods of [`super::intersect`] |
+//! | [`intersector`] | these for queries to an index, and for lists in no index |
 
 mod accumulators;
 pub mod arena;
+pub mod candidates;
+pub mod intersector;
 pub mod kernels;
 mod or;
 pub mod residence;
@@ -49,6 +53,7 @@ use residence::{Placed, Request, Residence};
 use slot::{Capacity, Device, Found, How, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
+pub use intersector::{GpuIntersector, IntersectReport, ListIntersector};
 pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
 pub use residence::Use;
 pub use slot::Work;
@@ -161,8 +166,7 @@ impl<'a> GpuSearcher<'a> {
         let tabled = (index.statistics().postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
         let (for_lists, for_tables) = match options.memory {
             Some(bytes) => (needed.min(bytes / 6), bytes / 4 - needed.min(bytes / 6)),
-            // the pieces of large files leave gaps
-            None => (needed + if needed > LARGE { 2 * LARGE } else { 0 }, tabled * u64::from(ranges.table_words())),
+            None => (room_for(needed), tabled * u64::from(ranges.table_words())),
         };
         let lists = Arena::new(gpu, Memory::ONE, for_lists)?;
         let tables = Arena::new(gpu, TABLES, for_tables)?;
@@ -341,7 +345,7 @@ impl<'a> GpuSearcher<'a> {
             room: self.room(k),
             accumulators: self.by == By::Accumulators,
             // the host takes a few more, for those with scores of the class that the k-th best falls in
-            results: if self.kernels.topk.is_some() { k } else { 2 * k + 256 },
+            results: if self.kernels.topk.is_some() { k } else { 8 * k + 256 },
         };
         let device = Device {
             gpu: &self.gpu,
@@ -379,17 +383,11 @@ impl<'a> GpuSearcher<'a> {
     fn add(&mut self, query: &Asked<'_>, k: u32, rows: &mut Rows) -> Result<Option<f64>> {
         let first = rows.terms.len();
         // the greatest first: the others may then not matter any more
-        let mut terms: Vec<_> = query.plan.terms.iter().map(|term| (self.searcher.bound_of(term), term)).collect();
-        terms.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let bounds: f64 = terms.iter().map(|&(bound, _)| f64::from(bound)).sum();
-        let exact = self.searcher.impacts().is_some();
-        let scale = match exact {
-            // a power of two: sums of whole numbers stay exact
-            true => (FULL_SCORE / bounds.max(1.0)).log2().floor().exp2(),
-            false => FULL_SCORE / bounds.max(f64::MIN_POSITIVE),
-        };
+        let mut terms: Vec<_> = query.plan.terms.iter().collect();
+        terms.sort_by(|a, b| self.searcher.bound_of(b).total_cmp(&self.searcher.bound_of(a)));
+        let scale = self.searcher.scale_of(query.plan);
         let mut full = false;
-        for (bound, term) in terms {
+        for term in terms {
             let placed = match self.residence.request(&term.info)? {
                 Request::Placed(placed) => placed,
                 Request::Full | Request::TooLarge => {
@@ -400,10 +398,7 @@ impl<'a> GpuSearcher<'a> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            let most = (f64::from(bound) * scale * ROOM) as f32;
-            let weight = (f64::from(term.weight) * scale) as f32;
-            let weight = if exact { weight as u32 } else { weight.to_bits() };
-            rows.terms.push(term_row(&placed, weight, most.to_bits()));
+            rows.terms.push(self.searcher.row_of(term, &placed, scale));
         }
         if full {
             return Ok(None);
@@ -431,6 +426,11 @@ impl Report {
     }
 }
 
+/// Words of an arena for so many words: the pieces of large files leave gaps.
+fn room_for(words: u64) -> u64 {
+    words + if words > LARGE { 2 * LARGE } else { 0 }
+}
+
 /// The `k` best hits, best first.
 fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
     let mut hits = found.hits;
@@ -454,6 +454,24 @@ fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {
 }
 
 impl Searcher<'_> {
+    /// What the scores of a query are multiplied with to fill their bits.
+    fn scale_of(&self, plan: &Plan) -> f64 {
+        let bounds: f64 = plan.terms.iter().map(|term| f64::from(self.bound_of(term))).sum();
+        match self.impacts() {
+            // a power of two: sums of whole numbers stay exact
+            Some(_) => (FULL_SCORE / bounds.max(1.0)).log2().floor().exp2(),
+            None => FULL_SCORE / bounds.max(f64::MIN_POSITIVE),
+        }
+    }
+
+    /// A term's row.
+    fn row_of(&self, term: &PlannedTerm, placed: &Placed, scale: f64) -> TermRow {
+        let most = (f64::from(self.bound_of(term)) * scale * ROOM) as f32;
+        let weight = (f64::from(term.weight) * scale) as f32;
+        let weight = if self.impacts().is_some() { weight as u32 } else { weight.to_bits() };
+        term_row(placed, weight, most.to_bits())
+    }
+
     /// No document gets more from a term: for lists the stored bound, for a single posting its own score.
     fn bound_of(&self, term: &PlannedTerm) -> f32 {
         if let Some(impacts) = self.impacts() {
