@@ -15,6 +15,13 @@ mod table;
 
 use crate::gpu::{Choice, Gpu, GpuError};
 
+/// What answers queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    Cpu,
+    Gpu,
+}
+
 /// The middle one of some values.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();

@@ -1,16 +1,19 @@
 //! `gamut bench intersect`: two lists and every method to intersect them, after Ding et al. (figure 6) and Griffin (figures 8 and 13).
 //!
-//! **What is measured**: from compressed words in memory to the docIDs that both lists have, no scores, on one core. **Data**:
+//! **What is measured**: from compressed words in memory to the docIDs that both lists have, no scores: on one core; and on the GPU
+//! from words in its memory, once from submission to docIDs on the host and once the kernels alone by its own clock. **Data**:
 //! pairs of synthetic lists, drawn apart from each other from a fixed seed: two of the same length, and a long one with
 //! shorter ones. **How**: what each method finds is compared with a plain merge of the docIDs; then the methods take turns, a first
 //! round does not count, and the time of a pair is the median of its rounds, or with `--fastest` their minimum; the figure is the
-//! mean over the pairs.
+//! mean over the pairs. The GPU works half a second before each turn.
 //!
 //! | file | its one job |
 //! |---|---|
-//! | `pairs` | the lists, encoded and timed |
+//! | `pairs` | the lists, encoded and timed on the CPU |
+//! | `device` | the same on the GPU |
 //! | `output` | tables, CSV, charts |
 
+mod device;
 mod output;
 mod pairs;
 
@@ -18,20 +21,21 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 
 use super::codecs::synthetic::{Spread, Synthetic};
-use super::{count, say};
-use crate::codec;
-use crate::query::intersect::{INTERSECTORS, Intersector, intersector};
+use super::{Engine, count, hardware_gpu, say};
+use crate::codec::{self, split_specs};
+use crate::query::intersect::{INTERSECTORS, Intersector, On, intersector};
 
 use output::Figure;
-use pairs::{Clock, Point, Sweep, cpu_part};
+use pairs::{Clock, Methods, Point, Sweep};
 
 /// Intersect two lists with every method, check the results, and compare speeds.
 ///
 /// Synthetic lists: two of the same length, by length, and a long one with shorter ones, by ratio. From compressed words in
-/// memory to docIDs, on one core. A docID too many or too few is an error.
+/// memory to docIDs, on one core; on the GPU from submission to docIDs on the host, and the kernels alone. A docID too many or too
+/// few is an error.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -42,9 +46,18 @@ Examples:
                                             Griffin, figure 8: where binary search overtakes merging
   gamut bench intersect --lists clustered --csv i.csv --svg i.svg")]
 pub struct Args {
-    /// Methods, comma-separated, or all
-    #[arg(long, value_delimiter = ',', default_value = "all", value_name = "LIST", long_help = methods_help())]
-    methods: Vec<String>,
+    /// Methods of either engine, comma-separated, with parameters as in pmf:levels=3, or all
+    #[arg(long, default_value = "all", value_name = "LIST", long_help = methods_help())]
+    methods: String,
+    /// Engines, comma-separated; without a GPU the CPU only
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,gpu", value_name = "LIST")]
+    engine: Vec<Engine>,
+    /// GPU by name or by its number in `gamut devices`; software ones must be named
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    device: String,
+    /// Seconds of work of the GPU that does not count, before each turn
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    warm_up: f64,
     /// Codecs, comma-separated, with parameters as in parapfor:segment=64, or all
     #[arg(long, default_value = "raw,para-ef,simdbp", value_name = "LIST")]
     codec: String,
@@ -84,19 +97,39 @@ pub struct Args {
 }
 
 fn methods_help() -> String {
-    let rows = INTERSECTORS.iter().filter(|method| cpu_part(method).is_some());
-    let rows = rows.map(|method| format!("  {:<10} {}\n", method.name, method.about));
-    format!("Methods, comma-separated, or \"all\":\n{}", rows.collect::<String>())
+    let rows = |gpu| INTERSECTORS.iter().filter(move |method| matches!(method.on, On::Gpu(_)) == gpu);
+    let line = |method: &&Intersector| format!("  {:<14} {}\n", method.name, method.about);
+    let lines = |gpu| rows(gpu).map(|method| line(&*method)).collect::<String>();
+    format!(
+        "Methods, comma-separated, with parameters as in pmf:levels=3, or \"all\":\n{}On the GPU:\n{}",
+        lines(false),
+        lines(true)
+    )
 }
 
-/// The methods that are named.
-fn methods(names: &[String]) -> crate::Result<Vec<&'static Intersector>> {
-    match names {
-        [name] if name == "all" => {
-            Ok(INTERSECTORS.iter().copied().filter(|method| cpu_part(method).is_some()).collect())
+/// The methods that are named, of the engines that are asked for.
+fn methods(names: &str, engines: &[Engine]) -> anyhow::Result<Methods> {
+    let mut methods = Methods { cpu: Vec::new(), gpu: Vec::new() };
+    let specs = match names {
+        "all" => INTERSECTORS.iter().map(|method| method.name.to_owned()).collect(),
+        names => split_specs(names),
+    };
+    for spec in specs {
+        let method = intersector(spec.split_once(':').map_or(spec.as_str(), |(name, _)| name))?;
+        match &method.on {
+            On::Cpu(_) if method.name != spec => {
+                bail!("{} has no parameters, so \"{spec}\" means nothing", method.name)
+            }
+            On::Cpu(cpu) if engines.contains(&Engine::Cpu) => methods.cpu.push((method, cpu)),
+            On::Gpu(_) if engines.contains(&Engine::Gpu) => methods.gpu.push(spec),
+            _ => {}
         }
-        names => names.iter().map(|name| intersector(name)).collect(),
     }
+    ensure!(
+        !(methods.cpu.is_empty() && methods.gpu.is_empty()),
+        "--methods names none that runs on the engines of --engine"
+    );
+    Ok(methods)
 }
 
 /// The points of both sweeps.
@@ -135,15 +168,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         documents.with_context(|| format!("--documents {} is not from 4 to {}", args.documents, u32::MAX))?;
     let points = points(args, documents)?;
     let codecs = codec::parse_list(&args.codec)?;
-    let methods = methods(&args.methods)?;
+    let methods = methods(&args.methods, &args.engine)?;
+    let gpu = if methods.gpu.is_empty() { None } else { hardware_gpu(&args.device)? };
+    ensure!(gpu.is_some() || !methods.cpu.is_empty(), "all of these methods need a GPU, and there is none");
     let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let csv = args.csv.as_ref().map(create).transpose()?;
     let svg = args.svg.as_ref().map(create).transpose()?;
     let recipe = Synthetic { spread: args.lists, documents, seed: args.seed };
-    let clock = Clock { rounds: args.rounds, fastest: args.fastest, pairs: args.pairs };
+    let clock = Clock { rounds: args.rounds, fastest: args.fastest, pairs: args.pairs, warm_up: args.warm_up };
     let mut figures: Vec<Figure> = Vec::new();
     for (i, point) in points.iter().enumerate() {
-        figures.extend(pairs::measure(*point, &recipe, &codecs, &methods, clock)?);
+        figures.extend(pairs::measure(*point, &recipe, &codecs, &methods, gpu.as_ref(), clock)?);
         say(&format!("{} of {} points: lists of {} and {}", i + 1, points.len(), point.shorter, point.longer));
     }
     let each = if args.fastest { "fastest" } else { "median" };
@@ -159,6 +194,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{title}")?;
+    if let Some(gpu) = &gpu {
+        writeln!(out, "device: {} ({})", gpu.report().name, gpu.report().driver)?;
+    }
     output::tables(&figures).iter().try_for_each(|table| table.write(&mut out))?;
     Ok(())
 }
@@ -192,23 +230,29 @@ mod tests {
             let error = super::points(&args(line), 4000).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
-        assert!(methods(&["zipper".to_owned()]).is_err());
-        assert!(methods(&["all".to_owned()]).unwrap().len() >= 7);
+        let both = [Engine::Cpu, Engine::Gpu];
+        for bad in ["zipper", "merge:x=1", ","] {
+            assert!(methods(bad, &both).is_err(), "{bad}");
+        }
+        assert!(methods("merge", &[Engine::Gpu]).is_err());
+        let named = methods("merge,pmf:levels=2", &both).unwrap();
+        assert_eq!((named.cpu.len(), named.gpu), (1, vec!["pmf:levels=2".to_owned()]));
     }
 
     #[test]
     fn test_every_method_in_every_codec_gives_a_figure_a_point() {
         let dir = tempfile::tempdir().unwrap();
         let (csv, svg) = (dir.path().join("i.csv"), dir.path().join("i.svg"));
-        let mut given = args("--lengths 2,300 --longer 1000 --ratios 1,8 --documents 5000 --pairs 2 --rounds 1");
+        let mut given =
+            args("--lengths 2,300 --longer 1000 --ratios 1,8 --documents 5000 --pairs 2 --rounds 1 --engine cpu");
         (given.csv, given.svg) = (Some(csv.clone()), Some(svg.clone()));
         run(&given).unwrap();
         let text = std::fs::read_to_string(csv).unwrap();
-        let methods = methods(&given.methods).unwrap().len();
+        let methods = methods(&given.methods, &given.engine).unwrap().cpu.len();
         assert_eq!(text.lines().count(), 1 + 4 * 3 * methods, "{text}");
         let columns = text.lines().next().unwrap().split(',').count();
         assert!(text.lines().all(|line| line.split(',').count() == columns));
-        assert!(text.contains("ratio,para-ef,skip-list,125,1000,8,2,"), "{text}");
+        assert!(text.contains("ratio,para-ef,cpu,skip-list,125,1000,8,2,"), "{text}");
         assert!(std::fs::read_to_string(svg).unwrap().contains("skip-list"));
     }
 }

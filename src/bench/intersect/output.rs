@@ -12,8 +12,9 @@ use super::pairs::{Point, Sweep};
 pub(super) struct Figure {
     pub(super) point: Point,
     pub(super) codec: String,
-    pub(super) method: &'static str,
-    pub(super) pairs: usize,
+    pub(super) engine: &'static str,
+    pub(super) method: String,
+    pub(super) pairs: u32,
     /// DocIDs that both lists of a pair have, on average.
     pub(super) found: f64,
     /// For a pair, on average.
@@ -76,18 +77,18 @@ pub(super) fn tables(figures: &[Figure]) -> Vec<Table> {
         let points = distinct(of_sweep.iter().map(|figure| figure.label()));
         for codec in distinct(of_sweep.iter().map(|figure| &figure.codec)) {
             let of_codec: Vec<&&Figure> = of_sweep.iter().filter(|figure| figure.codec == *codec).collect();
-            let at = |method: &str, point: &String| {
-                let of_method = of_codec.iter().find(|figure| figure.method == method && figure.label() == *point);
+            let at = |method: &String, point: &String| {
+                let of_method = of_codec.iter().find(|figure| figure.method == *method && figure.label() == *point);
                 of_method.map(|figure| value(figure))
             };
             let mut rows: Vec<Vec<String>> = Vec::new();
-            for method in distinct(of_codec.iter().map(|figure| figure.method)) {
+            for method in distinct(of_codec.iter().map(|figure| &figure.method)) {
                 let cells = points.iter().map(|point| figure_or_dash(at(method, point)));
-                rows.push([method.to_owned()].into_iter().chain(cells).collect());
+                rows.push([method.clone()].into_iter().chain(cells).collect());
             }
             let fastest = points.iter().map(|point| {
                 let of_point = of_codec.iter().filter(|figure| figure.label() == *point);
-                of_point.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).map_or("-", |figure| figure.method).to_owned()
+                of_point.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).map_or("-", |figure| &figure.method).to_owned()
             });
             rows.push(["fastest".to_owned()].into_iter().chain(fastest).collect());
             let head = ["method".to_owned()].into_iter().chain(points.iter().cloned()).collect();
@@ -108,12 +109,12 @@ pub(super) fn chart(title: &str, figures: &[Figure]) -> Result<String, String> {
         let labels = distinct(of_sweep.iter().map(|figure| figure.label()));
         for codec in distinct(of_sweep.iter().map(|figure| &figure.codec)) {
             let of_codec: Vec<&&Figure> = of_sweep.iter().filter(|figure| figure.codec == *codec).collect();
-            let series = distinct(of_codec.iter().map(|figure| figure.method)).into_iter().map(|method| {
+            let series = distinct(of_codec.iter().map(|figure| &figure.method)).into_iter().map(|method| {
                 let at = |label: &String| {
-                    let found = of_codec.iter().find(|figure| figure.method == method && figure.label() == *label);
+                    let found = of_codec.iter().find(|figure| figure.method == *method && figure.label() == *label);
                     found.map(|figure| value(figure))
                 };
-                (method.to_owned(), labels.iter().map(at).collect())
+                (method.clone(), labels.iter().map(at).collect())
             });
             let title = format!("{title}, {codec}");
             panels.push(Panel::Lines { title, labels: labels.clone(), series: series.collect(), log: true });
@@ -129,7 +130,7 @@ pub(super) fn chart(title: &str, figures: &[Figure]) -> Result<String, String> {
 pub(super) fn write_csv(out: &mut impl Write, figures: &[Figure]) -> std::io::Result<()> {
     writeln!(
         out,
-        "sweep,codec,method,shorter,longer,ratio,pairs,found,nanoseconds_per_docid_of_the_shorter,microseconds_per_pair"
+        "sweep,codec,engine,method,shorter,longer,ratio,pairs,found,nanoseconds_per_docid_of_the_shorter,microseconds_per_pair"
     )?;
     for f in figures {
         let sweep = match f.point.sweep {
@@ -137,11 +138,11 @@ pub(super) fn write_csv(out: &mut impl Write, figures: &[Figure]) -> std::io::Re
             Sweep::Ratio => "ratio",
         };
         let Point { shorter, longer, ratio, .. } = f.point;
-        let (codec, method) = (csv_field(&f.codec), f.method);
+        let (codec, engine, method) = (csv_field(&f.codec), f.engine, csv_field(&f.method));
         let (nanoseconds, microseconds) = (f.nanoseconds(), f.microseconds());
         writeln!(
             out,
-            "{sweep},{codec},{method},{shorter},{longer},{ratio},{},{},{nanoseconds},{microseconds}",
+            "{sweep},{codec},{engine},{method},{shorter},{longer},{ratio},{},{},{nanoseconds},{microseconds}",
             f.pairs, f.found
         )?;
     }
@@ -157,7 +158,8 @@ mod tests {
         let figure = |sweep, shorter, ratio, method, seconds| Figure {
             point: Point { sweep, shorter, longer: 4000, ratio },
             codec: "raw".to_owned(),
-            method,
+            engine: "cpu",
+            method: method.to_owned(),
             pairs: 1,
             found: 2.0,
             seconds,

@@ -1,10 +1,11 @@
 //! What is compared: an index read through a codec, and the ways to answer queries from it.
 
-use crate::bench::orders;
+use crate::bench::{orders, say};
+use crate::codec::{Codec, split_specs};
 use crate::index::Index;
 use crate::query::cpu::{OR_METHODS, OrMethod};
 use crate::query::gpu::{GPU_OR_METHODS, GpuOrMethod, Options};
-use crate::query::intersect::{INTERSECTORS, Intersector, On};
+use crate::query::intersect::{self, INTERSECTORS, Intersector, On, intersector};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher};
 
 /// An index, read through one of its codecs.
@@ -18,15 +19,17 @@ pub(super) struct Place<'a> {
 }
 
 /// A way to answer queries.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Way {
     Cpu(CpuMethods),
-    /// Conjunctions by ranges of docIDs, disjunctions by this.
-    Gpu(&'static GpuOrMethod),
+    /// By ranges of docIDs; disjunctions by this.
+    GpuRanges(&'static GpuOrMethod),
+    /// Conjunctions by an intersector, with its parameters.
+    GpuIntersect(String),
 }
 
 /// One line of the tables.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Line {
     /// Number of the place.
     pub(super) place: usize,
@@ -38,15 +41,16 @@ impl Line {
     pub(super) fn engine(&self) -> &'static str {
         match self.way {
             Way::Cpu(_) => "cpu",
-            Way::Gpu(_) => "gpu",
+            Way::GpuRanges(_) | Way::GpuIntersect(_) => "gpu",
         }
     }
 
     /// The methods that matter in its mode.
     pub(super) fn method(&self) -> String {
-        let (and, or) = match self.way {
+        let (and, or) = match &self.way {
             Way::Cpu(methods) => (methods.intersect.name, methods.or.name),
-            Way::Gpu(or) => (GPU_AND, or.name),
+            Way::GpuRanges(or) => (RANGES, or.name),
+            Way::GpuIntersect(spec) => return spec.clone(),
         };
         match self.mode {
             Mode::And => and.to_owned(),
@@ -57,8 +61,8 @@ impl Line {
     }
 }
 
-/// What the GPU finds conjunctions by.
-const GPU_AND: &str = "ranges";
+/// What the GPU finds conjunctions by if no intersector is named.
+pub(super) const RANGES: &str = "ranges";
 
 /// What a mode is called on the command line.
 pub(super) fn mode_name(mode: Mode) -> &'static str {
@@ -71,37 +75,62 @@ pub(super) fn mode_name(mode: Mode) -> &'static str {
 
 /// The methods that `--or` and `--intersect` name, by engine; an engine that none is named for has its best.
 pub(super) struct Methods {
-    pub(super) or: Vec<&'static OrMethod>,
-    pub(super) gpu_or: Vec<&'static GpuOrMethod>,
-    pub(super) intersect: Vec<&'static Intersector>,
+    or: Vec<&'static OrMethod>,
+    gpu_or: Vec<&'static GpuOrMethod>,
+    intersect: Vec<&'static Intersector>,
+    /// With parameters; [`RANGES`] is none of the registry.
+    gpu_intersect: Vec<String>,
 }
 
-/// The rows of a registry that are among names with commas between; "best" is `best`, and "all" are all.
+/// The rows of a registry that are among names; "best" is `best`, and "all" are all.
 fn named<T: Copy>(names: &[String], best: T, rows: impl Iterator<Item = T> + Clone, is: fn(T, &str) -> bool) -> Vec<T> {
-    let found = names.iter().flat_map(|name| {
-        let of_name = rows.clone().filter(|row| name == "all" || is(*row, name));
-        of_name.chain((name == "best").then_some(best)).collect::<Vec<_>>()
-    });
-    let found: Vec<T> = found.collect();
+    let of_name = |name: &String| {
+        let found = rows.clone().filter(|row| name == "all" || is(*row, name));
+        found.chain((name == "best").then_some(best)).collect::<Vec<_>>()
+    };
+    let found: Vec<T> = names.iter().flat_map(of_name).collect();
     if found.is_empty() { vec![best] } else { found }
 }
 
+/// The name of a method that may have parameters.
+fn name_of(spec: &str) -> &str {
+    spec.split_once(':').map_or(spec, |(name, _)| name)
+}
+
 impl Methods {
+    /// From comma-separated lists.
+    ///
     /// # Errors
     /// [`crate::Error::UnknownName`].
-    pub(super) fn parse(or: &[String], intersect: &[String]) -> crate::Result<Self> {
+    pub(super) fn parse(or: &str, intersect: &str) -> crate::Result<Self> {
+        let (or, intersect) = (split_specs(or), split_specs(intersect));
         let best = CpuMethods::default();
-        let on_cpu = INTERSECTORS.iter().copied().filter(|method| matches!(method.on, On::Cpu(_)));
-        let or_names: Vec<&str> =
-            OR_METHODS.iter().map(|row| row.name).chain(GPU_OR_METHODS.iter().map(|row| row.name)).collect();
-        let known = |name: &str| or_names.contains(&name) || OR_METHODS.iter().any(|row| row.short == name);
-        check("method for OR", or, known, &or_names)?;
-        let names: Vec<&str> = on_cpu.clone().map(|row| row.name).collect();
-        check("intersector", intersect, |name| names.contains(&name), &names)?;
+        let rows = OR_METHODS.iter().map(|row| row.name).chain(GPU_OR_METHODS.iter().map(|row| row.name));
+        let short = OR_METHODS.iter().map(|row| row.short);
+        check("method for OR", &or, &rows.clone().chain(short).collect::<Vec<_>>(), &rows.collect::<Vec<_>>())?;
+        let rows: Vec<&str> = INTERSECTORS.iter().map(|row| row.name).chain([RANGES]).collect();
+        check("intersector", &intersect, &rows, &rows)?;
+        let mut gpu_intersect: Vec<String> = Vec::new();
+        for spec in &intersect {
+            let on_gpu = || INTERSECTORS.iter().filter(|row| matches!(row.on, On::Gpu(_)));
+            match spec.as_str() {
+                "best" | RANGES => gpu_intersect.push(RANGES.to_owned()),
+                "all" => {
+                    gpu_intersect.extend([RANGES.to_owned()].into_iter().chain(on_gpu().map(|row| row.name.to_owned())))
+                }
+                spec if on_gpu().any(|row| row.name == name_of(spec)) => gpu_intersect.push(spec.to_owned()),
+                _ => {}
+            }
+        }
+        if gpu_intersect.is_empty() {
+            gpu_intersect.push(RANGES.to_owned());
+        }
+        let on_cpu = intersect::on_cpu().map(|(method, _)| method).collect::<Vec<_>>();
         Ok(Self {
-            or: named(or, best.or, OR_METHODS.iter().copied(), |row, name| [row.name, row.short].contains(&name)),
-            gpu_or: named(or, Options::default().or, GPU_OR_METHODS.iter().copied(), |row, name| row.name == name),
-            intersect: named(intersect, best.intersect, on_cpu, |row, name| row.name == name),
+            or: named(&or, best.or, OR_METHODS.iter().copied(), |row, name| [row.name, row.short].contains(&name)),
+            gpu_or: named(&or, Options::default().or, GPU_OR_METHODS.iter().copied(), |row, name| row.name == name),
+            intersect: named(&intersect, best.intersect, on_cpu.into_iter(), |row, name| row.name == name),
+            gpu_intersect,
         })
     }
 
@@ -133,28 +162,49 @@ impl Methods {
         lines.map(|(mode, methods)| Line { place, mode, way: Way::Cpu(methods) }).collect()
     }
 
-    /// The lines of a place on the GPU, by method for OR: the best of those named has all modes, or else the first, and the others
-    /// have OR only.
-    pub(super) fn gpu_lines(&self, place: usize, modes: &[Mode]) -> Vec<(&'static GpuOrMethod, Vec<Line>)> {
+    /// The lines of a place on the GPU, those that an engine can answer in turn together: for each method for OR, the best of those
+    /// named with all modes, or else the first, and the others with OR only; and the intersectors that can read `codec`.
+    pub(super) fn gpu_lines(&self, place: usize, modes: &[Mode], codec: &dyn Codec) -> Vec<Vec<Line>> {
         let best = Options::default().or.name;
         let chosen = self.gpu_or.iter().find(|or| or.name == best).unwrap_or(&self.gpu_or[0]).name;
-        let of_method = |&or: &'static GpuOrMethod| {
-            let modes = modes.iter().filter(|&&mode| or.name == chosen || mode == Mode::Or);
-            (or, modes.map(|&mode| Line { place, mode, way: Way::Gpu(or) }).collect::<Vec<_>>())
+        let ranges = self.gpu_intersect.iter().any(|spec| spec == RANGES);
+        let of_method = |&or: &&'static GpuOrMethod| {
+            let wanted = |mode: Mode| mode == Mode::Or || (or.name == chosen && (mode == Mode::AndOr || ranges));
+            let modes = modes.iter().copied().filter(|&mode| wanted(mode));
+            modes.map(|mode| Line { place, mode, way: Way::GpuRanges(or) }).collect::<Vec<_>>()
         };
-        self.gpu_or.iter().map(of_method).filter(|(_, lines)| !lines.is_empty()).collect()
+        let mut lines: Vec<Vec<Line>> = self.gpu_or.iter().map(of_method).collect();
+        if modes.contains(&Mode::And) {
+            let specs = self.gpu_intersect.iter().filter(|spec| *spec != RANGES && readable(spec, codec));
+            lines.push(
+                specs.map(|spec| Line { place, mode: Mode::And, way: Way::GpuIntersect(spec.clone()) }).collect(),
+            );
+        }
+        lines.retain(|lines| !lines.is_empty());
+        lines
     }
+}
+
+/// Whether an intersector of the GPU can read a codec; says why not.
+pub(in crate::bench) fn readable(spec: &str, codec: &dyn Codec) -> bool {
+    let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
+    let recipe = intersector(name).and_then(|method| match &method.on {
+        On::Gpu(gpu) => gpu.recipe(name, settings, codec).map(|_| ()),
+        On::Cpu(_) => Ok(()),
+    });
+    recipe.map_err(|error| say(&format!("left out: {error}"))).is_ok()
 }
 
 /// # Errors
 /// [`crate::Error::UnknownName`] for a name that is neither known nor "best" nor "all".
-fn check(kind: &'static str, names: &[String], known: impl Fn(&str) -> bool, choices: &[&str]) -> crate::Result<()> {
-    match names.iter().find(|name| !["best", "all"].contains(&name.as_str()) && !known(name)) {
+fn check(kind: &'static str, specs: &[String], known: &[&str], choices: &[&str]) -> crate::Result<()> {
+    let unknown = |spec: &&String| ![&["best", "all"], known].concat().contains(&name_of(spec));
+    match specs.iter().find(unknown) {
         None => Ok(()),
-        Some(name) => Err(crate::Error::UnknownName {
+        Some(spec) => Err(crate::Error::UnknownName {
             kind,
-            name: name.clone(),
-            choices: ["best", "all"].iter().chain(choices).copied().collect::<Vec<_>>().join(", "),
+            name: spec.clone(),
+            choices: [&["best", "all"], choices].concat().join(", "),
         }),
     }
 }
@@ -204,24 +254,24 @@ mod tests {
 
     #[test]
     fn test_methods_by_name() {
-        let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let methods = Methods::parse(&strings(&["all"]), &strings(&["merge", "best"])).unwrap();
+        let methods = Methods::parse("all", "merge,best").unwrap();
         assert_eq!(methods.or.len(), OR_METHODS.len());
-        let names: Vec<_> = methods.intersect.iter().map(|method| method.name).collect();
-        assert_eq!(names, ["merge", CpuMethods::default().intersect.name]);
-        let lines = methods.lines(3, &[Mode::And, Mode::AndOr]);
-        let shown: Vec<_> = lines.iter().map(|line| (mode_name(line.mode), line.engine(), line.method())).collect();
-        assert_eq!(shown[0], ("and", "cpu", "merge".to_owned()));
-        assert_eq!(shown[2], ("and-or", "cpu", "daat, block-max-maxscore".to_owned()));
-        assert_eq!(shown.len(), 3);
-        assert!(Methods::parse(&strings(&["quick"]), &strings(&["best"])).is_err());
-        // a method of one engine leaves the other one its best
-        let methods = Methods::parse(&strings(&["accumulators", "ranges"]), &strings(&["best"])).unwrap();
-        assert_eq!(methods.or[0].name, CpuMethods::default().or.name);
         let shown = |lines: &[Line]| lines.iter().map(|line| (line.mode, line.method())).collect::<Vec<_>>();
-        let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr]);
-        assert_eq!(shown(&gpu[0].1), [(Mode::Or, "accumulators".to_owned())]);
-        assert_eq!(shown(&gpu[1].1), [Mode::And, Mode::Or, Mode::AndOr].map(|mode| (mode, "ranges".to_owned())));
-        assert_eq!(methods.gpu_lines(0, &[Mode::And]).len(), 1);
+        let best = CpuMethods::default();
+        let both = format!("{}, {}", best.intersect.name, best.or.name);
+        let expected = [(Mode::And, "merge"), (Mode::And, best.intersect.name), (Mode::AndOr, &both)];
+        let expected = expected.map(|(mode, name)| (mode, name.to_owned()));
+        assert_eq!(shown(&methods.lines(3, &[Mode::And, Mode::AndOr])), expected);
+        assert!(Methods::parse("quick", "best").is_err());
+        assert!(Methods::parse("best", "quick:x=1").is_err());
+        // a method of one engine leaves the other one its best
+        let codec = crate::codec::codec("simdbp").unwrap();
+        let methods = Methods::parse("accumulators,ranges", "pmf:levels=2,lrc,ranges").unwrap();
+        assert_eq!(shown(&methods.lines(0, &[Mode::Or])), [(Mode::Or, best.or.name.to_owned())]);
+        let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr], codec.as_ref());
+        assert_eq!(shown(&gpu[0]), [(Mode::Or, "accumulators".to_owned())]);
+        assert_eq!(shown(&gpu[1]), [Mode::And, Mode::Or, Mode::AndOr].map(|mode| (mode, RANGES.to_owned())));
+        assert_eq!(shown(&gpu[2]), [(Mode::And, "pmf:levels=2".to_owned())], "lrc reads no simdbp");
+        assert_eq!(methods.gpu_lines(0, &[Mode::AndOr], codec.as_ref()).len(), 1);
     }
 }

@@ -11,7 +11,7 @@ use crate::bench::say;
 use crate::bench::statistics::{Summary, pick};
 use crate::gpu::Gpu;
 use crate::query::cpu::or_method;
-use crate::query::gpu::{GpuOrMethod, GpuSearcher, Options};
+use crate::query::gpu::{GpuIntersector, GpuSearcher, Options};
 use crate::query::intersect::intersector;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
 
@@ -52,8 +52,8 @@ pub(super) struct Shares {
 }
 
 fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
-    let of_line = |(&line, seconds): (&Line, Vec<Vec<f64>>)| Measured {
-        line,
+    let of_line = |(line, seconds): (&Line, Vec<Vec<f64>>)| Measured {
+        line: line.clone(),
         seconds: seconds.iter().map(|rounds| pick(rounds, clock.fastest)).collect(),
     };
     lines.iter().zip(seconds).map(of_line).collect()
@@ -83,8 +83,8 @@ impl Ways for CpuTurns<'_> {
 impl Cpu<'_> {
     fn answer(&self, line: &Line, query: usize) -> crate::Result<Vec<Hit>> {
         let place = &self.places[line.place];
-        let Way::Cpu(methods) = line.way else { return Ok(Vec::new()) };
-        place.searcher.search_with(&self.plans[place.index][query], line.mode, self.clock.k, &methods)
+        let Way::Cpu(methods) = &line.way else { return Ok(Vec::new()) };
+        place.searcher.search_with(&self.plans[place.index][query], line.mode, self.clock.k, methods)
     }
 
     /// One query at a time, on one core.
@@ -95,12 +95,12 @@ impl Cpu<'_> {
     }
 
     /// Queries of a batch on all threads of rayon's.
-    pub(super) fn batches(&self, line: Line, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
+    pub(super) fn batches(&self, line: &Line, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
         let clock = self.clock;
         let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
-            Ok(batch.into_par_iter().try_for_each(|query| self.answer(&line, query).map(|hits| _ = black_box(hits)))?)
+            Ok(batch.into_par_iter().try_for_each(|query| self.answer(line, query).map(|hits| _ = black_box(hits)))?)
         })?;
-        Ok(measured.map(|(waits, per_second)| Batched { line, cut, waits, per_second }))
+        Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), cut, waits, per_second }))
     }
 
     /// The answers of a line.
@@ -154,37 +154,79 @@ impl Cpu<'_> {
     }
 }
 
-/// Lines of one place on the GPU, by one method for OR.
+/// What answers a line on the GPU.
+enum Engine<'a> {
+    Ranges(GpuSearcher<'a>),
+    /// By the method of one of the lines.
+    Intersector(GpuIntersector<'a>, usize),
+}
+
+/// Seconds of each pass.
+type Passes = Vec<(&'static str, f64)>;
+
+impl<'a> Engine<'a> {
+    /// For lines that one engine can answer in turn, with all lists on the device, or if there is too little memory with those that
+    /// the queries ask for.
+    fn new(place: &'a Place<'a>, gpu: &Gpu, lines: &[Line], timed: bool) -> anyhow::Result<Self> {
+        let make = |preload: bool| -> crate::Result<Self> {
+            let options = Options { preload, timed, ..Options::default() };
+            match &lines[0].way {
+                Way::GpuIntersect(spec) => {
+                    Ok(Self::Intersector(GpuIntersector::new(&place.searcher, gpu, options, spec)?, 0))
+                }
+                Way::GpuRanges(or) => {
+                    Ok(Self::Ranges(GpuSearcher::new(&place.searcher, gpu, Options { or, ..options })?))
+                }
+                Way::Cpu(_) => Ok(Self::Ranges(GpuSearcher::new(&place.searcher, gpu, options)?)),
+            }
+        };
+        match make(true) {
+            Err(crate::Error::Invalid { what, why }) => {
+                say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
+                Ok(make(false)?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Makes the next answers those of a line.
+    fn turn(&mut self, lines: &[Line], line: usize) -> crate::Result<()> {
+        match self {
+            Self::Intersector(intersector, at) if *at != line => {
+                if let Way::GpuIntersect(spec) = &lines[line].way {
+                    intersector.change(spec)?;
+                }
+                *at = line;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> crate::Result<(Vec<Vec<Hit>>, Passes)> {
+        match self {
+            Self::Ranges(searcher) => searcher.search(plans, mode, k).map(|(hits, report)| (hits, report.passes)),
+            Self::Intersector(intersector, _) => {
+                intersector.search(plans, k).map(|(hits, report)| (hits, report.passes))
+            }
+        }
+    }
+}
+
+/// Lines of one place on the GPU that one engine can answer in turn.
 pub(super) struct OnGpu<'a> {
     place: &'a Place<'a>,
     plans: &'a [Plan],
     clock: Clock,
     gpu: &'a Gpu,
-    or: &'static GpuOrMethod,
-    engine: GpuSearcher<'a>,
+    engine: Engine<'a>,
     lines: Vec<Line>,
-}
-
-/// With all lists on the device, or if there is too little memory with those that the queries ask for.
-fn engine<'a>(
-    place: &'a Place<'a>,
-    gpu: &Gpu,
-    or: &'static GpuOrMethod,
-    timed: bool,
-) -> anyhow::Result<GpuSearcher<'a>> {
-    let options = Options { preload: true, timed, or, ..Options::default() };
-    match GpuSearcher::new(&place.searcher, gpu, options) {
-        Err(crate::Error::Invalid { what, why }) => {
-            say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
-            Ok(GpuSearcher::new(&place.searcher, gpu, Options { preload: false, ..options })?)
-        }
-        other => Ok(other?),
-    }
 }
 
 impl Ways for OnGpu<'_> {
     /// Half a second of work brings the clock of a card that idled up again.
     fn prepare(&mut self, line: usize) -> anyhow::Result<()> {
+        self.engine.turn(&self.lines, line)?;
         let start = Instant::now();
         for query in (0..self.plans.len()).cycle() {
             if start.elapsed().as_secs_f64() >= self.clock.warm_up {
@@ -207,33 +249,33 @@ impl<'a> OnGpu<'a> {
         place: &'a Place<'a>,
         plans: &'a [Plan],
         gpu: &'a Gpu,
-        (or, lines): (&'static GpuOrMethod, Vec<Line>),
+        lines: Vec<Line>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        Ok(Self { place, plans, clock, gpu, or, engine: engine(place, gpu, or, false)?, lines })
+        Ok(Self { place, plans, clock, gpu, engine: Engine::new(place, gpu, &lines, false)?, lines })
     }
 
     /// The lines.
-    pub(super) fn lines(&self) -> Vec<Line> {
-        self.lines.clone()
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
     }
 
     /// The answers of a line.
-    pub(super) fn answers(&mut self, line: &Line) -> anyhow::Result<Vec<Vec<Hit>>> {
-        Ok(self.engine.search(self.plans, line.mode, self.clock.k)?.0)
+    pub(super) fn answers(&mut self, line: usize) -> anyhow::Result<Vec<Vec<Hit>>> {
+        self.engine.turn(&self.lines, line)?;
+        Ok(self.engine.search(self.plans, self.lines[line].mode, self.clock.k)?.0)
     }
 
     /// One query at a time, from submission to the documents on the host.
     pub(super) fn latencies(&mut self) -> anyhow::Result<Vec<Measured>> {
-        let (lines, clock) = (self.lines(), self.clock);
-        let seconds = interleave(lines.len(), self.plans.len(), clock.rounds, self)?;
-        Ok(picked(&lines, seconds, clock))
+        let seconds = interleave(self.lines.len(), self.plans.len(), self.clock.rounds, self)?;
+        Ok(picked(&self.lines, seconds, self.clock))
     }
 
     /// Queries in batches, each submitted at once.
     pub(super) fn batches(&mut self, line: usize, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
         self.prepare(line)?;
-        let (clock, plans, line) = (self.clock, self.plans, self.lines[line]);
+        let (clock, plans, line) = (self.clock, self.plans, self.lines[line].clone());
         let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
             black_box(self.engine.search(&plans[batch], line.mode, clock.k)?);
             Ok(())
@@ -243,19 +285,19 @@ impl<'a> OnGpu<'a> {
 
     /// Where the time goes: all queries once more, one at a time, with every pass timed.
     pub(super) fn shares(self) -> anyhow::Result<Vec<Shares>> {
-        let Self { place, plans, clock, gpu, or, engine: untimed, lines } = self;
+        let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
         drop(untimed);
-        let engine = engine(place, gpu, or, true)?;
-        let mut turns = Self { place, plans, clock, gpu, or, engine, lines };
+        let engine = Engine::new(place, gpu, &lines, true)?;
+        let mut turns = Self { place, plans, clock, gpu, engine, lines };
         let mut shares = Vec::new();
         for number in 0..turns.lines.len() {
             turns.prepare(number)?;
-            let line = turns.lines[number];
+            let line = turns.lines[number].clone();
             let start = Instant::now();
-            let mut parts: Vec<(&'static str, f64)> = Vec::new();
+            let mut parts = Passes::new();
             for query in 0..plans.len() {
-                let (_, report) = turns.engine.search(&plans[query..=query], line.mode, clock.k)?;
-                for (name, seconds) in report.passes {
+                let (_, passes) = turns.engine.search(&plans[query..=query], line.mode, clock.k)?;
+                for (name, seconds) in passes {
                     match parts.iter_mut().find(|part| part.0 == name) {
                         Some(part) => part.1 += seconds,
                         None => parts.push((name, seconds)),

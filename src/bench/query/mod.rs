@@ -36,12 +36,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 
-use super::{count, hardware_gpu, orders, say};
+use super::{Engine, count, hardware_gpu, orders, say};
 use crate::gpu::Gpu;
 use crate::query::cpu::OR_METHODS;
 use crate::query::gpu::GPU_OR_METHODS;
-use crate::query::intersect::{INTERSECTORS, On};
+use crate::query::intersect::{INTERSECTORS, Intersector, On};
 use crate::query::{Bm25, Mode, Plan, Scores, parse_topics};
+
+pub(super) use lines::readable;
 
 use groups::Shape;
 use lines::{Line, Methods, Place};
@@ -81,11 +83,12 @@ pub struct Args {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,gpu", value_name = "LIST")]
     engine: Vec<Engine>,
     /// Methods for OR, comma-separated, or best, or all; an engine that none is named for takes its best
-    #[arg(long, value_delimiter = ',', default_value = "best", value_name = "LIST", long_help = or_help())]
-    or: Vec<String>,
-    /// Methods for AND on the CPU, comma-separated, or best, or all
-    #[arg(long, value_delimiter = ',', default_value = "best", value_name = "LIST", long_help = intersect_help())]
-    intersect: Vec<String>,
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = or_help())]
+    or: String,
+    /// Methods for AND, comma-separated, with parameters as in pmf:levels=3, or best, or all; an engine that none is named for
+    /// takes its best
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = intersect_help())]
+    intersect: String,
     /// Codecs of the indexes, comma-separated, or all [default: what queries take]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     codec: Option<Vec<String>>,
@@ -134,13 +137,6 @@ pub struct Args {
     svg: Option<PathBuf>,
 }
 
-/// What answers queries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Engine {
-    Cpu,
-    Gpu,
-}
-
 fn registry<'a>(head: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let rows = rows.map(|(name, about)| format!("  {name:<20} {about}\n"));
     format!("{head}:\n{}", rows.collect::<String>())
@@ -155,9 +151,13 @@ fn or_help() -> String {
 }
 
 fn intersect_help() -> String {
-    let on_cpu = INTERSECTORS.iter().filter(|method| matches!(method.on, On::Cpu(_)));
-    let rows = on_cpu.map(|method| (method.name, method.about));
-    registry("Methods for AND on the CPU, comma-separated, or \"best\", or \"all\"", rows)
+    let rows = |gpu| INTERSECTORS.iter().filter(move |row| matches!(row.on, On::Gpu(_)) == gpu);
+    let about = |row: &&'static Intersector| (row.name, row.about);
+    let head = "Methods for AND, comma-separated, with parameters as in pmf:levels=3, or \"best\", or \"all\"; an engine that none is \
+                named for takes its best";
+    let ranges = (lines::RANGES, "as for OR, ranges of docIDs that may have one of the best documents");
+    let on_gpu = std::iter::once(ranges).chain(rows(true).map(|row| about(&row)));
+    registry(head, rows(false).map(|row| about(&row))) + &registry("On the GPU", on_gpu)
 }
 
 /// Measures, and prints tables.
@@ -254,13 +254,13 @@ impl<'a> Bench<'a> {
             let chosen = (0..places.len()).flat_map(|place| methods.chosen_lines(place, &self.args.mode));
             for line in chosen.filter(|_| !self.cuts.is_empty()) {
                 for &cut in &self.cuts {
-                    batched.extend(pool.install(|| self.cpu.batches(line, cut, &shortest))?);
+                    batched.extend(pool.install(|| self.cpu.batches(&line, cut, &shortest))?);
                 }
             }
         }
         for (number, place) in places.iter().enumerate() {
             let Some(gpu) = gpu else { break };
-            for lines in methods.gpu_lines(number, &self.args.mode) {
+            for lines in methods.gpu_lines(number, &self.args.mode, place.searcher.codec().codec()) {
                 let mut turns = OnGpu::new(place, &plans[place.index], gpu, lines, clock)?;
                 if self.args.check {
                     self.check_gpu(number, &mut turns)?;
@@ -308,9 +308,10 @@ impl<'a> Bench<'a> {
     /// The same for the lines of a place on the GPU.
     fn check_gpu(&self, place: usize, turns: &mut OnGpu<'_>) -> anyhow::Result<()> {
         let (mut wrong, mut all) = (0, 0);
-        for line in turns.lines() {
-            let expected = self.cpu.plain(place, line.mode)?;
-            wrong += self.cpu.check(&line, &turns.answers(&line)?, &expected);
+        for line in 0..turns.lines().len() {
+            let expected = self.cpu.plain(place, turns.lines()[line].mode)?;
+            let answers = turns.answers(line)?;
+            wrong += self.cpu.check(&turns.lines()[line], &answers, &expected);
             all += expected.len();
         }
         measure::no_difference(wrong, all)?;

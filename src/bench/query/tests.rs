@@ -99,7 +99,7 @@ fn test_a_wrong_answer_is_found() {
     let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &texts).unwrap().0).collect();
     let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
     let cpu = Cpu { places: &places, plans: &plans, clock };
-    let line = Methods::parse(&["best".to_owned()], &["best".to_owned()]).unwrap().lines(0, &[Mode::Or])[0];
+    let line = Methods::parse("best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
     let expected = cpu.plain(0, Mode::Or).unwrap();
     assert_eq!(cpu.check(&line, &cpu.answers(&line).unwrap(), &expected), 0);
     assert_eq!(cpu.check_index(1, Mode::Or, &expected).unwrap(), 0, "another order has the same answers");
