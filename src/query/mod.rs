@@ -14,7 +14,9 @@
 //!
 //! | module | its one job |
 //! |---|---|
+//! | [`engine`] | one way to ask, wherever queries run; methods by name, presets |
 //! | `plan` | what a query is before it runs |
+//! | `explain` | what is known about a query's terms |
 //! | `analysis`, `topics` | text → terms; files of queries |
 //! | [`intersect`] | documents that have all terms: one file per method |
 //! | [`cpu`] | scores on the CPU; documents that have any term: one file per method |
@@ -23,6 +25,8 @@
 
 mod analysis;
 pub mod cpu;
+pub mod engine;
+mod explain;
 pub mod gpu;
 pub mod intersect;
 mod plan;
@@ -34,6 +38,7 @@ pub mod topk;
 mod tests;
 
 pub use cpu::{CpuMethods, TermWork, Work};
+pub use explain::TermFacts;
 pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 pub use searcher::Searcher;
 pub use topics::{Topic, TopicFormat, parse_topics};

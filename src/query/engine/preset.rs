@@ -1,0 +1,126 @@
+//! A paper's codec and methods under one name.
+
+use super::methods::{EngineKind, Names};
+use crate::index::{CodecRef, Index};
+use crate::query::{Mode, named};
+use crate::{Error, Result};
+
+/// What a paper reads, and how it answers.
+pub struct Preset {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it stands for, in a line.
+    pub about: &'static str,
+    /// Where it is described.
+    pub paper: &'static str,
+    /// The codec of its lists.
+    pub codec: &'static str,
+    /// Its methods on the CPU, where the papers measure against them.
+    cpu: Chosen,
+    /// Its methods on a GPU; `None` if there are none here.
+    gpu: Option<Chosen>,
+}
+
+/// Methods by name; `None`: the engine's own.
+struct Chosen {
+    intersect: Option<&'static str>,
+    or: Option<&'static str>,
+    topk: Option<&'static str>,
+}
+
+const OWN: Chosen = Chosen { intersect: None, or: None, topk: None };
+
+/// All presets.
+pub static PRESETS: &[Preset] = &[
+    Preset {
+        name: "ding",
+        about: "pfor-recursive lists; on the CPU a document at a time, every posting of a disjunction scored, a heap",
+        paper: "Ding, He, Yan, Suel: Using graphics processors for IR query processing (WWW 2009)",
+        codec: "pfor-recursive",
+        cpu: Chosen { intersect: Some("daat"), or: Some("exhaustive"), topk: Some("heap") },
+        gpu: None,
+    },
+    Preset {
+        name: "ao",
+        about: "hs-lrc lists; on the CPU a skip list, which the paper measures against",
+        paper: "Ao et al.: Efficient parallel lists intersection and index compression (PVLDB 4(8), 2011)",
+        codec: "hs-lrc",
+        cpu: Chosen { intersect: Some("skip-list"), or: None, topk: None },
+        gpu: None,
+    },
+    Preset {
+        name: "wu",
+        about: "raw lists; on the CPU by strides over the longer list",
+        paper: "Wu et al.: A batched GPU algorithm for set intersection (I-SPAN 2009)",
+        codec: "raw",
+        cpu: Chosen { intersect: Some("stride"), or: None, topk: None },
+        gpu: None,
+    },
+    Preset {
+        name: "griffin",
+        about: "para-ef lists; on the CPU merging where lists are of like length, binary search with skips elsewhere, a partial sort",
+        paper: "Liu, Wang, Swanson: Griffin (PPoPP 2018)",
+        codec: "para-ef",
+        cpu: Chosen { intersect: Some("svs"), or: None, topk: Some("partial-sort") },
+        gpu: None,
+    },
+    Preset {
+        name: "best",
+        about: "simdbp lists and the fastest methods of either engine",
+        paper: "this project's measurements",
+        codec: "simdbp",
+        cpu: OWN,
+        gpu: Some(OWN),
+    },
+];
+
+/// The preset called `name`.
+///
+/// # Errors
+/// [`Error::UnknownName`], which lists the choices.
+pub fn preset(name: &str) -> Result<&'static Preset> {
+    named("preset", PRESETS, |row| [row.name; 2], name)
+}
+
+impl Preset {
+    /// Fills in what is left open: the methods that queries of a mode use.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the preset has no methods for the engine.
+    pub fn fill(&self, kind: EngineKind, mode: Mode, names: &mut Names) -> Result<()> {
+        let chosen = match kind {
+            EngineKind::Cpu => &self.cpu,
+            EngineKind::Gpu => self.gpu.as_ref().ok_or_else(|| Error::Invalid {
+                what: format!("--preset {}", self.name),
+                why: "has no methods on a GPU; use --engine cpu, or --preset best".to_owned(),
+            })?,
+        };
+        let put = |slot: &mut Option<String>, name: Option<&str>| {
+            if slot.is_none() {
+                *slot = name.map(str::to_owned);
+            }
+        };
+        if mode != Mode::Or {
+            put(&mut names.intersect, chosen.intersect);
+        }
+        if mode != Mode::And {
+            put(&mut names.or, chosen.or);
+        }
+        put(&mut names.topk, chosen.topk);
+        Ok(())
+    }
+
+    /// Its codec in an index.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the index does not have it.
+    pub fn codec<'a>(&self, index: &'a Index) -> Result<CodecRef<'a>> {
+        index.codec(Some(self.codec)).map_err(|_| {
+            let (dir, codec) = (index.dir().display(), self.codec);
+            Error::Invalid {
+                what: format!("--preset {}", self.name),
+                why: format!("reads codec {codec}, which {dir} does not have; `gamut reencode {dir} --codec {codec}` adds it, or choose another by --codec"),
+            }
+        })
+    }
+}
