@@ -101,7 +101,7 @@ fn options_that_make_no_sense_are_refused_in_one_line() {
         (&["--topk", "bogo"], "there are: heap, partial-sort"),
         (&["--preset", "bogo"], "there are: ding, ao, wu, griffin, best"),
         (&["--preset", "ao"], "`gamut reencode"),
-        (&["--codec", "pef"], "there are: vbyte, raw, para-ef"),
+        (&["--codec", "pef"], "there are: raw, vbyte, para-ef"),
         (&["--engine", "gpu", "--topk", "heap"], "runs on the CPU only"),
         (&["--engine", "gpu", "--or", "wand"], "runs on the CPU only"),
         (&["--engine", "gpu", "--device", "no such card"], "no such card"),

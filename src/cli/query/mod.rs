@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "topics")]
     json: bool,
     #[command(flatten)]
-    topics: topics::Args,
+    topics: topics::TopicFile,
 }
 
 fn after_help() -> String {

@@ -18,7 +18,7 @@ const CHUNK: usize = 1024;
 /// Options of a file of topics.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A file of queries")]
-pub struct Args {
+pub struct TopicFile {
     /// Answer all queries of this file: on all cores, or in batches on a GPU.
     #[arg(long, value_name = "FILE", requires = "run")]
     topics: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub struct Args {
     tag: String,
 }
 
-impl Args {
+impl TopicFile {
     /// The files of queries and of results, if they are asked for.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ fn column(id: &str) -> String {
 /// # Errors
 /// The topics cannot be read, the index is damaged, the results cannot be written.
 pub fn run(
-    args: &Args,
+    args: &TopicFile,
     settings: &Settings,
     engine: &mut Engine<'_>,
     topics: &Path,
