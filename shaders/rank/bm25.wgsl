@@ -52,7 +52,8 @@ fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
         impact_of(tfs.z, docs.z),
         impact_of(tfs.w, docs.w),
     );
-    return vec4<u32>(bitcast<f32>(t.weight) * impacts + 0.5);
+    // at least 1: a posting of a very common term beside a very rare one is a posting still
+    return max(vec4<u32>(bitcast<f32>(t.weight) * impacts + 0.5), vec4<u32>(1u));
 }
 
 // Their impacts as bytes, 1 to 255, that stand for no less.
@@ -65,7 +66,8 @@ fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     return bytes;
 }
 
-// What a posting whose impact is that of the byte adds to a score at most.
+// What a posting whose impact is that of the byte adds to a score at most. In long documents an impact may be far below a
+// 255th; the bound of the whole list then keeps sums of bounds from running over.
 fn share_bound(t: Term, byte: u32) -> u32 {
-    return u32(ceil(bitcast<f32>(t.weight) * (f32(byte) * 0.0039215689))) + 1u;
+    return u32(ceil(min(bitcast<f32>(t.weight) * (f32(byte) * 0.0039215689), t.most))) + 1u;
 }

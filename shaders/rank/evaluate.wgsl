@@ -16,6 +16,8 @@ struct Params {
     wave: u32,
     // hits that a query has room for
     room: u32,
+    // 0: evaluate every range, whatever its bound
+    prune: u32,
 }
 
 var<immediate> params: Params;
@@ -54,7 +56,7 @@ fn main(
         }
         let least = workgroupUniformLoad(&threshold);
         let bound = extractBits(bounds[it >> 1u], 16u * (it & 1u), 16u);
-        if bound < (least >> query.bound_shift) {
+        if params.prune == 1u && bound < (least >> query.bound_shift) {
             continue;
         }
         let range = it % PADDED;
@@ -67,7 +69,7 @@ fn main(
         workgroupBarrier();
         // what the terms from this one on can add
         var rest = NONE;
-        if bound < 0xffffu {
+        if params.prune == 1u && bound < 0xffffu {
             rest = bound << query.bound_shift;
         }
         var hopeful = true;

@@ -24,13 +24,15 @@ struct Term {
     table: u32,
     // what it weighs, as the scoring reads it
     weight: u32,
+    // what no posting of the list exceeds
+    most: f32,
 }
 
 fn term_of(row: u32) -> Term {
     let a = terms[3u * row];
     let b = terms[3u * row + 1u];
     let c = terms[3u * row + 2u];
-    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x);
+    return Term(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, bitcast<f32>(c.y));
 }
 
 // First docID of a block.
@@ -65,22 +67,6 @@ fn locate(t: Term, doc: u32, me: Me) -> u32 {
         let passed = team_sum(below, me) * step;
         low += passed;
         size = min(size - passed, step);
-    }
-    return low;
-}
-
-// The same for the first docID of a range and by one thread, with the help of the list's table if it has one.
-fn block_at(t: Term, range: u32) -> u32 {
-    var low = 0u;
-    var high = t.blocks;
-    if t.table != NONE {
-        let entry = t.table + PADDED / 4u + range / DIRECTORY;
-        low = min(table_word(entry), t.blocks - 1u);
-        high = min(table_word(entry + 1u) + 1u, t.blocks);
-    }
-    while high > low + 1u {
-        let middle = (low + high) >> 1u;
-        if first_of(t, middle) <= range << SHIFT { low = middle; } else { high = middle; }
     }
     return low;
 }

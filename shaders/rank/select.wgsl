@@ -8,8 +8,10 @@
 
 struct Params {
     queries: u32,
-    // from 0 to WAVES - 1
+    // from 0 on
     wave: u32,
+    // 1: what is left, however low its bounds
+    last: u32,
 }
 
 var<immediate> params: Params;
@@ -34,7 +36,7 @@ fn main(
     let threshold = atomicLoad(&state[at + THRESHOLD]) >> query_of(q).bound_shift;
     var low = 0u;
     var high = NO_CUT;
-    if params.wave + 1u < WAVES {
+    if params.last == 0u {
         low = atomicLoad(&state[at + CUTS + params.wave]);
     }
     if params.wave > 0u {

@@ -36,11 +36,10 @@ fn state_of(q: u32) -> u32 {
     return STATE_HEAD + q * STATE;
 }
 
-var<workgroup> above: array<u32, THREADS>;
 var<workgroup> found: u32;
 
 // The highest of `buckets` buckets at `at` of the state that has, with all above it, `wanted` entries; 0 if none has. Called by the
-// whole workgroup, which has no more threads than there are buckets.
+// whole workgroup, which has no more threads than there are buckets. Needs scan.wgsl.
 fn highest_bucket(at: u32, buckets: u32, wanted: u32, thread: u32) -> u32 {
     let each = buckets / THREADS;
     let top = buckets - 1u - thread * each;
@@ -48,22 +47,10 @@ fn highest_bucket(at: u32, buckets: u32, wanted: u32, thread: u32) -> u32 {
     for (var i = 0u; i < each; i++) {
         sum += atomicLoad(&state[at + top - i]);
     }
-    above[thread] = sum;
     if thread == 0u {
         found = 0u;
     }
-    workgroupBarrier();
-    var total = sum;
-    for (var distance = 1u; distance < THREADS; distance *= 2u) {
-        var more = 0u;
-        if thread >= distance {
-            more = above[thread - distance];
-        }
-        workgroupBarrier();
-        total += more;
-        above[thread] = total;
-        workgroupBarrier();
-    }
+    let total = sum_up_to(sum, thread);
     if total >= wanted && total - sum < wanted {
         var seen = total - sum;
         for (var i = 0u; i < each; i++) {

@@ -118,6 +118,37 @@ impl Settings {
         Self(params.iter().map(|param| (param, default(param))).collect())
     }
 
+    /// What `text` sets, `segment=64,exceptions=0.2`, and defaults for the others of `params`; `owner` is whose they are.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] for a parameter that is not there, [`Error::Invalid`] for a value outside its domain.
+    pub fn read(params: &'static [Param], text: &str, owner: &str) -> Result<Self> {
+        let mut settings = Self::defaults(params);
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').ok_or_else(|| Error::Invalid {
+                what: format!("parameter \"{part}\" of {owner}"),
+                why: "is not written name=value".to_owned(),
+            })?;
+            let slot = settings.0.iter_mut().find(|(param, _)| param.name == name.trim());
+            let (param, slot) = slot.ok_or_else(|| match params {
+                [] => Error::Invalid {
+                    what: format!("parameter \"{name}\" of {owner}"),
+                    why: "there are no parameters".to_owned(),
+                },
+                params => Error::UnknownName {
+                    kind: "parameter",
+                    name: name.to_owned(),
+                    choices: params.iter().map(|param| param.name).collect::<Vec<_>>().join(", "),
+                },
+            })?;
+            *slot = param.domain.read(value.trim()).ok_or_else(|| Error::Invalid {
+                what: format!("{name}={value} of {owner}"),
+                why: format!("{name} is {}", param.domain),
+            })?;
+        }
+        Ok(settings)
+    }
+
     /// The value of a parameter: the number itself, hundredths of a share, or the place of a word.
     ///
     /// # Panics
@@ -144,29 +175,7 @@ impl Family {
     /// # Errors
     /// [`Error::UnknownName`] for a parameter that is not there, [`Error::Invalid`] for a value outside its domain.
     pub fn codec(&self, text: &str) -> Result<Arc<dyn Codec>> {
-        let mut settings = Settings::defaults(self.params);
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once('=').ok_or_else(|| Error::Invalid {
-                what: format!("parameter \"{part}\" of codec {}", self.name),
-                why: "is not written name=value".to_owned(),
-            })?;
-            let slot = settings.0.iter_mut().find(|(param, _)| param.name == name.trim());
-            let (param, slot) = slot.ok_or_else(|| match self.params {
-                [] => Error::Invalid {
-                    what: format!("parameter \"{name}\" of codec {}", self.name),
-                    why: "this codec has no parameters".to_owned(),
-                },
-                params => Error::UnknownName {
-                    kind: "codec parameter",
-                    name: name.to_owned(),
-                    choices: params.iter().map(|param| param.name).collect::<Vec<_>>().join(", "),
-                },
-            })?;
-            *slot = param.domain.read(value.trim()).ok_or_else(|| Error::Invalid {
-                what: format!("{name}={value} of codec {}", self.name),
-                why: format!("{name} is {}", param.domain),
-            })?;
-        }
+        let settings = Settings::read(self.params, text, &format!("codec {}", self.name))?;
         Ok((self.make)(settings))
     }
 }

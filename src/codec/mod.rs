@@ -50,6 +50,7 @@ use crate::{Error, Result};
 pub use describe::{help, markdown};
 pub use family::{Domain, Family, Param, Settings};
 pub use gpu::{BlockRow, GpuDecoder, Memory, Resident, Shader, TEAM};
+pub use lrc::least_squares;
 
 /// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
 /// this slice.

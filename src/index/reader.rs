@@ -144,7 +144,7 @@ impl<'a> CodecRef<'a> {
     }
 
     /// The codec, shared.
-    pub(super) fn shared(&self) -> Arc<dyn Codec> {
+    pub fn shared(&self) -> Arc<dyn Codec> {
         self.files.codec.clone()
     }
 }

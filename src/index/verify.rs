@@ -117,6 +117,16 @@ fn finish(mut verified: Verified, problems: Problems) -> Verified {
     verified
 }
 
+impl Index {
+    /// Compares the checksums of those files that `wanted` says yes to, by their names in the manifest, with the manifest's.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Io`].
+    pub fn check_checksums(&self, wanted: impl Fn(&str) -> bool) -> Result<()> {
+        checksums(self.dir(), self.manifest().files.iter().filter(|file| wanted(&file.name)))
+    }
+}
+
 /// Fails if the content of one of these files is not what the manifest says: what is made from a damaged index would be
 /// damaged with checksums that are right.
 pub(super) fn checksums<'a>(dir: &Path, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {

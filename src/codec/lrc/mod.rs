@@ -51,6 +51,8 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use self::line::least_squares;
+
 use self::global::Global;
 use super::parapfor::segment_shader;
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};

@@ -21,7 +21,7 @@ use scorer::{ImpactScorer, Scorer, Weight};
 
 use super::intersect::{self, Intersector, On};
 use super::plan::Plan;
-use super::topk::{self, Hit, TopK, TopKMethod, TopKOn};
+use super::topk::{self, Hit, TopK, TopKMethod};
 use crate::Result;
 use crate::index::{Bound, CodecRef, Cursor, Index, Place, TermInfo};
 
@@ -200,12 +200,6 @@ fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>>
     Ok(top.into_sorted())
 }
 
-/// An empty top-k by the method chosen.
-fn top(methods: &CpuMethods, k: usize) -> TopK {
-    let TopKOn::Cpu(new) = methods.topk.on;
-    new(k)
-}
-
 /// The best `k` documents that have any term of the plan.
 pub(super) fn or(
     index: &Index,
@@ -217,7 +211,7 @@ pub(super) fn or(
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
     let mut terms = open(index, codec, plan, scoring)?;
-    let mut top = top(methods, k);
+    let mut top = methods.topk.on_cpu(k)?;
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
         Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
@@ -236,8 +230,13 @@ pub(super) fn and(
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
     let mut terms = open(index, codec, plan, scoring)?;
-    let mut top = top(methods, k);
-    let On::Cpu(method) = &methods.intersect.on;
+    let mut top = methods.topk.on_cpu(k)?;
+    let On::Cpu(method) = &methods.intersect.on else {
+        return Err(crate::Error::Invalid {
+            what: format!("intersector \"{}\"", methods.intersect.name),
+            why: "runs on a GPU; choose one that runs on the CPU".to_owned(),
+        });
+    };
     if method.bounded {
         match scoring {
             Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),

@@ -1,10 +1,13 @@
 //! The kernels of ranges, put together for an index, a codec and an adapter.
 
 use super::arena::Arena;
+use super::or::By;
+use crate::Result;
 use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
-use crate::gpu::{Access, Gpu, GpuError, Kernel, Pipeline};
+use crate::gpu::{Access, Gpu, Kernel, Pipeline};
 use crate::query::Scores;
+use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
@@ -18,6 +21,8 @@ pub const BUCKETS: u32 = 1024;
 pub const HEAD: u32 = 16;
 /// Classes that range bounds are counted by.
 const BOUND_BUCKETS: u32 = 256;
+/// Which word of a query's state counts its hits.
+pub const HITS: u32 = 1;
 /// Words of a query's state.
 pub const STATE: u32 = 8 + BUCKETS + BOUND_BUCKETS;
 /// Waves of ranges, each with a higher threshold than the one before; at most 7.
@@ -63,6 +68,16 @@ impl Ranges {
     }
 }
 
+impl Scores {
+    /// How kernels add up scores.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
+            Self::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
+        }
+    }
+}
+
 /// The kernels.
 #[derive(Debug)]
 pub struct Kernels {
@@ -78,23 +93,41 @@ pub struct Kernels {
     pub select: Pipeline,
     /// The scores of these.
     pub evaluate: Pipeline,
-    /// The best hits.
+    /// The hits that reach the threshold.
     pub gather: Pipeline,
+    /// What OR by accumulators needs, if that is asked for.
+    pub accumulators: Option<AccumulatorKernels>,
+    /// The best k in the place of `gather`, if a method of the GPU is to choose them.
+    pub topk: Option<GpuTopK>,
+}
+
+/// The kernels of OR by accumulators.
+#[derive(Debug)]
+pub struct AccumulatorKernels {
+    /// Postings to accumulators.
+    pub accumulate: Pipeline,
+    /// Counts of accumulators by class.
+    pub tally: Pipeline,
+    /// The hits.
+    pub collect: Pipeline,
 }
 
 /// What the text of a kernel is put together from.
-struct Parts<'a> {
-    codec: &'a dyn Codec,
-    shader: Shader,
-    lists: Memory,
-    tables: Memory,
-    constants: String,
-    subgroups: bool,
+pub(super) struct Parts<'a> {
+    pub(super) codec: &'a dyn Codec,
+    pub(super) shader: Shader,
+    pub(super) lists: Memory,
+    /// If the kernels know of tables.
+    pub(super) tables: Option<Memory>,
+    pub(super) constants: String,
+    pub(super) subgroups: bool,
+    /// Words of workgroup memory that the kernels which decode declare themselves, at most.
+    pub(super) workgroup_words: u32,
 }
 
 impl Parts<'_> {
     /// A kernel that decodes: the arenas' buffers come first.
-    fn decoder(
+    pub(super) fn decoder(
         &self,
         name: &'static str,
         text: &str,
@@ -105,15 +138,16 @@ impl Parts<'_> {
     ) -> Kernel {
         let mut source = self.shader.text(self.lists, self.codec.block_len(), teams, self.subgroups);
         source += &self.constants;
-        source += &self.tables.text();
+        source += &self.tables.map(Memory::text).unwrap_or_default();
         common.iter().for_each(|text| source += text);
         source += &Shader::with_teams(&unroll(&self.bound(text, access), TILE / THREADS), self.subgroups);
-        if access == Access::ReadWrite {
-            source += &self.tables.store();
+        if let Some(tables) = self.tables.filter(|_| access == Access::ReadWrite) {
+            source += &tables.store();
         }
-        let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * (TILE + BUCKETS + THREADS + 16);
+        let workgroup_bytes = self.shader.workgroup_bytes(teams, self.subgroups) + 4 * self.workgroup_words;
         let lists = vec![Access::Read; self.lists.segments as usize];
-        let bindings = [lists, vec![access; self.tables.segments as usize], own.to_vec()].concat();
+        let tables = vec![access; self.tables.map_or(0, |tables| tables.segments) as usize];
+        let bindings = [lists, tables, own.to_vec()].concat();
         Kernel { name, source, bindings, immediate_bytes: immediates, workgroup_bytes }
     }
 
@@ -129,21 +163,28 @@ impl Parts<'_> {
         let mut source = constants(&[("THREADS", THREADS)]) + &self.constants;
         common.iter().for_each(|text| source += text);
         source += text;
-        let workgroup_bytes = 4 * (THREADS + 16);
+        let workgroup_bytes = 4 * (BUCKETS + THREADS + 16);
         Kernel { name, source, bindings: own.to_vec(), immediate_bytes: immediates, workgroup_bytes }
     }
 
     /// The text with the arenas' bindings and the numbers of the others put in. Tables are read, or also written.
     fn bound(&self, text: &str, access: Access) -> String {
         let first = self.lists.segments;
-        let bindings = self.lists.bindings(0, Access::Read) + &self.tables.bindings(first, access);
+        let tables = self.tables.map_or(0, |tables| tables.segments);
+        let bindings = self.lists.bindings(0, Access::Read)
+            + &self.tables.map(|tables| tables.bindings(first, access)).unwrap_or_default();
         let mut text = text.replace("//BINDINGS", &bindings);
         for i in 0..16 {
-            let number = first + self.tables.segments + i;
+            let number = first + tables + i;
             text = text.replace(&format!("@binding(NEXT+{i})"), &format!("@binding({number})"));
         }
         text
     }
+}
+
+/// Rounds of `locate` in the longest list that there can be: each leaves a thirty-second part of the blocks.
+pub(super) fn search_rounds(documents: u32, codec: &dyn Codec) -> u32 {
+    documents.div_ceil(codec.block_len() as u32).max(1).ilog2() / 5 + 1
 }
 
 impl Kernels {
@@ -157,9 +198,9 @@ impl Kernels {
         [lists, tables]: [&Arena; 2],
         ranges: Ranges,
         scores: Scores,
-    ) -> Result<Self, GpuError> {
+        (topk, or): (&'static TopKMethod, By),
+    ) -> Result<Self> {
         use Access::{Read as R, ReadWrite as W};
-        let longest = ranges.documents.div_ceil(codec.block_len() as u32).max(1);
         let shared = constants(&[
             ("DOCS", ranges.documents),
             ("SHIFT", ranges.shift),
@@ -175,8 +216,7 @@ impl Kernels {
             ("TABLE", ranges.table_words()),
             ("NO_CUT", u32::MAX),
             ("HEADER", codec.header_words() as u32),
-            // a round of `locate` leaves a thirty-second part
-            ("SEARCH", longest.ilog2() / 5 + 1),
+            ("SEARCH", search_rounds(ranges.documents, codec)),
             ("RANGES_EVALUATED", 8),
             ("BLOCKS_DECODED", 9),
         ]);
@@ -184,16 +224,16 @@ impl Kernels {
             codec,
             shader: codec.shader(),
             lists: lists.memory(),
-            tables: tables.memory(),
+            tables: Some(tables.memory()),
             constants: shared,
             subgroups: gpu.subgroups() == Some((TEAM, TEAM)),
+            workgroup_words: TILE + BUCKETS + THREADS + 16,
         };
-        let list = include_str!("../../../shaders/rank/list.wgsl");
-        let scores = match scores {
-            Scores::Bm25 => include_str!("../../../shaders/rank/bm25.wgsl"),
-            Scores::Impacts => include_str!("../../../shaders/rank/impacts.wgsl"),
-        };
-        let state = include_str!("../../../shaders/rank/state.wgsl");
+        let list =
+            concat!(include_str!("../../../shaders/rank/list.wgsl"), include_str!("../../../shaders/rank/range.wgsl"));
+        let scores = scores.text();
+        let state =
+            concat!(include_str!("../../../shaders/rank/scan.wgsl"), include_str!("../../../shaders/rank/state.wgsl"));
         let pipeline = |kernel: Kernel| gpu.pipeline(&kernel);
         Ok(Self {
             maxima: pipeline(parts.decoder(
@@ -226,14 +266,14 @@ impl Kernels {
                 include_str!("../../../shaders/rank/select.wgsl"),
                 &[state],
                 &[R, R, W, W],
-                8,
+                12,
             ))?,
             evaluate: pipeline(parts.decoder(
                 "evaluate",
                 include_str!("../../../shaders/rank/evaluate.wgsl"),
                 &[list, scores, state],
                 &[R, R, R, R, R, W, W],
-                8,
+                12,
                 (1, R),
             ))?,
             gather: pipeline(parts.plain(
@@ -243,6 +283,23 @@ impl Kernels {
                 &[R, W, W, R],
                 12,
             ))?,
+            accumulators: (or == By::Accumulators)
+                .then(|| accumulators(gpu, &parts, &[list, scores], state))
+                .transpose()?,
+            topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
         })
     }
+}
+
+fn accumulators(gpu: &Gpu, parts: &Parts<'_>, lists: &[&str], state: &str) -> Result<AccumulatorKernels> {
+    use Access::{Read as R, ReadWrite as W};
+    let accumulate = include_str!("../../../shaders/rank/accumulate.wgsl");
+    let tally = include_str!("../../../shaders/rank/tally.wgsl");
+    let collect = include_str!("../../../shaders/rank/collect.wgsl");
+    let accumulate = parts.decoder("accumulate", accumulate, lists, &[R, R, R, W, W], 4, (TEAMS, R));
+    Ok(AccumulatorKernels {
+        accumulate: gpu.pipeline(&accumulate)?,
+        tally: gpu.pipeline(&parts.plain("tally", tally, &[state], &[R, R, W], 4))?,
+        collect: gpu.pipeline(&parts.plain("collect", collect, &[state], &[R, R, W, W], 8))?,
+    })
 }

@@ -23,31 +23,43 @@
 //! | [`residence`] | which lists are in it: all, or those asked for last |
 //! | [`kernels`] | the shaders, put together |
 //! | [`slot`] | a batch's buffers and passes |
+//! | [`or`] | the choice of another way for OR |
+//! | [`accumulators`] | OR by an accumulator for each document |
+//! | [`candidates`] | intersections by the methods of [`super::intersect`] |
+//! | [`intersector`] | these for queries to an index, and for lists in no index |
 
+mod accumulators;
 pub mod arena;
+pub mod candidates;
+pub mod intersector;
 pub mod kernels;
+mod or;
 pub mod residence;
 mod slot;
 
 #[cfg(test)]
 mod tests;
 
+use super::topk::{PARTIAL_SORT, TopKMethod, TopKOn};
 use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
-use crate::Result;
 use crate::codec::Memory;
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
 use crate::index::{Index, Place};
+use crate::{Error, Result};
 use arena::Arena;
 use kernels::{Kernels, Ranges, TABLES};
+use or::By;
 use residence::{Placed, Request, Residence};
-use slot::{Capacity, Found, NewTable, QueryRow, Rows, Slot, TermRow};
+use slot::{Capacity, Device, Found, How, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
+pub use intersector::{GpuIntersector, IntersectReport, ListIntersector};
+pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
 pub use residence::Use;
 pub use slot::Work;
 
-/// How the device's memory is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a device is used.
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Bytes for lists, and tables of them; `None`: what all lists and the tables of the longest need, 16 GiB each at most.
     pub memory: Option<u64>,
@@ -55,12 +67,24 @@ pub struct Options {
     pub preload: bool,
     /// Time each pass.
     pub timed: bool,
+    /// What chooses the best of the hits found: a method of the GPU, or [`PARTIAL_SORT`] for the host.
+    pub topk: &'static TopKMethod,
+    /// What ranks the documents that have any term.
+    pub or: &'static GpuOrMethod,
     /// A range has 2 to the power of this many docIDs, 5 to 10; `None`: by the size of the collection.
     pub range_bits: Option<u32>,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self { memory: None, preload: false, timed: false, topk: &PARTIAL_SORT, or: &or::RANGES, range_bits: None }
+    }
+}
+
 /// Ranges times queries of a batch: the words of its queue.
 const BATCH_RANGES: u32 = 1 << 27;
+/// Words from which on lists lie in several buffers.
+const LARGE: u64 = 1 << 28;
 /// Lists whose tables have room by default.
 const DEFAULT_TABLES: u64 = 1 << 16;
 /// Queries of a batch at most.
@@ -71,6 +95,9 @@ const BATCH_TERMS: u32 = 1 << 15;
 const BATCH_HITS: u64 = 1 << 26;
 /// The sum of a query's bounds in fixed point: 30 bits less what rounding may add.
 const FULL_SCORE: f64 = (1u64 << 30) as f64 * 0.999;
+
+/// For what single precision rounds off a bound.
+const ROOM: f64 = 1.000_001;
 
 /// What was done for the queries of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,6 +122,9 @@ pub struct GpuSearcher<'a> {
     ranges: Ranges,
     slots: Vec<Slot>,
     timed: bool,
+    or: By,
+    /// What evaluates the queries of the call.
+    by: By,
 }
 
 /// A query for the device.
@@ -117,8 +147,16 @@ impl<'a> GpuSearcher<'a> {
     /// For the index, codec and parameters of `searcher`, which answers what the device cannot.
     ///
     /// # Errors
-    /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit.
+    /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit, or if another method of the CPU
+    /// than [`PARTIAL_SORT`] is to choose the best.
     pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> Result<Self> {
+        if matches!(options.topk.on, TopKOn::Cpu(_)) && options.topk.name != PARTIAL_SORT.name {
+            return Err(Error::Invalid {
+                what: format!("method for the top k \"{}\"", options.topk.name),
+                why: "takes documents one by one, and the GPU finds many at once; choose partial-sort, or a method of the GPU"
+                    .to_owned(),
+            });
+        }
         let index: &'a Index = searcher.index();
         let codec = searcher.codec();
         let documents = index.statistics().documents as u32;
@@ -128,12 +166,13 @@ impl<'a> GpuSearcher<'a> {
         let tabled = (index.statistics().postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
         let (for_lists, for_tables) = match options.memory {
             Some(bytes) => (needed.min(bytes / 6), bytes / 4 - needed.min(bytes / 6)),
-            None => (needed, tabled * u64::from(ranges.table_words())),
+            None => (room_for(needed), tabled * u64::from(ranges.table_words())),
         };
         let lists = Arena::new(gpu, Memory::ONE, for_lists)?;
         let tables = Arena::new(gpu, TABLES, for_tables)?;
         let scores = if searcher.impacts().is_some() { Scores::Impacts } else { Scores::Bm25 };
-        let kernels = Kernels::new(gpu, codec.codec(), [&lists, &tables], ranges, scores)?;
+        let how = (options.topk, options.or.by);
+        let kernels = Kernels::new(gpu, codec.codec(), [&lists, &tables], ranges, scores, how)?;
         let norm = searcher.norm();
         let values: Vec<f32> = index.lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
@@ -143,7 +182,8 @@ impl<'a> GpuSearcher<'a> {
             residence.preload()?;
         }
         let gpu = gpu.clone();
-        Ok(Self { searcher, gpu, residence, kernels, norms, ranges, slots: Vec::new(), timed: options.timed })
+        let (timed, or) = (options.timed, options.or.by);
+        Ok(Self { searcher, gpu, residence, kernels, norms, ranges, slots: Vec::new(), timed, or, by: or })
     }
 
     /// The device.
@@ -159,7 +199,7 @@ impl<'a> GpuSearcher<'a> {
     /// The best `k` documents of each query, best first.
     ///
     /// # Errors
-    /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
+    /// [`Error::Damaged`]; [`Error::Limit`] for a k that the method of the GPU does not take; [`Error::Gpu`] if the device fails.
     pub fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> Result<(Vec<Vec<Hit>>, Report)> {
         let mut report = Report::default();
         let all = |plan| Asked { plan, all: mode != Mode::Or };
@@ -178,7 +218,14 @@ impl<'a> GpuSearcher<'a> {
     fn run(&mut self, asked: &[Asked<'_>], k: usize, report: &mut Report) -> Result<Vec<Vec<Hit>>> {
         let mut results: Vec<Option<Vec<Hit>>> = vec![None; asked.len()];
         let documents = self.ranges.documents;
+        self.by = match asked.first() {
+            Some(query) if !query.all => self.or,
+            _ => By::Ranges { prune: true },
+        };
         let kept = k.min(documents as usize) as u32;
+        if let Some(topk) = &self.kernels.topk {
+            topk.check(&self.gpu, self.room(kept), kept)?;
+        }
         for (result, query) in results.iter_mut().zip(asked) {
             if k == 0 || query.plan.terms.is_empty() || (query.all && query.plan.missing > 0) {
                 *result = Some(Vec::new());
@@ -261,6 +308,10 @@ impl<'a> GpuSearcher<'a> {
         rows: &mut Rows,
     ) -> Result<Vec<f64>> {
         let most = (BATCH_RANGES / self.ranges.padded()).clamp(1, BATCH_QUERIES);
+        let most = match self.by {
+            By::Accumulators => most.min(accumulators::queries_at_once(&self.gpu, self.ranges.documents)),
+            By::Ranges { .. } => most,
+        };
         let most = most.min((BATCH_HITS / u64::from(self.room(k))).max(1) as u32) as usize;
         self.residence.begin();
         let mut units = Vec::new();
@@ -292,43 +343,51 @@ impl<'a> GpuSearcher<'a> {
             queries: (units.len() as u32).next_power_of_two(),
             terms: (rows.terms.len() as u32).next_power_of_two().max(16),
             room: self.room(k),
-            results: 2 * k + 256,
+            accumulators: self.by == By::Accumulators,
+            // the host takes a few more, for those with scores of the class that the k-th best falls in
+            results: if self.kernels.topk.is_some() { k } else { 8 * k + 256 },
         };
-        let arenas = self.residence.arenas();
+        let device = Device {
+            gpu: &self.gpu,
+            kernels: &self.kernels,
+            arenas: self.residence.arenas(),
+            norms: &self.norms,
+            ranges: self.ranges,
+        };
         let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
             Some(i) => self.slots.swap_remove(i),
             None => {
                 self.slots.clear();
-                Slot::new(&self.gpu, &self.kernels, arenas, &self.norms, self.ranges, needed)?
+                Slot::new(device, needed)?
             }
         };
-        let first_wave = (k / 8).clamp(64, 4096);
-        let pending = slot.submit(&self.gpu, &self.kernels, arenas, &self.norms, rows, first_wave, self.timed)?;
+        let how = match self.by {
+            // all in the first wave
+            By::Ranges { prune: false } => How { first_wave: u32::MAX, prune: false, timed: self.timed },
+            _ => How { first_wave: (k / 8).clamp(64, 4096), prune: true, timed: self.timed },
+        };
+        let pending = slot.submit(device, rows, how)?;
         Ok(Flight { pending, slot, first, units })
     }
 
-    /// Hits that a query may collect before the threshold is high: those of the first wave, and as many again.
+    /// Hits that a query may collect before the threshold is high: those of the first wave, or of all ranges that are evaluated
+    /// at a time, and as many again.
     fn room(&self, k: u32) -> u32 {
         let width = 1 << self.ranges.shift;
-        let first_wave = 64 * k.min(width);
-        (first_wave + 8 * k).clamp(8192, self.ranges.documents.max(8192))
+        let ranges = if self.by == (By::Ranges { prune: false }) { slot::GROUPS } else { 64 };
+        let first_wave = ranges.saturating_mul(k.min(width));
+        first_wave.saturating_add(k.saturating_mul(8)).clamp(8192, self.ranges.documents.max(8192))
     }
 
     /// Adds the rows of a query; returns what its scores are to be multiplied with, or `None` if its lists found no room.
     fn add(&mut self, query: &Asked<'_>, k: u32, rows: &mut Rows) -> Result<Option<f64>> {
         let first = rows.terms.len();
         // the greatest first: the others may then not matter any more
-        let mut terms: Vec<_> = query.plan.terms.iter().map(|term| (self.searcher.bound_of(term), term)).collect();
-        terms.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let bounds: f64 = terms.iter().map(|&(bound, _)| f64::from(bound)).sum();
-        let exact = self.searcher.impacts().is_some();
-        let scale = match exact {
-            // a power of two: sums of whole numbers stay exact
-            true => (FULL_SCORE / bounds.max(1.0)).log2().floor().exp2(),
-            false => FULL_SCORE / bounds.max(f64::MIN_POSITIVE),
-        };
+        let mut terms: Vec<_> = query.plan.terms.iter().collect();
+        terms.sort_by(|a, b| self.searcher.bound_of(b).total_cmp(&self.searcher.bound_of(a)));
+        let scale = self.searcher.scale_of(query.plan);
         let mut full = false;
-        for (_, term) in terms {
+        for term in terms {
             let placed = match self.residence.request(&term.info)? {
                 Request::Placed(placed) => placed,
                 Request::Full | Request::TooLarge => {
@@ -339,8 +398,7 @@ impl<'a> GpuSearcher<'a> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            let weight = (f64::from(term.weight) * scale) as f32;
-            rows.terms.push(term_row(&placed, if exact { weight as u32 } else { weight.to_bits() }));
+            rows.terms.push(self.searcher.row_of(term, &placed, scale));
         }
         if full {
             return Ok(None);
@@ -368,6 +426,11 @@ impl Report {
     }
 }
 
+/// Words of an arena for so many words: the pieces of large files leave gaps.
+fn room_for(words: u64) -> u64 {
+    words + if words > LARGE { 2 * LARGE } else { 0 }
+}
+
 /// The `k` best hits, best first.
 fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
     let mut hits = found.hits;
@@ -377,11 +440,11 @@ fn sorted(found: Found, unit: f64, k: usize) -> Vec<Hit> {
     hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect()
 }
 
-fn term_row(placed: &Placed, weight: u32) -> TermRow {
+fn term_row(placed: &Placed, weight: u32, most: u32) -> TermRow {
     let table = placed.table.unwrap_or(u32::MAX);
     let kind = placed.kind as u32;
     let Placed { list, skips, blocks, df, first, tf, .. } = *placed;
-    [list, skips, blocks, df, first, tf, kind, table, weight, 0, 0, 0]
+    [list, skips, blocks, df, first, tf, kind, table, weight, most, 0, 0]
 }
 
 fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {
@@ -391,6 +454,24 @@ fn query_row(first: u32, terms: u32, all: bool, k: u32) -> QueryRow {
 }
 
 impl Searcher<'_> {
+    /// What the scores of a query are multiplied with to fill their bits.
+    fn scale_of(&self, plan: &Plan) -> f64 {
+        let bounds: f64 = plan.terms.iter().map(|term| f64::from(self.bound_of(term))).sum();
+        match self.impacts() {
+            // a power of two: sums of whole numbers stay exact
+            Some(_) => (FULL_SCORE / bounds.max(1.0)).log2().floor().exp2(),
+            None => FULL_SCORE / bounds.max(f64::MIN_POSITIVE),
+        }
+    }
+
+    /// A term's row.
+    fn row_of(&self, term: &PlannedTerm, placed: &Placed, scale: f64) -> TermRow {
+        let most = (f64::from(self.bound_of(term)) * scale * ROOM) as f32;
+        let weight = (f64::from(term.weight) * scale) as f32;
+        let weight = if self.impacts().is_some() { weight as u32 } else { weight.to_bits() };
+        term_row(placed, weight, most.to_bits())
+    }
+
     /// No document gets more from a term: for lists the stored bound, for a single posting its own score.
     fn bound_of(&self, term: &PlannedTerm) -> f32 {
         if let Some(impacts) = self.impacts() {

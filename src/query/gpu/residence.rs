@@ -139,11 +139,15 @@ impl<'a> Residence<'a> {
         [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }
 
-    /// Brings all lists, as they lie in the files.
+    /// Brings all lists, as they lie in the files, whose checksums are compared first: what goes to the device is not looked at
+    /// again.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if they do not fit; the device was lost.
+    /// [`Error::Invalid`] if they do not fit, [`Error::Damaged`], or the device was lost.
     pub fn preload(&mut self) -> Result<()> {
+        let folder = format!("{}/", self.codec.codec().name());
+        let scores = if self.impacts.is_some() { "impacts.bin" } else { "tf.bin" };
+        self.index.check_checksums(|name| name.starts_with(&folder) || name == scores)?;
         let files = self.index.list_files(self.codec);
         let mut found = Windows::default();
         // the largest pieces first, so that they fit
@@ -346,7 +350,7 @@ fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]
 }
 
 /// A list whose parts are at these addresses.
-fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
+pub(super) fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
     let (tf, kind) = match list.df as usize {
         _ if impacts => (tf, TfKind::Block),
         _ if list.tf.all_one() => (1, TfKind::Constant),

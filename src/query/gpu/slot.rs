@@ -1,8 +1,11 @@
 //! The buffers of a batch of queries on its way, the kernels bound to them, and the passes that they go through.
 
+use super::accumulators::Accumulators;
 use super::arena::Arena;
-use super::kernels::{HEAD, Kernels, Ranges, STATE, THREADS, TILE, WAVES};
+use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE, WAVES};
+use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
+use crate::query::topk::gpu::{BoundTopK, Counts, TopKCapacity};
 
 /// How much a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct Capacity {
     pub room: u32,
     /// Hits that a query may send to the host.
     pub results: u32,
+    /// Whether each query has an accumulator for each document.
+    pub accumulators: bool,
 }
 
 /// A term's list and weight, as `shaders/rank/list.wgsl` reads it.
@@ -23,11 +28,13 @@ pub type TermRow = [u32; 12];
 pub type QueryRow = [u32; 8];
 
 /// Blocks of a list that a workgroup looks through when its table is made.
-const JOB_BLOCKS: u32 = 64;
+pub(super) const JOB_BLOCKS: u32 = 64;
 /// Words of memory for tables that are made at once.
 const TABLE_WORDS: u32 = 1 << 24;
 /// Workgroups that evaluate ranges, one after the other each; more than the device runs at a time.
-const GROUPS: u32 = 8192;
+pub(super) const GROUPS: u32 = 8192;
+/// Queries of a batch that goes through two waves only.
+const FEW: u32 = 16;
 /// Ranges for each of them on a software adapter: llvmpipe ends every loop of a thread that has gone through 65,535 rounds of loops.
 const SOFTWARE_RANGES: u32 = 16;
 
@@ -40,6 +47,17 @@ pub struct NewTable {
     pub blocks: u32,
     /// Its address.
     pub at: u32,
+}
+
+/// How a batch goes through its passes.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Ranges of the first wave, about.
+    pub first_wave: u32,
+    /// False: ranges that cannot have one of the best documents are evaluated, too.
+    pub prune: bool,
+    /// Time each pass.
+    pub timed: bool,
 }
 
 /// What a batch consists of.
@@ -58,7 +76,7 @@ pub struct Rows {
 pub struct Found {
     /// True if there were more hits than room: the best may be missing.
     pub overflow: bool,
-    /// (docID, score in fixed point), in no order: the best k and a few more.
+    /// (docID, score in fixed point): the best k, and perhaps a few more, in no order.
     pub hits: Vec<(u32, u32)>,
 }
 
@@ -80,9 +98,25 @@ impl Capacity {
 
     /// Whether a slot of this capacity can take what needs `other`.
     pub fn holds(self, other: Self) -> bool {
-        let same_k = self.room == other.room && self.results == other.results;
+        let same_k =
+            self.room == other.room && self.results == other.results && self.accumulators == other.accumulators;
         same_k && self.queries >= other.queries && self.terms >= other.terms
     }
+}
+
+/// What batches have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Device<'a> {
+    /// Where they run.
+    pub gpu: &'a Gpu,
+    /// What runs.
+    pub kernels: &'a Kernels,
+    /// The memory for lists, and that for tables.
+    pub arenas: [&'a Arena; 2],
+    /// BM25's K of each document.
+    pub norms: &'a Buffer,
+    /// The ranges of the index.
+    pub ranges: Ranges,
 }
 
 /// Buffers for one batch.
@@ -101,12 +135,22 @@ pub struct Slot {
     cuts: Bound,
     select: Bound,
     evaluate: Bound,
-    gather: Bound,
+    accumulators: Option<Accumulators>,
+    last: Last,
     software: bool,
 }
 
+/// What brings the hits to where the host can read them.
+#[derive(Debug)]
+enum Last {
+    /// Those that reach the threshold, in no order.
+    Gather(Bound),
+    /// The best k, in order.
+    TopK(BoundTopK),
+}
+
 /// The arenas' buffers and then a kernel's own.
-fn behind_lists<'a>([lists, tables]: [&'a Arena; 2], own: &[&'a Buffer]) -> Vec<&'a Buffer> {
+pub(super) fn behind_lists<'a>([lists, tables]: [&'a Arena; 2], own: &[&'a Buffer]) -> Vec<&'a Buffer> {
     lists.buffers().chain(tables.buffers()).chain(own.iter().copied()).collect()
 }
 
@@ -128,7 +172,7 @@ struct Round {
 }
 
 /// Parameters as the kernels read them.
-fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
+pub(super) fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
     bytemuck::cast_slice(&words).to_vec()
 }
 
@@ -137,14 +181,8 @@ impl Slot {
     ///
     /// # Errors
     /// The device has less memory, or was lost.
-    pub fn new(
-        gpu: &Gpu,
-        kernels: &Kernels,
-        arenas: [&Arena; 2],
-        norms: &Buffer,
-        ranges: Ranges,
-        capacity: Capacity,
-    ) -> Result<Self, GpuError> {
+    pub fn new(device: Device<'_>, capacity: Capacity) -> Result<Self> {
+        let Device { gpu, kernels, arenas, norms, ranges } = device;
         let storage = |what: &str, words: u64| gpu.buffer(what, 4 * words, Usage::Storage);
         let count = u64::from(capacity.queries);
         let padded = u64::from(ranges.padded());
@@ -164,7 +202,26 @@ impl Slot {
         let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arenas, &own))?;
         let cuts = gpu.bind("cuts", &kernels.cuts, &[&queries, &state])?;
         let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue])?;
-        let gather = gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?;
+        let accumulators = match &kernels.accumulators {
+            Some(kernels) if capacity.accumulators => {
+                Some(Accumulators::new(gpu, kernels, ranges, capacity.queries, [&queries, &state, &hits])?)
+            }
+            _ => None,
+        };
+        let last = match &kernels.topk {
+            None => Last::Gather(gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?),
+            Some(topk) => {
+                let Capacity { queries, room, results, .. } = capacity;
+                let counts = Counts { first: HEAD + HITS, stride: STATE, head: HEAD };
+                Last::TopK(topk.bind(
+                    gpu,
+                    TopKCapacity { queries, room, k: results },
+                    &hits,
+                    (&state, counts),
+                    &best,
+                )?)
+            }
+        };
         let software = gpu.report().kind == AdapterKind::Software;
         let slot = Self {
             capacity,
@@ -179,7 +236,8 @@ impl Slot {
             cuts,
             select,
             evaluate,
-            gather,
+            accumulators,
+            last,
             software,
         };
         Ok(slot)
@@ -196,27 +254,26 @@ impl Slot {
     ///
     /// # Panics
     /// If the batch is larger than the slot.
-    pub fn submit(
-        &self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        arenas: [&Arena; 2],
-        norms: &Buffer,
-        rows: &Rows,
-        first_wave: u32,
-        timed: bool,
-    ) -> Result<Pending, GpuError> {
-        let Capacity { queries: room_for, terms, room, results } = self.capacity;
+    pub fn submit(&self, device: Device<'_>, rows: &Rows, how: How) -> Result<Pending, GpuError> {
+        let gpu = device.gpu;
+        let Capacity { queries: room_for, terms, room, results, .. } = self.capacity;
+        let How { first_wave, prune, timed } = how;
         let count = rows.queries.len() as u32;
         assert!(count <= room_for && rows.terms.len() <= terms as usize, "the batch is larger than its slot");
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&rows.terms))?;
         gpu.write(&self.queries, 0, bytemuck::cast_slice(&rows.queries))?;
-        let tables = self.tables(gpu, kernels, arenas, norms, &rows.tables)?;
+        let tables = self.tables(device, &rows.tables)?;
         let tiles = count * (self.ranges.padded() / TILE);
         let only_count = bytes([count]);
+        // a few queries wait for passes more than for ranges
+        let (number, first_wave) = if count <= FEW { (2, first_wave.saturating_mul(4)) } else { (WAVES, first_wave) };
+        let wave = |wave| (bytes([count, wave, u32::from(wave + 1 == number)]), bytes([wave, room, u32::from(prune)]));
+        let waves: Vec<_> = (0..number).map(wave).collect();
         let cut = bytes([count, first_wave]);
-        let waves: Vec<_> = (0..WAVES).map(|wave| (bytes([count, wave]), bytes([wave, room]))).collect();
-        let last = bytes([count, room, results]);
+        let last = match &self.last {
+            Last::Gather(_) => bytes([count, room, results]),
+            Last::TopK(topk) => topk.parameters(count),
+        };
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
         let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };
         if let Some(passes) = &tables {
@@ -227,32 +284,40 @@ impl Slot {
                 steps.push(run("pack", &passes.pack, &round.for_pack, groups));
             }
         }
-        steps.push(run("bounds", &self.bounds, &only_count, tiles));
-        steps.push(run("cuts", &self.cuts, &cut, count));
+        let passes = match (&self.accumulators, &device.kernels.accumulators) {
+            (Some(own), Some(kernels)) => {
+                let buffers = [&self.terms, device.norms, &self.state];
+                Some((own, own.passes(gpu, kernels, device.arenas, buffers, rows, room)?))
+            }
+            _ => None,
+        };
         let most = count.saturating_mul(self.ranges.padded());
         let groups = match self.software {
             true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
             false => GROUPS.min(most),
         };
-        for (select, evaluate) in &waves {
-            steps.push(run("select", &self.select, select, tiles));
-            steps.push(run("evaluate", &self.evaluate, evaluate, groups));
+        if let Some((own, passes)) = &passes {
+            steps.extend(own.steps(passes));
+        } else {
+            steps.push(run("bounds", &self.bounds, &only_count, tiles));
+            steps.push(run("cuts", &self.cuts, &cut, count));
+            for (select, evaluate) in &waves {
+                steps.push(run("select", &self.select, select, tiles));
+                steps.push(run("evaluate", &self.evaluate, evaluate, groups));
+            }
         }
-        steps.push(run("gather", &self.gather, &last, count));
+        steps.push(match &self.last {
+            Last::Gather(gather) => run("gather", gather, &last, count),
+            Last::TopK(topk) => topk.step(count, &last),
+        });
         let words = count as usize * self.capacity.result_words() + HEAD as usize;
         steps.push(Step::Copy { from: &self.best, to: &self.download, bytes: 4 * words as u64 });
         gpu.submit("queries", &steps, timed)
     }
 
     /// What makes the tables that a batch lacks; nothing if it lacks none.
-    fn tables(
-        &self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        arenas: [&Arena; 2],
-        norms: &Buffer,
-        tables: &[NewTable],
-    ) -> Result<Option<TablePasses>, GpuError> {
+    fn tables(&self, device: Device<'_>, tables: &[NewTable]) -> Result<Option<TablePasses>, GpuError> {
+        let Device { gpu, kernels, arenas, norms, .. } = device;
         if tables.is_empty() {
             return Ok(None);
         }

@@ -2,12 +2,13 @@
 //!
 //! All methods but [`DAAT`] go pair by pair, from the shortest list to the longest: what is left of the shorter ones, decoded, is
 //! looked up in the next list, block by block. What they find are docIDs and, for ranking, the position of each in every
-//! list, by which a frequency is read without its neighbours.
+//! list, by which a frequency is read without its neighbours. Methods on a GPU are in [`gpu`].
 
 mod binary;
 mod blocks;
 mod daat;
 mod gallop;
+mod gpu;
 mod merge;
 mod skip_list;
 mod stride;
@@ -22,6 +23,7 @@ use crate::index::List;
 use blocks::Blocks;
 
 pub use daat::DAAT;
+pub use gpu::{GpuIntersect, MakeTable, PartSize, Pass, Recipe, Table, Unit};
 
 /// A way to intersect lists. All give the same documents.
 pub struct Intersector {
@@ -40,6 +42,8 @@ pub struct Intersector {
 pub enum On {
     /// On the CPU.
     Cpu(CpuIntersect),
+    /// On a GPU.
+    Gpu(GpuIntersect),
 }
 
 /// A method on the CPU.
@@ -52,8 +56,33 @@ pub struct CpuIntersect {
 }
 
 /// All methods, simple ones first. Everything that offers a choice walks this slice.
-pub static INTERSECTORS: &[&Intersector] =
-    &[&merge::MERGE, &binary::BINARY, &gallop::GALLOP, &skip_list::SKIP_LIST, &stride::STRIDE, &svs::SVS, &daat::DAAT];
+pub static INTERSECTORS: &[&Intersector] = &[
+    &merge::MERGE,
+    &binary::BINARY,
+    &gallop::GALLOP,
+    &skip_list::SKIP_LIST,
+    &stride::STRIDE,
+    &svs::SVS,
+    &daat::DAAT,
+    &gpu::MERGE_PATH,
+    &gpu::PMF,
+    &gpu::WU,
+    &gpu::BINARY,
+    &gpu::INTERPOLATION,
+    &gpu::LR,
+    &gpu::LOCAL_RANGE,
+    &gpu::HS,
+    &gpu::LRC,
+    &gpu::HS_LRC,
+];
+
+/// The methods that run on the CPU.
+pub fn on_cpu() -> impl Iterator<Item = (&'static Intersector, &'static CpuIntersect)> {
+    INTERSECTORS.iter().filter_map(|method| match &method.on {
+        On::Cpu(cpu) => Some((*method, cpu)),
+        On::Gpu(_) => None,
+    })
+}
 
 /// The method called `name`.
 ///

@@ -40,8 +40,7 @@ fn check(sets: &[BTreeSet<u32>], documents: u32) {
                 _ => list.list(codec, documents),
             })
             .collect();
-        for method in INTERSECTORS {
-            let On::Cpu(cpu_method) = &method.on;
+        for (method, cpu_method) in on_cpu() {
             let mut docs = vec![7; 3];
             cpu(cpu_method, &lists, &mut docs).unwrap();
             assert_eq!(docs, expected, "{} over {}", method.name, codec.name());
@@ -129,8 +128,7 @@ proptest! {
                 damaged.words[word] ^= bits;
             }
             let other = Encoded::new(codec, &other);
-            for method in INTERSECTORS {
-                let On::Cpu(method) = &method.on;
+            for (_, method) in on_cpu() {
                 let mut found = Vec::new();
                 let lists = [damaged.list(codec, 5000), other.list(codec, 5000)];
                 if cpu(method, &lists, &mut found).is_ok() {
@@ -143,8 +141,7 @@ proptest! {
 
 #[test]
 fn test_no_lists_and_names() {
-    for method in INTERSECTORS {
-        let On::Cpu(cpu_method) = &method.on;
+    for (method, cpu_method) in on_cpu() {
         let mut docs = vec![1, 2];
         cpu(cpu_method, &[], &mut docs).unwrap();
         assert!(docs.is_empty(), "{}", method.name);

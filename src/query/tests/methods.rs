@@ -2,15 +2,17 @@
 
 use super::*;
 use crate::query::cpu::{OR_METHODS, or_method};
-use crate::query::intersect::INTERSECTORS;
-use crate::query::topk::TOPK;
+use crate::query::intersect::on_cpu;
+use crate::query::topk::{TOPK, TopKOn};
 
 /// Every way to run a query once: each OR method and each intersector, with each top-k.
 pub(super) fn all_methods() -> impl Iterator<Item = (CpuMethods, String)> {
-    TOPK.iter().flat_map(|topk| {
-        (0..OR_METHODS.len().max(INTERSECTORS.len())).map(|i| {
+    let intersectors: Vec<_> = on_cpu().map(|(method, _)| method).collect();
+    TOPK.iter().filter(|topk| matches!(topk.on, TopKOn::Cpu(_))).flat_map(move |topk| {
+        let intersectors = intersectors.clone();
+        (0..OR_METHODS.len().max(intersectors.len())).map(move |i| {
             let or = OR_METHODS[i % OR_METHODS.len()];
-            let intersect = INTERSECTORS[i % INTERSECTORS.len()];
+            let intersect = intersectors[i % intersectors.len()];
             let name = format!("{} {} {}", or.name, intersect.name, topk.name);
             (CpuMethods { or, intersect, topk }, name)
         })

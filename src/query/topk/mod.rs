@@ -1,14 +1,23 @@
-//! The best k of a stream of scored documents: one registry, one file per method.
+//! The best k of a stream of scored documents, or of the hits of many queries in the memory of a GPU: one registry, one file
+//! per method.
 
+mod bucket_select;
+pub mod gpu;
+mod group_heap;
 mod heap;
 mod partial_sort;
+mod radix_sort;
 
 use super::named;
-use crate::Result;
+use crate::{Error, Result};
 use std::cmp::Ordering;
 
+pub use bucket_select::BUCKET_SELECT;
+pub use gpu::{GpuTopK, GpuTopKKernel};
+pub use group_heap::GROUP_HEAP;
 pub use heap::HEAP;
 pub use partial_sort::PARTIAL_SORT;
+pub use radix_sort::RADIX_SORT;
 
 /// A document and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,15 +57,40 @@ pub struct TopKMethod {
     pub on: TopKOn,
 }
 
+impl std::fmt::Debug for TopKMethod {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 /// Where a method runs.
 #[derive(Clone, Copy)]
 pub enum TopKOn {
     /// On the CPU: makes an empty one for the best `k`, at least 1.
     Cpu(fn(usize) -> TopK),
+    /// On a GPU: the kernel of a [`GpuTopK`].
+    Gpu(GpuTopKKernel),
+}
+
+impl TopKMethod {
+    /// An empty one for the best `k`, at least 1, on the CPU.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a method of the GPU.
+    pub fn on_cpu(&self, k: usize) -> Result<TopK> {
+        match self.on {
+            TopKOn::Cpu(new) => Ok(new(k)),
+            TopKOn::Gpu(_) => Err(self.elsewhere("runs on a GPU only; on the CPU there are heap and partial-sort")),
+        }
+    }
+
+    fn elsewhere(&self, why: &str) -> Error {
+        Error::Invalid { what: format!("method for the top k \"{}\"", self.name), why: why.to_owned() }
+    }
 }
 
 /// All methods. Everything that offers a choice walks this slice.
-pub static TOPK: &[&TopKMethod] = &[&HEAP, &PARTIAL_SORT];
+pub static TOPK: &[&TopKMethod] = &[&HEAP, &PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT];
 
 /// The method called `name`.
 ///
@@ -139,7 +173,7 @@ mod tests {
             expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
             expected.truncate(k);
             for method in TOPK {
-                let TopKOn::Cpu(new) = method.on;
+                let TopKOn::Cpu(new) = method.on else { continue };
                 let mut top = new(k);
                 for &hit in &hits {
                     if hit.score > top.threshold() {
@@ -159,6 +193,10 @@ mod tests {
     fn test_names() {
         assert_eq!(topk("heap").unwrap().name, "heap");
         let error = topk("bubble").err().unwrap().to_string();
-        assert_eq!(error, "unknown method for the top k \"bubble\"; there are: heap, partial-sort");
+        assert_eq!(
+            error,
+            "unknown method for the top k \"bubble\"; there are: heap, partial-sort, group-heap, bucket-select, radix-sort"
+        );
+        assert!(topk("radix-sort").unwrap().on_cpu(1).is_err() && topk("heap").unwrap().on_cpu(1).is_ok());
     }
 }

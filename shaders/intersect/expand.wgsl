@@ -1,0 +1,49 @@
+// The postings of each query's first list become its candidates: a team a block.
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    //TEAM
+    let own = number_of(me);
+    let number = group.y * grid.x + group.x;
+    if number >= params.jobs {
+        return;
+    }
+    let job = jobs[params.first + number];
+    let query = query_of(job.x);
+    let t = term_of(query.first);
+    if own == 0u {
+        if job.y == 0u {
+            set_count(job.x, 0u, query.room);
+        }
+        atomicAdd(&state[BLOCKS_DECODED], min(t.blocks - job.y * TEAMS, TEAMS));
+    }
+    let b = job.y * TEAMS + me.team;
+    // a team without a block repeats the last one, and writes the same
+    let at = min(b, t.blocks - 1u);
+    let block = block_of(t, at);
+    let docs = docs_of(block, me);
+    for (var j = 0u; j < ITEMS; j++) {
+        let p = 128u * j + 4u * me.lane;
+        if p < block.len && b == at {
+            var shares = vec4<u32>(0u);
+            if params.ranked == 1u {
+                shares = shares_of(t, at * BLOCK + p, docs[j]);
+            }
+            for (var c = 0u; c < 4u; c++) {
+                let i = at * BLOCK + p + c;
+                if p + c < block.len && i < query.room {
+                    let doc = docs[j][c];
+                    candidates[query.start + i] = select(NONE, doc, doc < DOCS);
+                    if params.ranked == 1u {
+                        scores[query.start + i] = select(0u, shares[c], doc < DOCS);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// Of a list that is much longer than the candidates: a search by halves over its skip entries for each candidate, and only the blocks that
+// may have one are decoded.
+
+fn key_of(t: Term, i: u32, blocks: bool) -> u32 {
+    return first_of(t, i);
+}
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    //TEAM
+    let own = number_of(me);
+    let number = group.y * grid.x + group.x;
+    if number >= params.jobs {
+        return;
+    }
+    let job = jobs[params.first + number];
+    let query = query_of(job.x);
+    let t = term_of(query.first + params.round);
+    let count = count_of(job.x, params.round - 1u);
+    if job.y * THREADS >= count || !far(t, count) {
+        return;
+    }
+    let i = job.y * THREADS + own;
+    let slot = slot_of(query, params.round - 1u, i);
+    var doc = NONE;
+    var block = NONE;
+    if i < count {
+        doc = candidates[slot];
+        let at = search(t, doc, 0u, t.blocks, true);
+        if doc < DOCS && first_of(t, at) <= doc {
+            block = at;
+        }
+    }
+    let position = find_decoded(t, doc, block, me);
+    keep(query, t, i, slot, count, position, doc);
+}

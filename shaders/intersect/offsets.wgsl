@@ -1,0 +1,34 @@
+// Where the candidates of each THREADS slots go: a workgroup a query.
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    //TEAM
+    let own = number_of(me);
+    let q = group.y * grid.x + group.x;
+    if q >= params.jobs {
+        return;
+    }
+    let query = query_of(q);
+    let tiles = (count_of(q, params.round - 1u) + THREADS - 1u) / THREADS;
+    var carry = 0u;
+    for (var base = 0u; base < tiles; base += THREADS) {
+        let at = query.start / THREADS + base + own;
+        var sum = 0u;
+        if base + own < tiles {
+            sum = sums[at];
+        }
+        let before = scan(sum, me);
+        if base + own < tiles {
+            sums[at] = carry + before.x;
+        }
+        carry += before.y;
+    }
+    if own == 0u {
+        set_count(q, params.round, carry);
+    }
+}

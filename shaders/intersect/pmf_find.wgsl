@@ -1,0 +1,42 @@
+// The last level: every candidate's block; then the blocks that have candidates are decoded, and the candidates looked up in these.
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    //TEAM
+    let own = number_of(me);
+    let number = group.y * grid.x + group.x;
+    if number >= params.jobs {
+        return;
+    }
+    let job = jobs[params.first + number];
+    let query = query_of(job.x);
+    let count = count_of(job.x, params.round - 1u);
+    if job.y * THREADS >= count {
+        return;
+    }
+    let i = job.y * THREADS + own;
+    let slot = slot_of(query, params.round - 1u, i);
+    let t = term_of(query.first + params.round);
+    var doc = NONE;
+    var block = NONE;
+    if i < count {
+        doc = candidates[slot];
+        var at = 0u;
+        if params.other > 0u && i % params.other == 0u {
+            at = min(heads[query.start + i], t.blocks - 1u);
+        } else {
+            let range = blocks_between(query, t, i, count, params.other);
+            at = search(t, doc, range.x, range.y, true);
+        }
+        if doc < DOCS && first_of(t, at) <= doc {
+            block = at;
+        }
+    }
+    let position = find_decoded(t, doc, block, me);
+    keep(query, t, i, slot, count, position, doc);
+}

@@ -1,0 +1,33 @@
+// A level of Parallel Merge Find: the block that each `number`-th candidate falls into. The candidates that the level before has found,
+// each `other`-th, bound the search; the first level, where `other` is 0, goes over all blocks.
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    //TEAM
+    let own = number_of(me);
+    let number = group.y * grid.x + group.x;
+    if number >= params.jobs {
+        return;
+    }
+    let job = jobs[params.first + number];
+    let query = query_of(job.x);
+    let count = count_of(job.x, params.round - 1u);
+    let head = job.y * THREADS + own;
+    // a query's candidates are less than 2^30, a level's step 2^20 at most
+    if head > count / params.number {
+        return;
+    }
+    let i = head * params.number;
+    if i >= count || (params.other > 0u && i % params.other == 0u) {
+        return;
+    }
+    let t = term_of(query.first + params.round);
+    let range = blocks_between(query, t, i, count, params.other);
+    let doc = candidates[slot_of(query, params.round - 1u, i)];
+    heads[query.start + i] = search(t, doc, range.x, range.y, true);
+}

@@ -1,0 +1,58 @@
+// What all ways to choose the best hits of a query have in common. A workgroup a query.
+//
+// The better hit has the greater score or, of two equal scores, the smaller docID. No document stands twice among the hits of
+// a query, and none is 2^32 - 1.
+
+// `head` words of anything, then what else; the number of hits of query q at counts[first + q * stride]
+@group(0) @binding(0) var<storage, read> counts: array<u32>;
+// (docID, score), `room` a query; what a kernel leaves there is of no meaning
+@group(0) @binding(1) var<storage, read_write> hits: array<vec2<u32>>;
+// `scratch` pairs a query
+@group(0) @binding(2) var<storage, read_write> scratch: array<vec2<u32>>;
+// a query: number of its hits (if that is more than `room`, some are missing), how many follow, then these, best first, with
+// room for `k`; behind all queries the head of `counts`
+@group(0) @binding(3) var<storage, read_write> best: array<u32>;
+
+struct Params {
+    queries: u32,
+    k: u32,
+    room: u32,
+    scratch: u32,
+    first: u32,
+    stride: u32,
+    head: u32,
+}
+
+var<immediate> params: Params;
+
+fn better(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return a.y > b.y || (a.y == b.y && a.x < b.x);
+}
+
+// How many hits of a query there are to choose from.
+fn hits_of(q: u32) -> u32 {
+    return min(counts[params.first + q * params.stride], params.room);
+}
+
+// Where the best hits of a query go.
+fn best_of(q: u32) -> u32 {
+    return q * (2u + 2u * params.k) + 2u;
+}
+
+fn put(at: u32, i: u32, hit: vec2<u32>) {
+    best[at + 2u * i] = hit.x;
+    best[at + 2u * i + 1u] = hit.y;
+}
+
+// Everything but the hits themselves.
+fn put_counts(q: u32, thread: u32) {
+    if thread == 0u {
+        best[best_of(q) - 2u] = counts[params.first + q * params.stride];
+        best[best_of(q) - 1u] = min(hits_of(q), params.k);
+    }
+    if q == 0u {
+        for (var i = thread; i < params.head; i += THREADS) {
+            best[best_of(params.queries) - 2u + i] = counts[i];
+        }
+    }
+}

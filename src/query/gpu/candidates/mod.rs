@@ -1,0 +1,163 @@
+//! Intersections on a GPU: what all methods share.
+//!
+//! ```text
+//! expand     the shortest list of each query is decoded: its postings are the candidates
+//! …          the method's passes: which candidates the next list has, or all lists      ┐
+//! sum        how many stay, of each workgroup's                                         │ a round for each list, or one
+//! offsets    where these go                                                             │ for all
+//! compact    they move there                                                            ┘
+//! totals     where the results of each query go
+//! gather     all results side by side, to the host
+//! ```
+//!
+//! All queries of a batch go through the passes together, in one submission (PARA: Ao et al., PVLDB 4(8), 2011, section 4.1, after
+//! Wu et al., IPDPS workshops 2010); a single query is a batch of one. Lists stay as they are in the memory of the device; only candidates are
+//! docIDs in words. For ranking each has a score, to which every list adds in fixed point (Ding et al., WWW 2009, section 8.2).
+//!
+//! | file | its one job |
+//! |---|---|
+//! | [`layout`] | what a batch consists of, and who does what |
+//! | [`kernels`] | the shaders, put together |
+//! | [`slot`] | a batch's buffers and passes |
+//! | [`tables`] | what methods keep with lists |
+
+pub mod kernels;
+pub mod layout;
+pub mod slot;
+pub mod tables;
+
+#[cfg(test)]
+mod tests;
+
+use super::arena::Arena;
+use super::slot::TermRow;
+use crate::Result;
+use crate::codec::Codec;
+use crate::gpu::{Buffer, Gpu, Pipeline};
+use crate::index::ListWords;
+use crate::query::Scores;
+use crate::query::intersect::{Intersector, On, Recipe, intersector};
+use crate::{Error, gpu::GpuError};
+use kernels::Kernels;
+use layout::Layout;
+use slot::Slot;
+use std::sync::Arc;
+use tables::Tables;
+
+pub use slot::Found;
+
+/// Intersects lists that are in an arena, by one method.
+pub struct Candidates {
+    gpu: Gpu,
+    kernels: Kernels,
+    method: Method,
+    tables: Tables,
+    slot: Option<Slot>,
+    timed: bool,
+}
+
+/// A method, compiled.
+pub struct Method {
+    /// Of each method that is compiled another one.
+    number: u64,
+    recipe: Recipe,
+    passes: Vec<Pipeline>,
+}
+
+/// The method that `spec` means: a name, or a name with parameters after a colon; and what it consists of for a codec.
+///
+/// # Errors
+/// [`Error::UnknownName`], or [`Error::Invalid`] for a method that does not run on a GPU, for parameters, or for a codec that the method
+/// cannot read.
+pub fn recipe(spec: &str, codec: &dyn Codec) -> Result<(&'static Intersector, Recipe)> {
+    let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
+    let method = intersector(name.trim())?;
+    match &method.on {
+        On::Gpu(gpu) => Ok((method, gpu.recipe(method.name, settings, codec)?)),
+        On::Cpu(_) => Err(Error::Invalid {
+            what: format!("intersector \"{}\"", method.name),
+            why: "runs on the CPU; choose one that runs on a GPU".to_owned(),
+        }),
+    }
+}
+
+impl Candidates {
+    /// For lists of `codec` in `arena`, with docIDs less than `documents`, which score by `scores`.
+    ///
+    /// # Errors
+    /// As of [`recipe`]; [`Error::Gpu`].
+    pub fn new(
+        gpu: &Gpu,
+        codec: Arc<dyn Codec>,
+        arena: &Arena,
+        (documents, scores): (u32, Scores),
+        spec: &str,
+        timed: bool,
+    ) -> Result<Self> {
+        let (_, recipe) = recipe(spec, codec.as_ref())?;
+        if documents > layout::MOST_DOCUMENTS {
+            return Err(Error::Invalid {
+                what: format!("{documents} documents"),
+                why: format!("are more than a GPU's intersector takes, {}", layout::MOST_DOCUMENTS),
+            });
+        }
+        let kernels = Kernels::new(gpu, codec, arena.memory(), documents, scores)?;
+        let passes = kernels.of_method(&recipe)?;
+        let method = Method { number: 0, recipe, passes };
+        Ok(Self { gpu: gpu.clone(), kernels, method, tables: Tables::new(gpu), slot: None, timed })
+    }
+
+    /// Goes on by another method; what is kept with lists is let go.
+    ///
+    /// # Errors
+    /// As of [`Self::new`]; then the method stays.
+    pub fn change(&mut self, spec: &str) -> Result<()> {
+        let (_, recipe) = recipe(spec, self.kernels.codec())?;
+        let passes = self.kernels.of_method(&recipe)?;
+        self.method = Method { number: self.method.number + 1, recipe, passes };
+        self.tables.clear();
+        Ok(())
+    }
+
+    /// Whether the method keeps something with lists.
+    pub fn has_tables(&self) -> bool {
+        self.method.recipe.table.is_some()
+    }
+
+    /// Puts what the method keeps with list number `number` into the row of a term. False if there is no room for it in this batch.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]
+    pub fn add_table(&mut self, row: &mut TermRow, number: u32, list: &ListWords<'_>) -> Result<bool> {
+        let Some(make) = &self.method.recipe.table else { return Ok(true) };
+        match self.tables.of(number, list, make)? {
+            Some(numbers) => row[9..].copy_from_slice(&numbers),
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Lets go of all that is kept with lists: the next batch starts anew. False if nothing was.
+    pub fn clear_tables(&mut self) -> bool {
+        self.tables.clear()
+    }
+
+    /// What all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.
+    ///
+    /// # Errors
+    /// [`GpuError`]: the device was lost, or has not enough memory.
+    pub fn run(&mut self, arena: &Arena, norms: Option<&Buffer>, queries: &[Vec<TermRow>]) -> Result<Found, GpuError> {
+        if queries.is_empty() {
+            return Ok(Found::default());
+        }
+        let layout = Layout::new(queries, &self.method.recipe);
+        self.tables.flush(&self.gpu)?;
+        let needed = layout.capacity();
+        if !self.slot.as_ref().is_some_and(|slot| slot.capacity.holds(needed)) {
+            self.slot = None;
+            self.slot = Some(Slot::new(&self.gpu, needed)?);
+        }
+        let Some(slot) = &mut self.slot else { return Ok(Found::default()) };
+        slot.run(&self.gpu, &self.kernels, &self.method, arena, norms, &self.tables, &layout, self.timed)
+    }
+}

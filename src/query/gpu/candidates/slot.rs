@@ -1,0 +1,285 @@
+//! The buffers of a batch, and its way through the passes.
+
+use super::Method;
+use super::kernels::{BLOCKS_DECODED, HEAD, Kernels};
+use super::layout::{Capacity, Layout};
+use super::tables::Tables;
+use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pipeline, Step, Usage};
+use crate::query::gpu::arena::Arena;
+use crate::query::intersect::Unit;
+
+/// Results that come back with the first copy, at least.
+const WINDOW: u32 = 1 << 16;
+
+/// Candidates that a workgroup with a query of its own goes through in one pass on a software adapter: llvmpipe ends every loop of a thread
+/// that has gone through 65,535 rounds of loops.
+const SOFTWARE_SPAN: u32 = 2048;
+
+/// What was found for the queries of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// For each query where its results start, and how many they are.
+    places: Vec<(usize, usize)>,
+    /// Results: (docID, score in fixed point), or (docID) alone.
+    words: Vec<u32>,
+    ranked: bool,
+    /// Blocks that were decoded, and those that the lists have.
+    pub blocks: (u64, u64),
+    /// Seconds of each pass by name, if they were timed.
+    pub passes: Vec<(&'static str, f64)>,
+}
+
+impl Found {
+    /// The docIDs of a query's results, increasing.
+    pub fn docs(&self, query: usize) -> Vec<u32> {
+        self.pairs(query).map(|(doc, _)| doc).collect()
+    }
+
+    /// The docIDs and scores of a query's results; scores are 0 if none were wanted.
+    pub fn pairs(&self, query: usize) -> impl Iterator<Item = (u32, u32)> {
+        let (first, count) = self.places.get(query).copied().unwrap_or_default();
+        let stride = if self.ranked { 2 } else { 1 };
+        let words = self.words.get(stride * first..stride * (first + count)).unwrap_or_default();
+        words.chunks_exact(stride).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0)))
+    }
+}
+
+/// Buffers for one batch.
+#[derive(Debug)]
+pub struct Slot {
+    /// How much they hold.
+    pub capacity: Capacity,
+    terms: Buffer,
+    queries: Buffer,
+    jobs: Buffer,
+    candidates: Buffer,
+    scores: Buffer,
+    flags: Buffer,
+    heads: Buffer,
+    sums: Buffer,
+    state: Buffer,
+    results: Buffer,
+    download: Buffer,
+    /// In place of what a batch does without.
+    nothing: Buffer,
+    bound: Option<BoundKernels>,
+}
+
+/// The kernels of a method with their buffers, and what they are bound for.
+#[derive(Debug)]
+struct BoundKernels {
+    what: (u64, u64, bool),
+    expand: Bound,
+    passes: Vec<Bound>,
+    sum: Bound,
+    offsets: Bound,
+    compact: Bound,
+    totals: Bound,
+    gather: Bound,
+}
+
+/// A pass on its way to a submission.
+struct Run {
+    name: &'static str,
+    bound: Bound,
+    immediates: Vec<u8>,
+    groups: u32,
+}
+
+impl Slot {
+    /// For batches of up to `needed`, and somewhat larger ones.
+    ///
+    /// # Errors
+    /// The device has less memory, or was lost.
+    pub fn new(gpu: &Gpu, needed: Capacity) -> Result<Self, GpuError> {
+        let round = |n: u32| n.next_power_of_two().max(256);
+        // buffers of twice the slots may not be there for the asking
+        let slots = if needed.slots < 1 << 22 { round(needed.slots) } else { needed.slots };
+        let capacity = Capacity {
+            queries: round(needed.queries),
+            terms: round(needed.terms),
+            jobs: round(needed.jobs),
+            slots,
+            heads: round(needed.heads).max(slots),
+        };
+        let storage = |what: &str, words: u64| gpu.buffer(what, 4 * words, Usage::Storage);
+        let (slots, queries) = (u64::from(capacity.slots), u64::from(capacity.queries));
+        let window = u64::from(HEAD) + queries + 2 * slots.min(u64::from(WINDOW).max(slots / 8));
+        Ok(Self {
+            capacity,
+            terms: storage("terms", 12 * u64::from(capacity.terms))?,
+            queries: storage("queries", 4 * queries)?,
+            jobs: storage("jobs", 2 * u64::from(capacity.jobs))?,
+            candidates: storage("candidates", 2 * slots)?,
+            scores: storage("scores", 2 * slots)?,
+            flags: storage("flags", slots)?,
+            heads: storage("heads", u64::from(capacity.heads))?,
+            sums: storage("sums", slots / 128 + 1)?,
+            state: storage("state", u64::from(HEAD) + 3 * queries)?,
+            results: storage("results", u64::from(HEAD) + queries + 2 * slots)?,
+            download: gpu.buffer("results", 4 * window, Usage::Download)?,
+            nothing: storage("nothing", 4)?,
+            bound: None,
+        })
+    }
+
+    /// Takes a batch through all passes in one submission, and waits for its results.
+    ///
+    /// # Errors
+    /// The device was lost, or is out of memory.
+    ///
+    /// # Panics
+    /// If the batch is larger than the slot.
+    #[allow(clippy::too_many_arguments, reason = "the parts of an engine, taken apart at once")]
+    pub fn run(
+        &mut self,
+        gpu: &Gpu,
+        kernels: &Kernels,
+        method: &Method,
+        arena: &Arena,
+        norms: Option<&Buffer>,
+        tables: &Tables,
+        layout: &Layout,
+        timed: bool,
+    ) -> Result<Found, GpuError> {
+        assert!(self.capacity.holds(layout.capacity()), "the batch is larger than its slot");
+        gpu.write(&self.terms, 0, bytemuck::cast_slice(&layout.terms))?;
+        gpu.write(&self.queries, 0, bytemuck::cast_slice(&layout.queries))?;
+        gpu.write(&self.jobs, 0, bytemuck::cast_slice(&layout.jobs))?;
+        let queries = layout.queries.len() as u32;
+        let recipe = &method.recipe;
+        let ranked = norms.is_some();
+        self.bind(gpu, kernels, method, arena, norms, tables)?;
+        let Some(bound) = &self.bound else { return Ok(Found::default()) };
+        let software = gpu.report().kind == AdapterKind::Software;
+        let span = if software { SOFTWARE_SPAN } else { u32::MAX };
+        let immediates = |[first, jobs, _]: [u32; 3], round: u32, numbers: [u32; 2]| {
+            let ranked = ranked.into();
+            let words = [first, jobs, round, self.capacity.slots, ranked, queries, numbers[0], numbers[1], span];
+            bytemuck::cast_slice(&words).to_vec()
+        };
+        let mut runs: Vec<Run> = Vec::new();
+        let mut push = |name, bound: &Bound, jobs: [u32; 3], round, numbers| {
+            if jobs[2] > 0 {
+                let immediates = immediates(jobs, round, numbers);
+                runs.push(Run { name, bound: bound.clone(), immediates, groups: jobs[2] });
+            }
+        };
+        let expand = layout.expand.of(queries);
+        push("expand", &bound.expand, [layout.expand.first, expand, expand], 0, [0; 2]);
+        let rounds = if recipe.once { 1 } else { layout.rounds() };
+        for round in 1..=rounds {
+            let of_round = if recipe.once { queries } else { layout.queries_of(round) };
+            if recipe.alone {
+                // all rounds are one pass, but for software
+                let most = layout.queries[..of_round as usize].iter().map(|query| query[3]).max().unwrap_or(0);
+                let (steps, end) = match software {
+                    true => (most.div_ceil(span), round + 1),
+                    false => (u32::from(round == 1), u32::MAX),
+                };
+                for step in 0..steps {
+                    for (pass, bound) in recipe.passes.iter().zip(&bound.passes) {
+                        let jobs = layout.jobs_of(pass.unit, round, of_round);
+                        push(pass.name, bound, jobs, round, [step.saturating_mul(span), end]);
+                    }
+                }
+                continue;
+            }
+            for (pass, bound) in recipe.passes.iter().zip(&bound.passes) {
+                push(pass.name, bound, layout.jobs_of(pass.unit, round, of_round), round, pass.numbers);
+            }
+            let tiles = layout.jobs_of(Unit::Slots(1), round, of_round);
+            push("sum", &bound.sum, tiles, round, [0; 2]);
+            push("offsets", &bound.offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
+            push("compact", &bound.compact, tiles, round, [0; 2]);
+        }
+        let once = [recipe.once.into(), 0];
+        push("totals", &bound.totals, [0, 1, 1], 0, once);
+        push("gather", &bound.gather, layout.jobs_of(Unit::Slots(1), 1, queries), 0, once);
+        let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + 3 * queries))];
+        steps.extend(runs.iter().map(|run| Step::Run {
+            name: run.name,
+            bound: &run.bound,
+            immediates: &run.immediates,
+            groups: run.groups,
+        }));
+        let stride = if ranked { 2 } else { 1 };
+        let slots = layout.capacity().slots;
+        let window = u64::from(HEAD + queries) + stride * u64::from(slots.min(WINDOW.max(slots / 8)));
+        let window = (4 * window).min(self.download.bytes());
+        steps.push(Step::Copy { from: &self.results, to: &self.download, bytes: window });
+        let pending = gpu.submit("intersection", &steps, timed)?;
+        let head = (HEAD + queries) as usize;
+        let (mut found, times) = gpu.finish(pending, &self.download, |bytes| read(bytes, window, layout, ranked))?;
+        for (name, seconds) in times {
+            match found.passes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => found.passes.push((name, seconds)),
+            }
+        }
+        let wanted = found.places.iter().map(|(_, count)| count).sum::<usize>() * stride as usize;
+        if found.words.len() < wanted {
+            let bytes = 4 * (head + wanted) as u64;
+            let download = gpu.buffer("results", bytes, Usage::Download)?;
+            let copy = [Step::Copy { from: &self.results, to: &download, bytes }];
+            let pending = gpu.submit("results", &copy, false)?;
+            let (all, _) = gpu.finish(pending, &download, |all| read(all, bytes, layout, ranked))?;
+            found.words = all.words;
+        }
+        Ok(found)
+    }
+
+    /// Puts kernels and buffers together, unless they are.
+    fn bind(
+        &mut self,
+        gpu: &Gpu,
+        kernels: &Kernels,
+        method: &Method,
+        arena: &Arena,
+        norms: Option<&Buffer>,
+        tables: &Tables,
+    ) -> Result<(), GpuError> {
+        let what = (method.number, tables.number(), norms.is_some());
+        if self.bound.as_ref().is_some_and(|bound| bound.what == what) {
+            return Ok(());
+        }
+        let bind = |pipeline: &Pipeline| {
+            let (norms, words) = (norms.unwrap_or(&self.nothing), tables.buffer().unwrap_or(&self.nothing));
+            let own = [&self.terms, &self.queries, norms, &self.jobs, words, &self.candidates, &self.scores];
+            let rest = [&self.flags, &self.heads, &self.sums, &self.state, &self.results];
+            let buffers: Vec<&Buffer> = arena.buffers().chain(own).chain(rest).collect();
+            gpu.bind("intersection", pipeline, &buffers)
+        };
+        let bound = BoundKernels {
+            what,
+            expand: bind(&kernels.expand)?,
+            passes: method.passes.iter().map(bind).collect::<Result<_, _>>()?,
+            sum: bind(&kernels.sum)?,
+            offsets: bind(&kernels.offsets)?,
+            compact: bind(&kernels.compact)?,
+            totals: bind(&kernels.totals)?,
+            gather: bind(&kernels.gather)?,
+        };
+        self.bound = Some(bound);
+        Ok(())
+    }
+}
+
+/// What the results say, as far as they are there: in the first bytes.
+fn read(bytes: &[u8], there: u64, layout: &Layout, ranked: bool) -> Found {
+    let word = |i: usize| bytes.get(4 * i..4 * i + 4).map_or(0, bytemuck::pod_read_unaligned::<u32>);
+    let head = HEAD as usize;
+    let mut found = Found { ranked, places: vec![(0, 0); layout.order.len()], ..Found::default() };
+    let mut start = 0;
+    for (row, &query) in layout.order.iter().enumerate() {
+        let count = (word(head + row) as usize).min(layout.queries[row][3] as usize);
+        found.places[query] = (start, count);
+        start += count;
+    }
+    let from = head + layout.order.len();
+    let stride = if ranked { 2 } else { 1 };
+    let to = (from + stride * start).min(there as usize / 4).max(from);
+    found.words = (from..to).map(word).collect();
+    found.blocks = (word(BLOCKS_DECODED as usize).into(), layout.blocks);
+    found
+}

@@ -1,0 +1,140 @@
+//! Conjunctions to an index, against the CPU.
+
+use super::names;
+use crate::gpu::testing::gpu;
+use crate::index::Index;
+use crate::index::tests::{Plan as BuildPlan, Text, build};
+use crate::query::gpu::candidates::recipe;
+use crate::query::gpu::{GpuIntersector, Options};
+use crate::query::{Bm25, Hit, Mode, Plan, Searcher};
+
+/// Terms of every shape over 2,500 documents, with frequencies that are all one, small, and large.
+fn index(codecs: &str) -> (tempfile::TempDir, Index) {
+    let texts: Vec<String> = (0..2500u32)
+        .map(|doc| {
+            let mut text = "all".to_owned();
+            let mut add = |word: &str, times: u32| (0..times).for_each(|_| text.push_str(&format!(" {word}")));
+            add("even", u32::from(doc % 2 == 0));
+            add("often", 1 + doc * 7 % 5);
+            add("third", if doc % 3 == 0 { 1 + doc % 40 } else { 0 });
+            add("front", u32::from(doc < 700));
+            add("back", u32::from(doc >= 700));
+            add("edge", u32::from(matches!(doc % 128, 0 | 127)));
+            add("first", u32::from(doc == 0));
+            add("last", u32::from(doc == 2499));
+            add("seldom", if doc % 300 == 17 { 300 } else { 0 });
+            text
+        })
+        .collect();
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let codecs = crate::codec::parse_list(codecs).unwrap();
+    build(&target, &texts, &BuildPlan { batch: 100, codecs, ..BuildPlan::default() }).unwrap();
+    let index = Index::open(&target).unwrap();
+    (dir, index)
+}
+
+const QUERIES: &[&str] = &[
+    "all",
+    "often",
+    "first",
+    "all often",
+    "often third even",
+    "third third often",
+    "front back",
+    "edge all third",
+    "seldom often all",
+    "last back all even",
+    "last all back",
+    "first third",
+    "nothing all",
+    "",
+    "seldom",
+    "all even often third front",
+    "even first",
+    "third",
+    "front edge",
+];
+
+fn plans(searcher: &Searcher<'_>) -> Vec<Plan> {
+    QUERIES.iter().map(|text| searcher.plan(&searcher.parse(text).unwrap()).unwrap()).collect()
+}
+
+/// The same documents; scores but for what floats and fixed point lose, and with ties anyhow.
+fn check_hits(found: &[Hit], expected: &[Hit], all: &[Hit], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found.score - expected.score).abs() <= 1e-5 * expected.score, "{what}: {found:?} for {expected:?}");
+        let own = all.iter().find(|hit| hit.doc == found.doc);
+        assert!(own.is_some_and(|hit| (hit.score - found.score).abs() <= 1e-5 * hit.score), "{what}: {found:?}");
+    }
+}
+
+#[test]
+fn test_queries_agree_with_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let (_dir, index) = index("simdbp,para-ef,lrc,hs-lrc");
+    for codec in ["simdbp", "para-ef", "lrc", "hs-lrc"] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let plans = plans(&searcher);
+        let all: Vec<Vec<Hit>> = plans.iter().map(|plan| searcher.search(plan, Mode::And, 5000).unwrap()).collect();
+        let options = Options { preload: codec != "lrc", timed: true, ..Options::default() };
+        let mut intersector = GpuIntersector::new(&searcher, &gpu, options, "gpu-binary").unwrap();
+        for name in names() {
+            if recipe(name, searcher.codec().codec()).is_err() {
+                continue;
+            }
+            intersector.change(name).unwrap();
+            let (docs, report) = intersector.intersect(&plans).unwrap();
+            assert_eq!(report.by_cpu, 0);
+            for ((text, docs), all) in QUERIES.iter().zip(docs).zip(&all) {
+                let mut expected: Vec<u32> = all.iter().map(|hit| hit.doc).collect();
+                expected.sort_unstable();
+                assert_eq!(docs, expected, "{text} by {name} over {codec}");
+            }
+            for k in [1, 10, 5000] {
+                let (hits, _) = intersector.search(&plans, k).unwrap();
+                for ((text, hits), (plan, all)) in QUERIES.iter().zip(&hits).zip(plans.iter().zip(&all)) {
+                    let expected = searcher.search(plan, Mode::And, k).unwrap();
+                    check_hits(hits, &expected, all, &format!("{text} by {name} over {codec}, k = {k}"));
+                }
+            }
+            // one by one, as a batch each
+            let (alone, _) = intersector.search(&plans[4..5], 10).unwrap();
+            assert_eq!(alone[0], intersector.search(&plans, 10).unwrap().0[4]);
+        }
+        assert!(intersector.search(&plans, 0).unwrap().0.iter().all(Vec::is_empty));
+    }
+}
+
+#[test]
+fn test_little_memory_makes_batches_and_the_cpu_helps() {
+    let Some(gpu) = gpu() else { return };
+    let (_dir, index) = index("raw");
+    let searcher = Searcher::new(&index, Some("raw"), Bm25::default()).unwrap();
+    let plans = plans(&searcher);
+    let options = |words: u64| Options { memory: Some(4 * words), ..Options::default() };
+    let mut whole = GpuIntersector::new(&searcher, &gpu, Options::default(), "hs").unwrap();
+    let (expected, report) = whole.intersect(&plans).unwrap();
+    assert_eq!((report.batches, report.by_cpu), (1, 0));
+    // "all" has 2,500 words and never finds room, "even" and "third" do one after the other
+    let mut little = GpuIntersector::new(&searcher, &gpu, options(2048), "hs").unwrap();
+    let (found, report) = little.intersect(&plans).unwrap();
+    assert_eq!(found, expected);
+    assert!(report.batches > 1 && report.by_cpu > 0, "{report:?}");
+    let error = GpuIntersector::new(&searcher, &gpu, Options { preload: true, ..options(2048) }, "hs").err();
+    assert!(error.unwrap().to_string().contains("no room for all lists"));
+}
+
+#[test]
+fn test_a_lost_device_is_an_error() {
+    let Some(gpu) = gpu() else { return };
+    let (_dir, index) = index("simdbp");
+    let searcher = Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
+    let plans = plans(&searcher);
+    let mut intersector = GpuIntersector::new(&searcher, &gpu, Options::default(), "pmf").unwrap();
+    intersector.intersect(&plans).unwrap();
+    gpu.destroy();
+    assert!(matches!(intersector.intersect(&plans), Err(crate::Error::Gpu(_))));
+}

@@ -1,0 +1,277 @@
+//! Right answers, whatever the codec, the mode, k, the parameters, and the shape of queries and lists.
+
+use super::*;
+
+const PRELOAD: Options =
+    Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT, or: &or::RANGES, range_bits: None };
+
+#[test]
+fn test_every_codec() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "all");
+    let index = built.open();
+    for (i, codec) in crate::codec::names().into_iter().enumerate() {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        let options = Options { preload: i % 2 == 0, ..PRELOAD };
+        let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+        let report = check_batch(&mut engine, &plans, 10, codec);
+        assert_eq!(report.by_cpu, 0, "{codec}");
+        assert!(report.work.evaluated > 0 && report.work.blocks > 0, "{codec}: {report:?}");
+    }
+}
+
+#[test]
+fn test_every_k_and_one_query_at_a_time() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    for k in [1, 2, 10, 1000, 3000, 5000] {
+        check_batch(&mut engine, &plans, k, "batch");
+    }
+    for plan in &plans {
+        check_batch(&mut engine, std::slice::from_ref(plan), 10, "alone");
+    }
+    let (hits, _) = engine.search(&plans, Mode::Or, 0).unwrap();
+    assert!(hits.len() == plans.len() && hits.iter().all(Vec::is_empty));
+    assert_eq!(engine.search(&[], Mode::Or, 10).unwrap(), (Vec::new(), Report::default()));
+}
+
+#[test]
+fn test_parameters_of_bm25() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(1500), "vbyte");
+    let index = built.open();
+    for (k1, b) in [(0.0, 0.0), (1.2, 0.75), (1000.0, 0.0), (1000.0, 1.0)] {
+        let searcher = Searcher::new(&index, None, Bm25 { k1, b }).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+        check_batch(&mut engine, &plans, 7, &format!("k1 = {k1}, b = {b}"));
+    }
+}
+
+/// Only in documents so long that no impact is as great as a 255th: bounds in whole 255ths are far above the scores.
+#[test]
+fn test_impacts_below_the_least_bound() {
+    let Some(gpu) = gpu() else { return };
+    let mut random = Random(5);
+    let long = |_| {
+        let words = ["a", "b", "c", "d"].map(|word| if random.once_in(2) { word } else { "filler" });
+        words.join(" ") + &" filler".repeat(30 + random.below(30) as usize)
+    };
+    let mut texts: Vec<String> =
+        (0..20_000).map(|doc| if doc % 20 == 7 { String::new() } else { "x".to_owned() }).collect();
+    let longs: Vec<String> = (0..1000).map(long).collect();
+    texts.iter_mut().filter(|text| text.is_empty()).zip(longs).for_each(|(text, long)| *text = long);
+    let built = Built::new(&texts, "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25 { k1: 1000.0, b: 1.0 }).unwrap();
+    let plans = plans(&searcher, &["a b c d", "a", "c d"]);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    check_batch(&mut engine, &plans, 3, "long documents");
+}
+
+/// Several tiles of ranges, with lists that leave most of them empty.
+#[test]
+fn test_many_documents() {
+    let Some(gpu) = gpu() else { return };
+    let mut random = Random(3);
+    let text = |doc: u32| {
+        let mut text = String::new();
+        let mut add = |word: &str, has: bool| {
+            if has {
+                text += word;
+            }
+        };
+        add("often ", random.once_in(3));
+        add("seldom ", random.once_in(500));
+        add("end end ", doc > 131_000 && random.once_in(2));
+        add("start ", doc < 300);
+        add("edge ", doc % 64 == 63 || doc.is_multiple_of(64));
+        add("last ", doc == 139_999);
+        add(if doc.is_multiple_of(3) { "x y" } else { "z" }, true);
+        text
+    };
+    let texts: Vec<String> = (0..140_000).map(text).collect();
+    let built = Built::new(&texts, "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let queries = ["often seldom", "end start", "seldom edge end", "last start", "last", "often z x edge", "x y"];
+    let plans = plans(&searcher, &queries);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    assert!(engine.ranges.padded() > kernels::TILE);
+    check_batch(&mut engine, &plans, 10, "many");
+    // more queries than have accumulators at once
+    let options = Options { or: &or::ACCUMULATORS, ..PRELOAD };
+    let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+    let at_once = accumulators::queries_at_once(&gpu, 140_000) as usize;
+    let many: Vec<Plan> = plans.iter().cycle().take(at_once.min(500) + 3).cloned().collect();
+    let (hits, report) = engine.search(&many, Mode::Or, 10).unwrap();
+    assert!(report.batches > 1 || at_once > 500);
+    assert!(hits.iter().zip(hits.iter().skip(plans.len())).all(|(one, again)| one == again));
+    for (plan, hits) in plans.iter().zip(&hits) {
+        check(&searcher, plan, Mode::Or, 10, hits, "accumulators");
+    }
+}
+
+/// Equal documents: exactly those with the smallest docIDs, in order, and the CPU where there is no room for all.
+#[test]
+fn test_ties() {
+    let Some(gpu) = gpu() else { return };
+    for documents in [100, 5000, 20_000] {
+        let built = Built::new(&vec!["same again".to_owned(); documents], "vbyte");
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+        for query in ["same", "same again"] {
+            for (mode, k) in [(Mode::Or, 10), (Mode::And, 1)] {
+                let (hits, report) = engine.search(&plans(&searcher, &[query]), mode, k).unwrap();
+                let docs: Vec<u32> = hits[0].iter().map(|hit| hit.doc).collect();
+                assert_eq!(docs, (0..k as u32).collect::<Vec<_>>(), "{documents} documents, {query}");
+                assert_eq!(report.by_cpu, usize::from(documents > 100), "{documents} documents, {query}");
+            }
+        }
+    }
+}
+
+#[test]
+fn test_many_terms() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(1000), "para-ef");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let words = (0..300).map(|i| if i % 3 == 0 { format!("w{}", i % 40) } else { format!("only{i} rare{}", i % 50) });
+    let text = words.collect::<Vec<_>>().join(" ");
+    let plans = plans(&searcher, &[&text, "w3", &text]);
+    assert!(plans[0].terms.len() > 250);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    assert_eq!(check_batch(&mut engine, &plans, 20, "300 terms").by_cpu, 0);
+}
+
+/// A batch of more terms than one holds becomes two, and a query with more the CPU's.
+#[test]
+fn test_more_terms_than_a_batch_holds() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(300), "raw");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let mut plans = plans(&searcher, &["w1 w5", "w2 only3"]);
+    let terms = plans[0].terms.clone();
+    plans[0].terms = terms.iter().cycle().take(BATCH_TERMS as usize - 1).copied().collect();
+    plans.push(Plan { terms: terms.iter().cycle().take(BATCH_TERMS as usize + 1).copied().collect(), missing: 0 });
+    let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
+    let (hits, report) = engine.search(&plans[1..], Mode::Or, 5).unwrap();
+    assert_eq!((report.batches, report.by_cpu), (1, 1));
+    assert_eq!(hits[1], searcher.search(&plans[2], Mode::Or, 5).unwrap());
+    check(&searcher, &plans[1], Mode::Or, 5, &hits[0], "beside it");
+}
+
+/// With the best chosen on the device, only the room for hits sends a query to the CPU, not how many have about the same score.
+#[test]
+fn test_the_best_chosen_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    let same = Built::new(&vec!["same again".to_owned(); 5000], "simdbp");
+    let (index, same) = (built.open(), same.open());
+    for topk in crate::query::topk::TOPK.iter().filter(|topk| matches!(topk.on, TopKOn::Gpu(_))) {
+        let options = Options { topk, ..PRELOAD };
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+        for k in [1, 10, 1000, 5000] {
+            let report = check_batch(&mut engine, &plans(&searcher, &QUERIES), k, topk.name);
+            assert_eq!(report.by_cpu, 0, "{}, k = {k}", topk.name);
+        }
+        let searcher = Searcher::new(&same, None, Bm25::default()).unwrap();
+        let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+        let (hits, report) = engine.search(&plans(&searcher, &["same"]), Mode::Or, 30).unwrap();
+        assert_eq!(hits[0].iter().map(|hit| hit.doc).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>(), "{}", topk.name);
+        assert_eq!(report.by_cpu, 0);
+    }
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let heap = Options { topk: &crate::query::topk::HEAP, ..PRELOAD };
+    assert!(matches!(GpuSearcher::new(&searcher, &gpu, heap), Err(Error::Invalid { .. })));
+}
+
+#[test]
+fn test_every_method_for_or() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "vbyte,pef,para-ef");
+    let index = built.open();
+    for codec in ["vbyte", "pef", "para-ef"] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        for or in GPU_OR_METHODS {
+            let topk = if codec == "pef" { &crate::query::topk::BUCKET_SELECT } else { &PARTIAL_SORT };
+            let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, topk, ..PRELOAD }).unwrap();
+            for k in [1, 10, 400] {
+                check_batch(&mut engine, &plans, k, &format!("{codec} {}", or.name));
+            }
+        }
+    }
+    assert_eq!(gpu_or_method("accumulators").unwrap().name, "accumulators");
+    let error = gpu_or_method("wand").err().unwrap().to_string();
+    assert!(error.contains("accumulators, ranges-exhaustive, ranges"), "{error}");
+}
+
+/// Sums of impacts are whole numbers: the same documents with the same scores, and ties by docID.
+#[test]
+fn test_impacts_are_exact() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::with(&collection(3000), "simdbp,vbyte", Some(2));
+    let index = built.open();
+    for (codec, topk) in [("simdbp", &PARTIAL_SORT), ("vbyte", &crate::query::topk::RADIX_SORT)] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let searcher = searcher.with_scores(Scores::Impacts).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        for or in GPU_OR_METHODS {
+            let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, topk, ..PRELOAD }).unwrap();
+            for (mode, k) in [(Mode::And, 10), (Mode::Or, 10), (Mode::Or, 3), (Mode::AndOr, 20)] {
+                let (hits, _) = engine.search(&plans, mode, k).unwrap();
+                for (i, (plan, hits)) in plans.iter().zip(&hits).enumerate() {
+                    let want = searcher.search(plan, mode, k).unwrap();
+                    assert_eq!(*hits, want, "{codec}, {}, {mode:?}, k = {k}, query {i}", or.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn test_small_collections() {
+    let Some(gpu) = gpu() else { return };
+    let topks = [&PARTIAL_SORT, &crate::query::topk::GROUP_HEAP, &crate::query::topk::RADIX_SORT];
+    for documents in [1, 63, 64, 65, 300, 2049] {
+        let built = Built::new(&collection(documents), "vbyte");
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let plans = plans(&searcher, &QUERIES);
+        for (or, topk) in GPU_OR_METHODS.iter().zip(topks) {
+            let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, topk, ..PRELOAD }).unwrap();
+            for k in [1, 5, 100] {
+                check_batch(&mut engine, &plans, k, &format!("{documents} documents, {}, {}", or.name, topk.name));
+            }
+        }
+    }
+}
+
+/// Few of many documents are good: skipping skips, and without it everything is evaluated.
+#[test]
+fn test_ranges_are_skipped() {
+    let Some(gpu) = gpu() else { return };
+    let text = |doc: u32| if doc % 4000 < 30 { "often often often often" } else { "often and more" }.to_owned();
+    let texts: Vec<String> = (0..40_000).map(text).collect();
+    let built = Built::new(&texts, "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["often"]);
+    let evaluated = [&or::RANGES, &or::RANGES_EXHAUSTIVE, &or::ACCUMULATORS].map(|or| {
+        let mut engine = GpuSearcher::new(&searcher, &gpu, Options { or, ..PRELOAD }).unwrap();
+        let (hits, report) = engine.search(&plans, Mode::Or, 5).unwrap();
+        check(&searcher, &plans[0], Mode::Or, 5, &hits[0], or.name);
+        report.work.evaluated
+    });
+    assert!(evaluated[0] < 400 && evaluated[1] == 40_000 / 64 && evaluated[2] == 0, "{evaluated:?}");
+}

@@ -1,0 +1,138 @@
+//! Answers of the device against those of the CPU.
+
+mod answers;
+mod trouble;
+
+use super::*;
+use crate::gpu::testing::gpu;
+use crate::index::Index;
+use crate::index::tests::{Plan as BuildPlan, Text, build};
+use crate::query::Bm25;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Numbers that look random, the same in every run.
+struct Random(u64);
+
+impl Random {
+    /// One below `limit`.
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((self.0 >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    /// True once in `limit` times.
+    fn once_in(&mut self, limit: u32) -> bool {
+        self.below(limit) == 0
+    }
+}
+
+/// Documents with words of every frequency: `all` is in each, `w<i>` in one of i + 1 on average, sometimes often; some words
+/// only in one stretch of documents, or in one document.
+fn collection(documents: u32) -> Vec<String> {
+    let mut random = Random(u64::from(documents) + 7);
+    let one = |doc: u32| {
+        let mut text = "all".to_owned();
+        for i in 0..40 {
+            if random.once_in(i + 1) {
+                let times = if random.once_in(5) { 1 + random.below(12) } else { 1 };
+                text += &format!(" w{i}").repeat(times as usize);
+            }
+        }
+        if random.once_in(100) {
+            text += &" filler".repeat(500);
+        }
+        if (documents / 3..documents / 2).contains(&doc) {
+            text += " middle";
+        }
+        text + &format!(" only{doc} rare{}", doc / 20)
+    };
+    (0..documents).map(one).collect()
+}
+
+/// An index in a folder of its own.
+struct Built {
+    _dir: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Built {
+    fn new(texts: &[String], codecs: &str) -> Self {
+        Self::with(texts, codecs, None)
+    }
+
+    /// With impacts, quantised on so many threads, if there are to be any.
+    fn with(texts: &[String], codecs: &str, impacts: Option<usize>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+        let codecs = crate::codec::parse_list(codecs).unwrap();
+        build(&path, &texts, &BuildPlan { batch: 1000, codecs, impacts, ..BuildPlan::default() }).unwrap();
+        Self { _dir: dir, path }
+    }
+
+    fn open(&self) -> Index {
+        Index::open(&self.path).unwrap()
+    }
+}
+
+/// Every shape of query over [`collection`].
+const QUERIES: [&str; 16] = [
+    "all",
+    "w0",
+    "w39",
+    "only17",
+    "w1 w2",
+    "w30 w35 w39",
+    "all w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 w10",
+    "only5 only900 only1500 w7",
+    "rare3 w2 all",
+    "middle w5",
+    "middle middle middle rare60 w5 w5",
+    "filler w20",
+    "nothing w3",
+    "nothing at_all",
+    "",
+    "only3 rare0",
+];
+
+fn plans(searcher: &Searcher<'_>, texts: &[impl AsRef<str>]) -> Vec<Plan> {
+    texts.iter().map(|text| searcher.plan(&searcher.parse(text.as_ref()).unwrap()).unwrap()).collect()
+}
+
+/// Fails unless `got` is a right answer: as many hits as there are, best first, each with its document's score, and nothing
+/// better left out. Scores may differ by what fixed point rounds.
+fn check(searcher: &Searcher<'_>, plan: &Plan, mode: Mode, k: usize, got: &[Hit], what: &str) {
+    let want = searcher.search(plan, mode, k).unwrap();
+    let and = |k| searcher.search(plan, Mode::And, k).unwrap();
+    let all = mode == Mode::And || (mode == Mode::AndOr && and(k).len() >= k);
+    let every = searcher.search(plan, if all { Mode::And } else { Mode::Or }, usize::MAX).unwrap();
+    let every: HashMap<u32, f32> = every.iter().map(|hit| (hit.doc, hit.score)).collect();
+    let bounds: f32 = plan.terms.iter().map(|term| searcher.bound_of(term)).sum();
+    let room = |score: f32| score * 1e-5 + bounds * (plan.terms.len() + 1) as f32 * 1e-9;
+    assert_eq!(got.len(), want.len(), "{what}: number of hits");
+    let mut seen = std::collections::HashSet::new();
+    for (rank, (got, want)) in got.iter().zip(&want).enumerate() {
+        assert!(seen.insert(got.doc), "{what}: document {} twice", got.doc);
+        let score = every.get(&got.doc).copied();
+        let score = score.unwrap_or_else(|| panic!("{what}: document {} does not match", got.doc));
+        assert!((got.score - score).abs() <= room(score), "{what}: document {}: {} not {score}", got.doc, got.score);
+        assert!((score - want.score).abs() <= 2.0 * room(score), "{what}: rank {rank}: {got:?}, better: {want:?}");
+    }
+    assert!(got.windows(2).all(|pair| pair[0].score >= pair[1].score), "{what}: best first");
+}
+
+/// Checks a batch in all modes.
+fn check_batch(engine: &mut GpuSearcher<'_>, plans: &[Plan], k: usize, what: &str) -> Report {
+    let mut sum = Report::default();
+    for mode in [Mode::And, Mode::Or, Mode::AndOr] {
+        let (hits, report) = engine.search(plans, mode, k).unwrap();
+        assert_eq!(hits.len(), plans.len());
+        for (i, (plan, hits)) in plans.iter().zip(&hits).enumerate() {
+            check(engine.searcher, plan, mode, k, hits, &format!("{what}, {mode:?}, k = {k}, query {i}"));
+        }
+        sum.by_cpu += report.by_cpu;
+        sum.add(report.work, &report.passes);
+    }
+    sum
+}

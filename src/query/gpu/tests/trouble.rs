@@ -1,0 +1,120 @@
+//! Too little memory, damaged lists, a device that is gone.
+
+use super::*;
+use std::fs;
+
+fn bytes_of_all(searcher: &Searcher<'_>) -> u64 {
+    4 * Residence::words_of_all(searcher)
+}
+
+#[test]
+fn test_lists_come_and_go() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(6000), "vbyte,simdbp");
+    let index = built.open();
+    for codec in ["vbyte", "simdbp"] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+        let few = plans(&searcher, &QUERIES);
+        let many: Vec<Plan> = few.iter().cycle().take(50).cloned().collect();
+        let all = bytes_of_all(&searcher);
+        let mut brought = Vec::new();
+        for memory in [4096, all / 8, all / 3, 4 * all] {
+            let what = format!("{codec} in {memory} of {all} bytes");
+            let options = Options { memory: Some(memory), ..Options::default() };
+            let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+            let report = check_batch(&mut engine, &many, 10, &what);
+            let counts = engine.residence();
+            assert!(if memory < all / 2 { report.by_cpu > 0 } else { report.by_cpu == 0 }, "{what}: {}", report.by_cpu);
+            assert_eq!(counts.evicted > 0, memory < all, "{what}: {counts:?}");
+            assert!(counts.hits > 0 && counts.misses > 0, "{what}: {counts:?}");
+            brought.push(counts.words);
+            let before = engine.residence();
+            check_batch(&mut engine, &few, 10, &what);
+            if memory > all {
+                assert_eq!(engine.residence().misses, before.misses, "everything stayed");
+            }
+        }
+        assert!(brought[3] < brought[2], "less memory, more traffic: {brought:?}");
+    }
+}
+
+#[test]
+fn test_preloading_into_too_little_memory_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(1000), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let options = |memory| Options { memory: Some(memory), preload: true, ..Options::default() };
+    let error = GpuSearcher::new(&searcher, &gpu, options(bytes_of_all(&searcher) / 2)).err().unwrap();
+    assert!(matches!(&error, Error::Invalid { .. }) && error.to_string().contains("--gpu-memory"), "{error}");
+    // all lists, but no table: there is room for none
+    let mut engine = GpuSearcher::new(&searcher, &gpu, options(bytes_of_all(&searcher))).unwrap();
+    let report = check_batch(&mut engine, &plans(&searcher, &QUERIES), 10, "no tables");
+    assert!(report.by_cpu > 0 && report.batches > 0, "{report:?}");
+}
+
+/// Flips words of the files of lists. Lists that are brought when they are asked for are looked at first, so there is an error
+/// or an answer; with all lists brought at once, any answer will do that comes.
+#[test]
+fn test_damaged_lists() {
+    let Some(gpu) = gpu() else { return };
+    let codecs = ["vbyte", "parapfor", "hs-lrc", "para-ef"];
+    let built = Built::new(&collection(2000), &codecs.join(","));
+    let mut random = Random(11);
+    let mut refused = 0;
+    for codec in codecs {
+        let files = ["postings.bin", "lists.bin"].map(|name| built.path.join(codec).join(name));
+        let files = [&files[0], &files[1], &built.path.join("tf.bin")];
+        let sound = files.map(|file| fs::read(file).unwrap());
+        for round in 0..3 {
+            for (file, bytes) in files.iter().zip(&sound) {
+                let mut bytes = bytes.clone();
+                let words = (bytes.len() / 4 - 32) as u32;
+                for _ in 0..1 + words / 20 {
+                    let at = 4 * (16 + random.below(words)) as usize;
+                    let word = [0, u32::MAX, random.below(u32::MAX), random.below(300)][round];
+                    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+                }
+                fs::write(file, bytes).unwrap();
+            }
+            let Ok(index) = Index::open(&built.path) else { continue };
+            let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
+            let plans: Vec<Plan> = QUERIES
+                .iter()
+                .filter_map(|text| searcher.plan(&searcher.parse(text).unwrap()).ok())
+                .filter(|plan| !plan.terms.is_empty())
+                .collect();
+            for preload in [false, true] {
+                let options = Options { preload, ..Options::default() };
+                let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
+                for mode in [Mode::And, Mode::Or] {
+                    for plan in &plans {
+                        match engine.search(std::slice::from_ref(plan), mode, 5) {
+                            Ok((hits, _)) => assert!(hits[0].iter().all(|hit| hit.doc < 2000), "{codec}: {hits:?}"),
+                            Err(Error::Damaged { .. }) => refused += 1,
+                            Err(error) => panic!("{codec}: {error}"),
+                        }
+                    }
+                }
+            }
+        }
+        files.iter().zip(&sound).for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
+    }
+    assert!(refused > 0, "nothing was found damaged");
+}
+
+#[test]
+fn test_a_device_that_is_gone() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(500), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    let mut engine = GpuSearcher::new(&searcher, &gpu, Options::default()).unwrap();
+    check_batch(&mut engine, &plans, 10, "before");
+    engine.gpu().destroy();
+    for _ in 0..2 {
+        assert!(matches!(engine.search(&plans, Mode::Or, 10), Err(Error::Gpu(_))));
+    }
+    assert!(matches!(GpuSearcher::new(&searcher, &gpu, Options::default()), Err(Error::Gpu(_))));
+}
