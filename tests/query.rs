@@ -112,6 +112,8 @@ fn options_that_make_no_sense_are_refused_in_one_line() {
         (&["--b", "2"], "from 0 to 1"),
         (&["--scores", "impacts", "--b", "0.5"], "leave --k1 and --b out"),
         (&["--run", "x"], "--topics"),
+        (&["--intersect", "pmf", "--mode", "and"], "runs on a GPU only"),
+        (&["--batch", "para"], "--topics"),
     ];
     for (args, why) in refused {
         let (code, out, err) = run(&index, &[args, &["common"][..]].concat());
@@ -240,9 +242,19 @@ fn a_gpu_gives_the_same_documents() {
     for mode in ["and", "or", "and-or"] {
         let gpu = ["--engine", "gpu", "--device", "0"];
         assert_eq!(run_file(mode, &gpu), run_file(mode, &[]), "{mode}");
+        let buckets = ["--engine", "gpu", "--device", "0", "--batch", "buckets:size=2", "--preset", "wu"];
+        assert_eq!(run_file(mode, &buckets), run_file(mode, &[]), "{mode}");
     }
     let gpu = ["--engine", "gpu", "--device", "0", "--preload", "--gpu-memory", "64MiB", "--explain"];
     let (code, out, err) = run(&index, &[&gpu[..], &["common", "every3"]].concat());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("engine   gpu, ") && out.contains("ranges of docIDs queued"), "{out}");
+    let refused: [(&[&str], &str); 2] = [
+        (&["--mode", "and", "--intersect", "pmf:levels=9"], "levels is 0 to 4"),
+        (&["--mode", "and", "--intersect", "lrc"], "choose another intersector or codec"),
+    ];
+    for (args, why) in refused {
+        let (code, _, err) = run(&index, &[args, &["--engine", "gpu", "--device", "0", "common"]].concat());
+        assert!(code == 2 && err.contains(why) && err.lines().count() == 1, "{err}");
+    }
 }

@@ -15,6 +15,7 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`engine`] | one way to ask, wherever queries run; methods by name, presets |
+//! | [`schedule`] | which queries go to a device together: one file per method |
 //! | `plan` | what a query is before it runs |
 //! | `explain` | what is known about a query's terms |
 //! | `analysis`, `topics` | text → terms; files of queries |
@@ -30,6 +31,7 @@ mod explain;
 pub mod gpu;
 pub mod intersect;
 mod plan;
+pub mod schedule;
 mod searcher;
 mod topics;
 pub mod topk;

@@ -2,8 +2,7 @@
 
 use super::answer::Times;
 use super::settings::Settings;
-use crate::query::engine::{Effort, Engine, EngineKind};
-use crate::query::gpu::Report;
+use crate::query::engine::{DeviceWork, Effort, Engine, EngineKind, Methods};
 use crate::query::{Mode, TermFacts, Work};
 use std::io::{self, Write};
 
@@ -20,7 +19,7 @@ pub struct Explained {
 #[derive(serde::Serialize)]
 pub struct Json<'a> {
     engine: &'static str,
-    methods: Vec<(&'static str, &'static str)>,
+    methods: Vec<(&'static str, String)>,
     terms: Vec<JsonTerm<'a>>,
     /// Documents considered for the best k with their whole score, on the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,9 +45,11 @@ struct JsonTerm<'a> {
 #[derive(serde::Serialize)]
 struct JsonDevice {
     left_to_cpu: usize,
-    ranges_queued: Vec<u32>,
-    ranges_evaluated: u32,
-    blocks_decoded: u32,
+    blocks_decoded: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges_queued: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges_evaluated: Option<u32>,
     passes: Vec<JsonPass>,
 }
 
@@ -112,22 +113,21 @@ impl Explained {
     }
 
     /// Which methods answered: what they did, and their names.
-    fn methods(&self, settings: &Settings) -> Vec<(&'static str, &'static str)> {
-        let Effort::Cpu(_) = self.effort else { return vec![("ranges of docIDs", "ranges")] };
-        let cpu = match (self.asked, settings.methods()) {
-            (EngineKind::Cpu, Ok(methods)) => methods.cpu,
+    fn methods(&self, settings: &Settings) -> Vec<(&'static str, String)> {
+        let kind = self.answered();
+        let methods = match settings.methods() {
+            Ok(methods) if kind == self.asked => methods,
             // the CPU stands in for a device
-            _ => Default::default(),
+            _ => Methods::default(),
         };
-        let mut methods = Vec::new();
-        if settings.mode != Mode::Or {
-            methods.push(("all terms", cpu.intersect.name));
+        methods.names(kind, settings.mode)
+    }
+
+    fn answered(&self) -> EngineKind {
+        match self.effort {
+            Effort::Cpu(_) => EngineKind::Cpu,
+            Effort::Gpu(_) => EngineKind::Gpu,
         }
-        if settings.mode != Mode::And {
-            methods.push(("any term", cpu.or.name));
-        }
-        methods.push(("top k", cpu.topk.name));
-        methods
     }
 
     /// Writes the table.
@@ -157,14 +157,13 @@ impl Explained {
         writeln!(out, "plan     {mode}; best {k} by {scores}; codec {}", searcher.codec().codec().name())?;
         let methods: Vec<String> =
             self.methods(settings).into_iter().map(|(what, name)| format!("{what} by {name}")).collect();
-        match (&self.effort, engine.device()) {
-            (Effort::Gpu(_), Some(device)) => writeln!(out, "engine   gpu, {}", device.gpu().report().name)?,
-            _ => writeln!(out, "engine   cpu: {}", methods.join(", "))?,
-        }
+        let device = engine.device().filter(|_| self.answered() == EngineKind::Gpu);
+        let name = device.map_or_else(String::new, |device| format!(", {}", device.gpu().report().name));
+        writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
         self.write_terms(out)?;
         match &self.effort {
             Effort::Cpu(work) => self.write_totals(out, work)?,
-            Effort::Gpu(report) => self.write_device(out, report)?,
+            Effort::Gpu(work) => self.write_device(out, work)?,
         }
         let Times { analyse, plan, search } = times;
         let [analyse, plan, search, total] = [analyse, plan, search, times.total()].map(duration);
@@ -216,22 +215,20 @@ impl Explained {
         )
     }
 
-    fn write_device(&self, out: &mut impl Write, report: &Report) -> io::Result<()> {
+    fn write_device(&self, out: &mut impl Write, work: &DeviceWork) -> io::Result<()> {
         let blocks: u64 = self.facts.iter().map(|facts| facts.blocks).sum();
-        let queued: Vec<String> = report.work.queued.iter().map(|&ranges| grouped(ranges.into())).collect();
-        writeln!(
-            out,
-            "work     {} of {} blocks decoded; ranges of docIDs queued wave by wave: {}; {} evaluated",
-            grouped(report.work.blocks.into()),
-            grouped(blocks),
-            queued.join(", "),
-            grouped(report.work.evaluated.into())
-        )?;
-        if report.by_cpu > 0 {
+        let mut line = format!("{} blocks decoded of the lists' {}", grouped(work.decoded), grouped(blocks));
+        if let Some(ranges) = work.ranges {
+            let queued: Vec<String> = ranges.queued.iter().map(|&ranges| grouped(ranges.into())).collect();
+            line += &format!("; ranges of docIDs queued, wave by wave: {}", queued.join(", "));
+            line += &format!("; {} of them evaluated", grouped(ranges.evaluated.into()));
+        }
+        writeln!(out, "work     {line}")?;
+        if work.by_cpu > 0 {
             writeln!(out, "         the device left the query to the CPU: its lists, hits or terms do not fit there")?;
         }
-        if !report.passes.is_empty() {
-            let passes = report.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
+        if !work.passes.is_empty() {
+            let passes = work.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
             writeln!(out, "passes   {}", passes.collect::<Vec<_>>().join(", "))?;
         }
         Ok(())
@@ -239,9 +236,9 @@ impl Explained {
 
     /// For `--json`.
     pub fn json(&self, settings: &Settings, times: Times) -> Json<'_> {
-        let (engine, pushed, device) = match &self.effort {
-            Effort::Cpu(work) => (EngineKind::Cpu, Some(work.pushed), None),
-            Effort::Gpu(report) => (EngineKind::Gpu, None, Some(report)),
+        let (pushed, device) = match &self.effort {
+            Effort::Cpu(work) => (Some(work.pushed), None),
+            Effort::Gpu(work) => (None, Some(work)),
         };
         let terms = self.work().map(|(facts, work)| JsonTerm {
             facts,
@@ -249,15 +246,15 @@ impl Explained {
             skipped: work.map(|work| work.blocks.saturating_sub(work.decoded)),
             scored: work.map(|work| work.scored),
         });
-        let device = device.map(|report| JsonDevice {
-            left_to_cpu: report.by_cpu,
-            ranges_queued: report.work.queued.to_vec(),
-            ranges_evaluated: report.work.evaluated,
-            blocks_decoded: report.work.blocks,
-            passes: report.passes.iter().map(|&(name, seconds)| JsonPass { name, seconds }).collect(),
+        let device = device.map(|work| JsonDevice {
+            left_to_cpu: work.by_cpu,
+            blocks_decoded: work.decoded,
+            ranges_queued: work.ranges.map(|ranges| ranges.queued.to_vec()),
+            ranges_evaluated: work.ranges.map(|ranges| ranges.evaluated),
+            passes: work.passes.iter().map(|&(name, seconds)| JsonPass { name, seconds }).collect(),
         });
         let terms = terms.collect();
-        Json { engine: engine.name(), methods: self.methods(settings), terms, pushed, device, seconds: times }
+        Json { engine: self.answered().name(), methods: self.methods(settings), terms, pushed, device, seconds: times }
     }
 }
 

@@ -62,15 +62,18 @@ Examples:
   gamut query out/gov2 --mode and --intersect gallop oil     by a method of your choice
   gamut query out/gov2 --engine gpu --preload                every list in the GPU's memory first
   gamut query out/gov2 --topics topics.701-750.txt --run gov2.run -k 1000
+  gamut query out/gov2 --topics 06.efficiency_topics --run gov2.run --preset ao --mode and --engine gpu
   trec_eval qrels.701-750.txt gov2.run
 
-Methods of --intersect, documents that have all terms:{}
+--intersect, documents that have all terms; parameters follow a colon, as in pmf:levels=2:{}
 
-Methods of --or, documents that have any term:{}
+--or, documents that have any term:{}
 
-Methods of --topk, the best of them:{}
+--topk, the best of them:{}
 
-Presets, a paper's codec and methods:{}
+--preset, a paper's codec and methods:{}
+
+--batch, how a file of queries is packed for a GPU:{}
 
 Files of topics are told apart by content:
   TREC topics (the title only)    <top><num>Number: 701<title>oil history …
@@ -85,7 +88,8 @@ Exit code: 0 if something was found, 1 if nothing was, 2 on errors.",
         help::intersect(),
         help::or(),
         help::topk(),
-        help::presets()
+        help::presets(),
+        help::batching()
     )
 }
 

@@ -131,7 +131,7 @@ impl<'s> Session<'s> {
                     Done::Quit => return Ok(Turn::End),
                     Done::Same => {}
                     Done::Changed(new) if new.same_engine(&self.settings) => {
-                        engine.set_methods(new.methods()?);
+                        engine.set_cpu_methods(new.methods()?.cpu);
                         self.settings = new;
                     }
                     Done::Changed(new) => return Ok(Turn::Changed(new)),

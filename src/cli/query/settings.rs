@@ -4,6 +4,7 @@ use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
 use crate::query::engine::{Engine, EngineKind, Methods, Names, preset};
 use crate::query::gpu::Options;
+use crate::query::schedule::Schedule;
 use crate::query::{Bm25, Mode, Scores, Searcher};
 use crate::{Error, Result};
 
@@ -191,17 +192,38 @@ impl Settings {
         let own = |name: &Option<String>| name.clone().filter(|name| name != AUTO);
         let mut names = Names { intersect: own(&self.intersect), or: own(&self.or), topk: own(&self.topk) };
         if let Some(name) = &self.preset {
-            preset(name)?.fill(self.engine, self.mode, &mut names)?;
+            preset(name)?.fill(self.engine, self.mode, &mut names);
         }
         Methods::chosen(self.engine, self.mode, &names)
     }
 
     /// True if `other` can go on with the same searcher and engine.
     pub fn same_engine(&self, other: &Self) -> bool {
-        let Self { mode, k, intersect, or, topk, explain, .. } = self.clone();
-        // passes are timed only where somebody will look at the times
-        let timed = self.explain == other.explain || self.engine == EngineKind::Cpu;
-        timed && Self { mode, k, intersect, or, topk, explain, ..other.clone() } == *self
+        let mut other = Self { k: self.k, ..other.clone() };
+        if self.engine == EngineKind::Cpu {
+            let Self { mode, intersect, or, topk, explain, .. } = self.clone();
+            other = Self { mode, intersect, or, topk, explain, ..other };
+        } else if self.preset.is_none() {
+            // with a preset, another mode means other methods
+            other.mode = self.mode;
+        }
+        other == *self
+    }
+
+    /// How a file of queries is packed for a GPU: by name, or as the preset does.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] or [`Error::Invalid`], also for a name if the CPU answers.
+    pub fn schedule(&self, name: Option<&str>) -> Result<Schedule> {
+        match (name, &self.preset) {
+            (Some(name), _) if self.engine == EngineKind::Cpu => Err(Error::Invalid {
+                what: format!("--batch {name}"),
+                why: "packs queries for a GPU, and the CPU answers them one by one; add --engine gpu".to_owned(),
+            }),
+            (Some(name), _) => Schedule::parse(name),
+            (None, Some(name)) => Schedule::parse(preset(name)?.batch),
+            (None, None) => Ok(Schedule::default()),
+        }
     }
 
     /// What looks terms up and scores documents.
@@ -224,7 +246,7 @@ impl Settings {
     pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Engine<'a>> {
         let methods = self.methods()?;
         if self.engine == EngineKind::Cpu {
-            return Ok(Engine::on_cpu(searcher, methods));
+            return Ok(Engine::on_cpu(searcher, &methods));
         }
         let gpu = devices.get(self.device.as_deref())?;
         let options = Options {
@@ -233,7 +255,7 @@ impl Settings {
             timed: self.explain && gpu.timestamps(),
             ..Options::default()
         };
-        Engine::on_gpu(searcher, methods, &gpu, options, Box::new(say_failed))
+        Engine::on_gpu(searcher, &methods, self.mode, &gpu, options, Box::new(say_failed))
     }
 }
 

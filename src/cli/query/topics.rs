@@ -12,8 +12,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Topics whose results are held in memory at a time.
-const CHUNK: usize = 1024;
+/// Hits that are held in memory at a time.
+const WINDOW_HITS: usize = 1 << 24;
+
+/// Topics whose results are held in memory at a time: batches are made of these.
+fn window(k: usize) -> usize {
+    (WINDOW_HITS / k.max(1)).clamp(1024, 1 << 18)
+}
 
 /// Options of a file of topics.
 #[derive(Debug, clap::Args)]
@@ -28,6 +33,9 @@ pub struct TopicFile {
     /// Last column of the run file.
     #[arg(long, default_value = "gamut", requires = "run")]
     tag: String,
+    /// Pack the queries for a GPU in this way; see below [default: order:size=1024, or the preset's].
+    #[arg(long, value_name = "NAME", requires = "topics")]
+    batch: Option<String>,
 }
 
 impl TopicFile {
@@ -107,16 +115,17 @@ pub fn run(
         let why = "must be one word: it is a column of the run file".to_owned();
         return Err(Error::Invalid { what: format!("--tag \"{}\"", args.tag), why }.into());
     }
+    let schedule = settings.schedule(args.batch.as_deref())?;
     let mut output = Output::create(run)?;
     let bytes = fs::read(topics).map_err(Error::io("read", topics))?;
     let (_, topics) = parse_topics(&bytes).with_context(|| format!("in {}", topics.display()))?;
     let start = Instant::now();
     let searcher = engine.searcher();
     let (mut answered, mut hits_written) = (0, 0);
-    for chunk in topics.chunks(CHUNK) {
+    for chunk in topics.chunks(window(settings.k)) {
         let plan = |topic: &Topic| -> Result<Plan> { searcher.plan(&searcher.parse(&topic.text)?) };
         let plans: Vec<Plan> = chunk.par_iter().map(plan).collect::<Result<_>>()?;
-        let (answers, _) = engine.search(&plans, settings.mode, settings.k)?;
+        let (answers, _) = engine.search(&plans, settings.mode, settings.k, &schedule)?;
         let names = names(searcher.index(), answers.iter().flatten().map(|hit| hit.doc).collect())?;
         for (topic, hits) in chunk.iter().zip(&answers) {
             for (rank, Hit { doc, score }) in (1..).zip(hits) {

@@ -17,8 +17,10 @@ pub struct Preset {
     pub codec: &'static str,
     /// Its methods on the CPU, where the papers measure against them.
     cpu: Chosen,
-    /// Its methods on a GPU; `None` if there are none here.
-    gpu: Option<Chosen>,
+    /// Its methods on a GPU.
+    gpu: Chosen,
+    /// How it packs queries for a GPU.
+    pub batch: &'static str,
 }
 
 /// Methods by name; `None`: the engine's own.
@@ -34,43 +36,48 @@ const OWN: Chosen = Chosen { intersect: None, or: None, topk: None };
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ding",
-        about: "pfor-recursive lists; on the CPU a document at a time, every posting of a disjunction scored, a heap",
+        about: "pfor-recursive; GPU: pmf, accumulators, group-heap; CPU: daat, every posting of a disjunction scored, heap",
         paper: "Ding, He, Yan, Suel: Using graphics processors for IR query processing (WWW 2009)",
         codec: "pfor-recursive",
         cpu: Chosen { intersect: Some("daat"), or: Some("exhaustive"), topk: Some("heap") },
-        gpu: None,
+        gpu: Chosen { intersect: Some("pmf"), or: Some("accumulators"), topk: Some("group-heap") },
+        batch: "order",
     },
     Preset {
         name: "ao",
-        about: "hs-lrc lists; on the CPU a skip list, which the paper measures against",
+        about: "hs-lrc; GPU: hs-lrc in batches of para; CPU: skip-list, which the paper compares with",
         paper: "Ao et al.: Efficient parallel lists intersection and index compression (PVLDB 4(8), 2011)",
         codec: "hs-lrc",
         cpu: Chosen { intersect: Some("skip-list"), or: None, topk: None },
-        gpu: None,
+        gpu: Chosen { intersect: Some("hs-lrc"), or: None, topk: None },
+        batch: "para",
     },
     Preset {
         name: "wu",
-        about: "raw lists; on the CPU by strides over the longer list",
+        about: "raw; GPU: wu in batches of buckets; CPU: stride",
         paper: "Wu et al.: A batched GPU algorithm for set intersection (I-SPAN 2009)",
         codec: "raw",
         cpu: Chosen { intersect: Some("stride"), or: None, topk: None },
-        gpu: None,
+        gpu: Chosen { intersect: Some("wu"), or: None, topk: None },
+        batch: "buckets",
     },
     Preset {
         name: "griffin",
-        about: "para-ef lists; on the CPU merging where lists are of like length, binary search with skips elsewhere, a partial sort",
+        about: "para-ef; GPU: merge-path, bucket-select; CPU: svs, partial-sort",
         paper: "Liu, Wang, Swanson: Griffin (PPoPP 2018)",
         codec: "para-ef",
         cpu: Chosen { intersect: Some("svs"), or: None, topk: Some("partial-sort") },
-        gpu: None,
+        gpu: Chosen { intersect: Some("merge-path"), or: None, topk: Some("bucket-select") },
+        batch: "order",
     },
     Preset {
         name: "best",
-        about: "simdbp lists and the fastest methods of either engine",
+        about: "simdbp and the fastest methods of either engine",
         paper: "this project's measurements",
         codec: "simdbp",
         cpu: OWN,
-        gpu: Some(OWN),
+        gpu: OWN,
+        batch: "order",
     },
 ];
 
@@ -84,16 +91,10 @@ pub fn preset(name: &str) -> Result<&'static Preset> {
 
 impl Preset {
     /// Fills in what is left open: the methods that queries of a mode use.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the preset has no methods for the engine.
-    pub fn fill(&self, kind: EngineKind, mode: Mode, names: &mut Names) -> Result<()> {
+    pub fn fill(&self, kind: EngineKind, mode: Mode, names: &mut Names) {
         let chosen = match kind {
             EngineKind::Cpu => &self.cpu,
-            EngineKind::Gpu => self.gpu.as_ref().ok_or_else(|| Error::Invalid {
-                what: format!("--preset {}", self.name),
-                why: "has no methods on a GPU; use --engine cpu, or --preset best".to_owned(),
-            })?,
+            EngineKind::Gpu => &self.gpu,
         };
         let put = |slot: &mut Option<String>, name: Option<&str>| {
             if slot.is_none() {
@@ -106,8 +107,10 @@ impl Preset {
         if mode != Mode::And {
             put(&mut names.or, chosen.or);
         }
-        put(&mut names.topk, chosen.topk);
-        Ok(())
+        // of what an intersector of a GPU finds the host chooses the best
+        if kind == EngineKind::Cpu || mode != Mode::And || names.intersect.is_none() {
+            put(&mut names.topk, chosen.topk);
+        }
     }
 
     /// Its codec in an index.
