@@ -4,8 +4,23 @@
 pub mod build;
 pub mod codecs;
 mod copier;
+pub mod intersect;
+mod orders;
 mod plot;
+pub mod query;
+mod rounds;
 pub mod sort;
+mod statistics;
+mod table;
+
+use crate::gpu::{Choice, Gpu, GpuError};
+
+/// What answers queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    Cpu,
+    Gpu,
+}
 
 /// The middle one of some values.
 fn median(values: &[f64]) -> f64 {
@@ -19,4 +34,48 @@ fn mix(x: u64) -> u64 {
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31
+}
+
+/// `64M` → 64,000,000; for clap.
+fn count(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'g' | 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit)).filter(|&count| count > 0);
+    count.ok_or_else(|| "give a number over 0, such as 5000, 64M or 1G".to_owned())
+}
+
+/// The device called `name`; for "auto" `None` if there is no hardware GPU, which is then said.
+fn hardware_gpu(name: &str) -> anyhow::Result<Option<Gpu>> {
+    match Gpu::open(&Choice::parse(name)) {
+        Ok(gpu) => Ok(Some(gpu)),
+        Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if name == "auto" => {
+            say("no hardware GPU, so the CPU only; --device names a software one");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "progress goes to stderr")]
+fn say(text: &str) {
+    eprintln!("gamut: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn test_counts_are_read() {
+        for (text, expected) in [("7", 7), ("5k", 5_000), ("64M", 64_000_000), ("1G", 1_000_000_000)] {
+            assert_eq!(count(text), Ok(expected));
+        }
+        for bad in ["", "M", "0", "-1", "1.5M", "1T", "99999999999G", "é"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+    }
 }

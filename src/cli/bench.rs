@@ -1,12 +1,16 @@
 //! `gamut bench`
 
-use crate::bench::{build, codecs, sort};
+use crate::bench::{build, codecs, intersect, query, sort};
 
-/// Measure: codecs, sorters, whole builds.
+/// Measure: codecs, queries, intersections, sorters, whole builds.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Codecs(Box<codecs::Args>),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Query(Box<query::Args>),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Intersect(intersect::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Sort(sort::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
@@ -20,6 +24,8 @@ pub enum Command {
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Codecs(args) => codecs::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Intersect(args) => intersect::run(args),
         Command::Sort(args) => sort::run(args),
         Command::Build(args) => build::run(args),
     }

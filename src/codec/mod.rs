@@ -200,17 +200,8 @@ pub fn all() -> Vec<Arc<dyn Codec>> {
     FAMILIES.iter().map(|family| family.codec("").expect("defaults are valid")).collect()
 }
 
-/// Reads a choice such as `vbyte,parapfor:segment=64,exceptions=0.2,para-ef` or `all`. Order does not matter: the
-/// result is in the order of the registry, so that the same choice gives the same index.
-///
-/// # Errors
-/// [`Error::UnknownName`] for a name that is not there, [`Error::Invalid`] for an empty choice, or a codec that is
-/// named twice with different parameters.
-pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
-    if text.trim() == "all" {
-        return Ok(all());
-    }
-    // A part with an equals sign and no colon continues the parameters of the codec before it.
+/// `a,b:x=1,y=2` → `a` and `b:x=1,y=2`: a part with an equals sign and no colon continues the parameters of what stands before it.
+pub fn split_specs(text: &str) -> Vec<String> {
     let mut specs: Vec<String> = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match specs.last_mut() {
@@ -221,8 +212,21 @@ pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
             _ => specs.push(part.to_owned()),
         }
     }
+    specs
+}
+
+/// Reads a choice such as `vbyte,parapfor:segment=64,exceptions=0.2,para-ef` or `all`. Order does not matter: the
+/// result is in the order of the registry, so that the same choice gives the same index.
+///
+/// # Errors
+/// [`Error::UnknownName`] for a name that is not there, [`Error::Invalid`] for an empty choice, or a codec that is
+/// named twice with different parameters.
+pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
+    if text.trim() == "all" {
+        return Ok(all());
+    }
     let mut wanted: Vec<Arc<dyn Codec>> = Vec::new();
-    for text in specs {
+    for text in split_specs(text) {
         let codec = codec(&text)?;
         match wanted.iter().find(|other| other.id() == codec.id()) {
             None => wanted.push(codec),

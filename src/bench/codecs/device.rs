@@ -12,7 +12,7 @@ use crate::index::lengths::class_name;
 
 use super::cpu::{Clock, Encoded, compare};
 use super::lists::Class;
-use super::say;
+use crate::bench::say;
 
 /// A device with its clocks up.
 pub(super) struct Device {

@@ -15,8 +15,9 @@ mod frequencies;
 mod lists;
 mod output;
 mod peers;
+mod side_by_side;
 mod sweep;
-mod synthetic;
+pub(super) mod synthetic;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -25,9 +26,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 
+use super::{count, hardware_gpu, orders, say};
 use crate::codec::{self, Codec, spec};
-use crate::gpu::{Choice, Gpu, GpuError};
-use crate::index::Index;
 use crate::index::lengths::class_name;
 
 use cpu::{Clock, Times};
@@ -48,14 +48,16 @@ use synthetic::{Spread, Synthetic};
 Examples:
   gamut bench codecs out/gov2                          the lists of an index
   gamut bench codecs out/gov2 --csv c.csv --svg c.svg  the same, for a spreadsheet and as charts
+  gamut bench codecs out/input out/url out/bp --codec pef,simdbp
+                                                       orders of one collection side by side
   gamut bench codecs --lists clustered --codec vbyte,para-ef
   gamut bench codecs --documents 200M --postings 256M --min-length 1M
                                                        what the GPU does with long lists
   gamut bench codecs out/gov2 --sweep exceptions       Ao et al., figures 7 and 8
   gamut bench codecs out/gov2 --sweep levels           Ding et al., figure 3")]
 pub struct Args {
-    /// Directory of an index [default: synthetic lists]
-    index: Option<PathBuf>,
+    /// Directories of an index, or of several of one collection in different orders [default: synthetic lists]
+    index: Vec<PathBuf>,
     /// Codecs, comma-separated, with parameters as in parapfor:segment=64,exceptions=0.2
     #[arg(long, default_value = "all", value_name = "LIST", long_help = codec_help())]
     codec: String,
@@ -66,14 +68,14 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "uniform", conflicts_with = "index")]
     lists: Spread,
     /// Documents of synthetic lists
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "16M", conflicts_with = "index")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "16M", conflicts_with = "index")]
     documents: u64,
     /// Postings to measure on, about: of a larger index a sample, with one list of every length or more.
     /// 80M take about 0.8 GB of memory
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "80M")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "80M")]
     postings: u64,
     /// Leave out shorter lists
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "2")]
     min_length: u64,
     /// Chooses the sample, or the synthetic lists
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -111,18 +113,6 @@ fn codec_help() -> String {
     format!("Codecs, comma-separated, or \"all\"; parameters follow a colon:\n{}", codec::help())
 }
 
-/// `64M` → 64,000,000.
-fn parse_count(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
-        Some((at, 'g' | 'G')) => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit)).filter(|&count| count > 0);
-    count.ok_or_else(|| "give a number over 0, such as 5000, 64M or 1G".to_owned())
-}
-
 /// Most postings: offsets of their words and docIDs have 32 bits.
 const MOST_POSTINGS: u64 = 1 << 30;
 
@@ -145,59 +135,69 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let svg = args.svg.as_ref().map(create).transpose()?;
     let clock = Clock { repetitions: args.repetitions, fastest: args.fastest };
     let device = open(args, clock)?;
-    let index = args.index.as_ref().map(|path| Index::open(path)).transpose()?;
-    let source = match &index {
-        Some(index) => Source::Index(index, index.codec(None)?),
-        None => Source::Synthetic(Synthetic { spread: args.lists, documents, seed: args.seed }),
-    };
-    let classes = source.classes(&Wanted { postings: args.postings, min_length, seed: args.seed })?;
-    let title = title(args, &classes);
-    say(&title);
-    let bench = Bench { classes: &classes, device: device.as_ref(), clock };
-    let lines = match &sweep {
-        Some(points) => bench.codecs(points.iter().map(|point| (point.label(), &point.codec)))?,
-        None => {
-            let mut lines = bench.codecs(codecs.iter().map(|codec| (label(codec.as_ref()), codec)))?;
-            if !args.no_peers {
-                lines.extend(bench.peers()?);
-            }
-            if !args.no_tf {
-                lines.extend(bench.frequencies(&source)?);
-            }
-            lines
-        }
-    };
+    let indexes = orders::open(&args.index)?;
+    ensure!(sweep.is_none() || indexes.len() < 2, "--sweep takes one index at a time");
+    let sources = indexes.iter().map(|index| Ok(Source::Index(index, index.codec(None)?)));
+    let mut sources = sources.collect::<crate::Result<Vec<_>>>()?;
+    let mut orders = orders::labels(&indexes);
+    if sources.is_empty() {
+        sources.push(Source::Synthetic(Synthetic { spread: args.lists, documents, seed: args.seed }));
+        orders.push(format!("{:?}", args.lists).to_lowercase());
+    }
     let bandwidth = device.as_ref().map(|device| device.bandwidth);
-    let figures: Vec<Figures> = lines.iter().map(|line| line.figures(bandwidth)).collect();
+    let (mut figures, mut titles): (Vec<Vec<Figures>>, Vec<String>) = (Vec::new(), Vec::new());
+    for (number, (source, order)) in sources.iter().zip(&orders).enumerate() {
+        let classes = source.classes(&Wanted { postings: args.postings, min_length, seed: args.seed })?;
+        let title = title(args, number, &classes);
+        say(&title);
+        titles.push(title);
+        let bench = Bench { classes: &classes, device: device.as_ref(), clock };
+        let lines = match &sweep {
+            Some(points) => bench.codecs(points.iter().map(|point| (point.label(), &point.codec)))?,
+            None => bench.all(args, &codecs, source)?,
+        };
+        figures.push(lines.iter().map(|line| line.figures(order, bandwidth)).collect());
+    }
     if let Some(mut file) = csv {
-        output::write_csv(&mut file, &figures).context("cannot write the CSV file")?;
+        output::write_csv(&mut file, &figures.concat()).context("cannot write the CSV file")?;
     }
     if let Some(mut file) = svg {
         let points = sweep.as_ref().map(|points| {
             let point = |point: &sweep::Point| (point.codec.name().to_owned(), point.value.clone());
             points.iter().map(point).collect::<Vec<_>>()
         });
-        let chart = output::chart(&title, &figures, points.as_deref());
+        let chart = match &figures[..] {
+            [figures] => output::chart(&titles[0], figures, points.as_deref()),
+            _ => side_by_side::chart(&orders, &titles.join("; "), &figures.concat()),
+        };
         let chart = chart.map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
         file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
     }
     let mut out = std::io::stdout().lock();
     if args.json {
         let report = serde_json::json!({
-            "lists": title,
+            "lists": titles,
             "cores": rayon::current_num_threads(),
             "device": device.as_ref().map(Device::report),
             "copy_bytes_per_second": bandwidth,
-            "lines": figures,
+            "lines": figures.concat(),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
-        writeln!(out, "{title}")?;
         if let Some(device) = &device {
             let (report, speed) = (device.report(), device.bandwidth / 1e9);
             writeln!(out, "device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver)?;
         }
-        output::write_tables(&mut out, &figures, sweep.is_some())?;
+        for (title, figures) in titles.iter().zip(&figures) {
+            writeln!(out, "{title}")?;
+            output::write_tables(&mut out, figures, sweep.is_some())?;
+            if titles.len() > 1 {
+                writeln!(out)?;
+            }
+        }
+        if titles.len() > 1 {
+            side_by_side::tables(&orders, &figures.concat()).iter().try_for_each(|table| table.write(&mut out))?;
+        }
     }
     Ok(())
 }
@@ -207,26 +207,14 @@ fn open(args: &Args, clock: Clock) -> anyhow::Result<Option<Device>> {
     if args.device == "none" {
         return Ok(None);
     }
-    match Gpu::open(&Choice::parse(&args.device)) {
-        Ok(gpu) => Ok(Some(Device::new(&gpu, args.warm_up, clock)?)),
-        Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if args.device == "auto" => {
-            say("no hardware GPU, so the CPU only; --device names a software one");
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-#[allow(clippy::print_stderr, reason = "progress goes to stderr")]
-fn say(text: &str) {
-    eprintln!("gamut: {text}");
+    hardware_gpu(&args.device)?.map(|gpu| Device::new(&gpu, args.warm_up, clock)).transpose()
 }
 
 /// What is measured on.
-fn title(args: &Args, classes: &[Class]) -> String {
+fn title(args: &Args, number: usize, classes: &[Class]) -> String {
     let lists: usize = classes.iter().map(|class| class.lists.len()).sum();
     let postings: u64 = classes.iter().map(Class::postings).sum();
-    let source = match &args.index {
+    let source = match args.index.get(number) {
         Some(path) => path.display().to_string(),
         None => format!("{:?} lists below {}", args.lists, args.documents).to_lowercase(),
     };
@@ -247,6 +235,18 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Codecs, what other crates have, and frequencies, as asked for.
+    fn all(&self, args: &Args, codecs: &[Arc<dyn Codec>], source: &Source<'_>) -> anyhow::Result<Vec<Line>> {
+        let mut lines = self.codecs(codecs.iter().map(|codec| (label(codec.as_ref()), codec)))?;
+        if !args.no_peers {
+            lines.extend(self.peers()?);
+        }
+        if !args.no_tf {
+            lines.extend(self.frequencies(source)?);
+        }
+        Ok(lines)
+    }
+
     /// Measures codecs, each under a name.
     fn codecs<'c>(
         &self,
@@ -339,16 +339,5 @@ mod tests {
             assert_eq!(label(codec::codec(name).unwrap().as_ref()), name);
         }
         assert_eq!(label(codec::codec("pfor-recursive:levels=2").unwrap().as_ref()), "pfor-recursive:levels=2");
-    }
-
-    #[test]
-    fn test_counts_are_read() {
-        let good = [("7", 7), ("5k", 5_000), ("64M", 64_000_000), ("1G", 1_000_000_000)];
-        for (text, count) in good {
-            assert_eq!(parse_count(text), Ok(count));
-        }
-        for bad in ["", "M", "0", "-1", "1.5M", "1T", "99999999999G", "é"] {
-            assert!(parse_count(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::bench::plot::{self, Panel};
+use crate::bench::table::csv_field;
 use crate::index::lengths::class_name;
 
 use super::device::Timing;
@@ -30,7 +31,9 @@ pub(super) struct Line {
 /// A line as it is published.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Figures {
-    codec: String,
+    /// Of the documents, or how the docIDs of synthetic lists are spread.
+    pub(super) order: String,
+    pub(super) codec: String,
     parameters: String,
     list_length: String,
     lists: u64,
@@ -67,7 +70,7 @@ impl Line {
 
     /// The main figures, for progress.
     pub(super) fn summary(&self) -> String {
-        let figures = self.figures(None);
+        let figures = self.figures("", None);
         let mut text = format!("{}: {:.2} bits", figures.codec, figures.bits_per_posting);
         for (what, speed) in [
             ("one core", figures.decode_giga_per_second),
@@ -82,9 +85,10 @@ impl Line {
     }
 
     /// Rates and shares, `bandwidth` being the bytes a second of a copy.
-    pub(super) fn figures(&self, bandwidth: Option<f64>) -> Figures {
+    pub(super) fn figures(&self, order: &str, bandwidth: Option<f64>) -> Figures {
         let rate = |seconds: Option<f64>, unit: f64| seconds.map(|s| self.postings as f64 / s / unit);
         Figures {
+            order: order.to_owned(),
             codec: self.name.clone(),
             parameters: self.parameters.clone(),
             list_length: self.class.map_or_else(|| "all".to_owned(), class_name),
@@ -102,9 +106,9 @@ impl Line {
 }
 
 /// Figures that have a table by length and a chart: what they are called, and where they are.
-type Column = (&'static str, fn(&Figures) -> Option<f64>);
+pub(super) type Column = (&'static str, fn(&Figures) -> Option<f64>);
 
-const COLUMNS: [Column; 6] = [
+pub(super) const COLUMNS: [Column; 6] = [
     ("bits per posting", |f| Some(f.bits_per_posting)),
     ("decode, one core, G docIDs/s", |f| f.decode_giga_per_second),
     ("decode, all cores, G docIDs/s", |f| f.decode_giga_per_second_all_cores),
@@ -114,7 +118,7 @@ const COLUMNS: [Column; 6] = [
 ];
 
 /// A number with as many decimals as its digits matter.
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
         Some(v) if v >= 99.95 => format!("{v:.0}"),
@@ -126,7 +130,7 @@ fn number(value: Option<f64>) -> String {
 /// How the names of peers end.
 pub(super) const PEER_MARK: &str = "(crate)";
 
-fn is_total(figures: &&Figures) -> bool {
+pub(super) fn is_total(figures: &&Figures) -> bool {
     figures.list_length == "all"
 }
 
@@ -200,7 +204,8 @@ pub(super) fn write_tables(out: &mut impl Write, figures: &[Figures], totals_onl
 }
 
 /// The columns of a CSV file: the fields of [`Figures`].
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
+    "order",
     "codec",
     "parameters",
     "list_length",
@@ -225,10 +230,7 @@ pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> anyhow::Re
         let fields = serde_json::to_value(figures)?;
         let text = |name: &&str| match &fields[*name] {
             serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) if text.contains([',', '"']) => {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            }
-            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::String(text) => csv_field(text),
             other => other.to_string(),
         };
         writeln!(out, "{}", FIELDS.iter().map(text).collect::<Vec<_>>().join(","))?;
@@ -304,7 +306,7 @@ mod tests {
 
     #[test]
     fn test_totals_and_rates() {
-        let total = lines()[2].figures(Some(4e9));
+        let total = lines()[2].figures("uniform", Some(4e9));
         assert_eq!((total.lists, total.postings, total.bits_per_posting), (6, 2_000_000_000, 4.0));
         assert_eq!(total.encode_mega_per_second, Some(100.0));
         assert_eq!((total.decode_giga_per_second, total.decode_giga_per_second_all_cores), (Some(0.4), None));
@@ -314,7 +316,7 @@ mod tests {
 
     #[test]
     fn test_tables_csv_and_charts_show_every_line() {
-        let figures: Vec<_> = lines().iter().map(|line| line.figures(Some(4e9))).collect();
+        let figures: Vec<_> = lines().iter().map(|line| line.figures("uniform", Some(4e9))).collect();
         let text = |totals_only| {
             let mut out = Vec::new();
             write_tables(&mut out, &figures, totals_only).unwrap();
@@ -328,7 +330,10 @@ mod tests {
         let csv = String::from_utf8(csv).unwrap();
         assert_eq!(csv.lines().count(), 4);
         assert!(
-            csv.lines().nth(3).unwrap().starts_with("\"a:b=1,c=2\",\"b=1,c=2\",all,6,2000000000,4.0,100.0,0.4,,"),
+            csv.lines()
+                .nth(3)
+                .unwrap()
+                .starts_with("uniform,\"a:b=1,c=2\",\"b=1,c=2\",all,6,2000000000,4.0,100.0,0.4,,"),
             "{csv}"
         );
         let fields = serde_json::to_value(&figures[0]).unwrap();

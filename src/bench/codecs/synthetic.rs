@@ -10,7 +10,7 @@ use super::lists::{Class, Wanted, fill};
 
 /// How docIDs are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Spread {
+pub(in crate::bench) enum Spread {
     /// Any set of so many documents is as likely as any other
     Uniform,
     /// Runs of near docIDs with wide jumps between them, as in a crawl ordered by URL
@@ -21,11 +21,11 @@ pub(super) enum Spread {
 
 /// Which lists to make.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Synthetic {
-    pub(super) spread: Spread,
+pub(in crate::bench) struct Synthetic {
+    pub(in crate::bench) spread: Spread,
     /// DocIDs are below.
-    pub(super) documents: u32,
-    pub(super) seed: u64,
+    pub(in crate::bench) documents: u32,
+    pub(in crate::bench) seed: u64,
 }
 
 /// Random numbers of one list.
@@ -108,7 +108,7 @@ impl Synthetic {
     }
 
     /// The docIDs of list number `list`, as many as there is room for.
-    fn docs(&self, list: u32, out: &mut [u32]) {
+    pub(in crate::bench) fn docs(&self, list: u32, out: &mut [u32]) {
         let weights = || {
             let random = Random(mix(self.seed ^ mix(u64::from(list) + 1)));
             Weights { random, spread: self.spread, left: 0, scale: 1.0 }

@@ -1,0 +1,332 @@
+//! Runs queries on either engine: one at a time, in batches, and once more to compare the answers.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use rayon::prelude::*;
+
+use crate::bench::rounds::{Ways, interleave};
+use crate::bench::say;
+use crate::bench::statistics::{Summary, pick};
+use crate::gpu::Gpu;
+use crate::query::cpu::or_method;
+use crate::query::gpu::{GpuIntersector, GpuSearcher, Options};
+use crate::query::intersect::intersector;
+use crate::query::{CpuMethods, Hit, Mode, Plan};
+
+use super::answers::difference;
+use super::batches::{self, Cut};
+use super::lines::{Line, Place, Way, mode_name};
+
+/// How everything is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    pub(super) k: usize,
+    pub(super) rounds: u32,
+    pub(super) fastest: bool,
+    /// Seconds of work of the GPU that does not count.
+    pub(super) warm_up: f64,
+}
+
+/// A line, and seconds of each query.
+pub(super) struct Measured {
+    pub(super) line: Line,
+    pub(super) seconds: Vec<f64>,
+}
+
+/// A line with queries in batches.
+pub(super) struct Batched {
+    pub(super) line: Line,
+    pub(super) cut: Cut,
+    /// Seconds that a query waits.
+    pub(super) waits: Summary,
+    /// Queries a second.
+    pub(super) per_second: f64,
+}
+
+/// Where the time of a mode goes on the GPU: the name of each part, and seconds.
+pub(super) struct Shares {
+    pub(super) line: Line,
+    pub(super) parts: Vec<(&'static str, f64)>,
+}
+
+fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
+    let of_line = |(line, seconds): (&Line, Vec<Vec<f64>>)| Measured {
+        line: line.clone(),
+        seconds: seconds.iter().map(|rounds| pick(rounds, clock.fastest)).collect(),
+    };
+    lines.iter().zip(seconds).map(of_line).collect()
+}
+
+/// Lines on the CPU. `plans` are those of each index.
+pub(super) struct Cpu<'a> {
+    pub(super) places: &'a [Place<'a>],
+    pub(super) plans: &'a [Vec<Plan>],
+    pub(super) clock: Clock,
+}
+
+/// Lines on the CPU that take turns.
+struct CpuTurns<'a>(&'a Cpu<'a>, &'a [Line]);
+
+impl Ways for CpuTurns<'_> {
+    fn prepare(&mut self, _: usize) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {
+        black_box(self.0.answer(&self.1[line], query)?);
+        Ok(())
+    }
+}
+
+impl Cpu<'_> {
+    fn answer(&self, line: &Line, query: usize) -> crate::Result<Vec<Hit>> {
+        let place = &self.places[line.place];
+        let Way::Cpu(methods) = &line.way else { return Ok(Vec::new()) };
+        place.searcher.search_with(&self.plans[place.index][query], line.mode, self.clock.k, methods)
+    }
+
+    /// One query at a time, on one core.
+    pub(super) fn latencies(&self, lines: &[Line]) -> anyhow::Result<Vec<Measured>> {
+        let queries = self.plans[0].len();
+        let seconds = interleave(lines.len(), queries, self.clock.rounds, &mut CpuTurns(self, lines))?;
+        Ok(picked(lines, seconds, self.clock))
+    }
+
+    /// Queries of a batch on all threads of rayon's.
+    pub(super) fn batches(&self, line: &Line, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
+        let clock = self.clock;
+        let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
+            Ok(batch.into_par_iter().try_for_each(|query| self.answer(line, query).map(|hits| _ = black_box(hits)))?)
+        })?;
+        Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), cut, waits, per_second }))
+    }
+
+    /// The answers of a line.
+    pub(super) fn answers(&self, line: &Line) -> anyhow::Result<Vec<Vec<Hit>>> {
+        let queries = 0..self.plans[0].len();
+        Ok(queries.into_par_iter().map(|query| self.answer(line, query)).collect::<crate::Result<_>>()?)
+    }
+
+    /// The answers of the plainest methods.
+    pub(super) fn plain(&self, place: usize, mode: Mode) -> anyhow::Result<Vec<Vec<Hit>>> {
+        let best = CpuMethods::default();
+        let methods = CpuMethods { or: or_method("exhaustive")?, intersect: intersector("merge")?, ..best };
+        self.answers(&Line { place, mode, way: Way::Cpu(methods) })
+    }
+
+    /// How many of the queries have other answers than they should.
+    pub(super) fn check(&self, line: &Line, answers: &[Vec<Hit>], expected: &[Vec<Hit>]) -> usize {
+        let pairs = |hits: &[Hit]| -> Vec<(u32, f32)> { hits.iter().map(|hit| (hit.doc, hit.score)).collect() };
+        let mut wrong = 0;
+        for (query, (answer, expected)) in (1..).zip(answers.iter().zip(expected)) {
+            if let Some(difference) = difference(&pairs(expected), &pairs(answer)) {
+                if wrong == 0 {
+                    let Place { order, codec, .. } = &self.places[line.place];
+                    let (mode, engine, method) = (mode_name(line.mode), line.engine(), line.method());
+                    say(&format!("{order}, {codec}, {mode}, {engine} {method}: query {query}: {difference}"));
+                }
+                wrong += 1;
+            }
+        }
+        wrong
+    }
+
+    /// How many queries have another answer by another index, documents told by their ids.
+    pub(super) fn check_index(&self, place: usize, mode: Mode, expected: &[Vec<Hit>]) -> anyhow::Result<usize> {
+        let named = |place: usize, hits: &[Hit]| -> anyhow::Result<Vec<(String, f32)>> {
+            let names =
+                self.places[place].searcher.index().names(&hits.iter().map(|hit| hit.doc).collect::<Vec<_>>())?;
+            Ok(names.into_iter().map(|name| name.id).zip(hits.iter().map(|hit| hit.score)).collect())
+        };
+        let mut wrong = 0;
+        for (query, (first, other)) in (1..).zip(expected.iter().zip(self.plain(place, mode)?)) {
+            if let Some(difference) = difference(&named(0, first)?, &named(place, &other)?) {
+                if wrong == 0 {
+                    let order = &self.places[place].order;
+                    say(&format!("{order}, {}: query {query}, by ids: {difference}", mode_name(mode)));
+                }
+                wrong += 1;
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// What answers a line on the GPU.
+enum Engine<'a> {
+    Ranges(GpuSearcher<'a>),
+    /// By the method of one of the lines.
+    Intersector(GpuIntersector<'a>, usize),
+}
+
+/// Seconds of each pass.
+type Passes = Vec<(&'static str, f64)>;
+
+impl<'a> Engine<'a> {
+    /// For lines that one engine can answer in turn, with all lists on the device, or if there is too little memory with those that
+    /// the queries ask for.
+    fn new(place: &'a Place<'a>, gpu: &Gpu, lines: &[Line], timed: bool) -> anyhow::Result<Self> {
+        let make = |preload: bool| -> crate::Result<Self> {
+            let options = Options { preload, timed, ..Options::default() };
+            match &lines[0].way {
+                Way::GpuIntersect(spec) => {
+                    Ok(Self::Intersector(GpuIntersector::new(&place.searcher, gpu, options, spec)?, 0))
+                }
+                Way::GpuRanges(or) => {
+                    Ok(Self::Ranges(GpuSearcher::new(&place.searcher, gpu, Options { or, ..options })?))
+                }
+                Way::Cpu(_) => Ok(Self::Ranges(GpuSearcher::new(&place.searcher, gpu, options)?)),
+            }
+        };
+        match make(true) {
+            Err(crate::Error::Invalid { what, why }) => {
+                say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
+                Ok(make(false)?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Makes the next answers those of a line.
+    fn turn(&mut self, lines: &[Line], line: usize) -> crate::Result<()> {
+        match self {
+            Self::Intersector(intersector, at) if *at != line => {
+                if let Way::GpuIntersect(spec) = &lines[line].way {
+                    intersector.change(spec)?;
+                }
+                *at = line;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> crate::Result<(Vec<Vec<Hit>>, Passes)> {
+        match self {
+            Self::Ranges(searcher) => searcher.search(plans, mode, k).map(|(hits, report)| (hits, report.passes)),
+            Self::Intersector(intersector, _) => {
+                intersector.search(plans, k).map(|(hits, report)| (hits, report.passes))
+            }
+        }
+    }
+}
+
+/// Lines of one place on the GPU that one engine can answer in turn.
+pub(super) struct OnGpu<'a> {
+    place: &'a Place<'a>,
+    plans: &'a [Plan],
+    clock: Clock,
+    gpu: &'a Gpu,
+    engine: Engine<'a>,
+    lines: Vec<Line>,
+}
+
+impl Ways for OnGpu<'_> {
+    /// Half a second of work brings the clock of a card that idled up again.
+    fn prepare(&mut self, line: usize) -> anyhow::Result<()> {
+        self.engine.turn(&self.lines, line)?;
+        let start = Instant::now();
+        for query in (0..self.plans.len()).cycle() {
+            if start.elapsed().as_secs_f64() >= self.clock.warm_up {
+                break;
+            }
+            self.run(line, query)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {
+        black_box(self.engine.search(&self.plans[query..=query], self.lines[line].mode, self.clock.k)?);
+        Ok(())
+    }
+}
+
+impl<'a> OnGpu<'a> {
+    /// Brings the lists to the device.
+    pub(super) fn new(
+        place: &'a Place<'a>,
+        plans: &'a [Plan],
+        gpu: &'a Gpu,
+        lines: Vec<Line>,
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
+        Ok(Self { place, plans, clock, gpu, engine: Engine::new(place, gpu, &lines, false)?, lines })
+    }
+
+    /// The lines.
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The answers of a line.
+    pub(super) fn answers(&mut self, line: usize) -> anyhow::Result<Vec<Vec<Hit>>> {
+        self.engine.turn(&self.lines, line)?;
+        Ok(self.engine.search(self.plans, self.lines[line].mode, self.clock.k)?.0)
+    }
+
+    /// One query at a time, from submission to the documents on the host.
+    pub(super) fn latencies(&mut self) -> anyhow::Result<Vec<Measured>> {
+        let seconds = interleave(self.lines.len(), self.plans.len(), self.clock.rounds, self)?;
+        Ok(picked(&self.lines, seconds, self.clock))
+    }
+
+    /// Queries in batches, each submitted at once.
+    pub(super) fn batches(&mut self, line: usize, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
+        self.prepare(line)?;
+        let (clock, plans, line) = (self.clock, self.plans, self.lines[line].clone());
+        let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
+            black_box(self.engine.search(&plans[batch], line.mode, clock.k)?);
+            Ok(())
+        })?;
+        Ok(measured.map(|(waits, per_second)| Batched { line, cut, waits, per_second }))
+    }
+
+    /// Where the time goes: all queries once more, one at a time, with every pass timed.
+    pub(super) fn shares(self) -> anyhow::Result<Vec<Shares>> {
+        let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
+        drop(untimed);
+        let engine = Engine::new(place, gpu, &lines, true)?;
+        let mut turns = Self { place, plans, clock, gpu, engine, lines };
+        let mut shares = Vec::new();
+        for number in 0..turns.lines.len() {
+            turns.prepare(number)?;
+            let line = turns.lines[number].clone();
+            let start = Instant::now();
+            let mut parts = Passes::new();
+            for query in 0..plans.len() {
+                let (_, passes) = turns.engine.search(&plans[query..=query], line.mode, clock.k)?;
+                for (name, seconds) in passes {
+                    match parts.iter_mut().find(|part| part.0 == name) {
+                        Some(part) => part.1 += seconds,
+                        None => parts.push((name, seconds)),
+                    }
+                }
+            }
+            let rest = start.elapsed().as_secs_f64() - parts.iter().map(|part| part.1).sum::<f64>();
+            parts.push(("host and transfer", rest.max(0.0)));
+            shares.push(Shares { line, parts });
+        }
+        Ok(shares)
+    }
+}
+
+/// Fails if any answer was wrong.
+///
+/// # Errors
+/// How many of how many were.
+pub(super) fn no_difference(wrong: usize, all: usize) -> anyhow::Result<()> {
+    if wrong > 0 {
+        bail!("{wrong} of {all} answers differ; the first of each line is named above");
+    }
+    Ok(())
+}
+
+/// Threads for batches on the CPU.
+///
+/// # Errors
+/// They cannot be started.
+pub(super) fn threads(threads: usize) -> anyhow::Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")
+}

@@ -1,0 +1,322 @@
+//! `gamut bench query`: how long queries take, by method, mode, codec, order of the documents and engine, in the shapes of Ding et
+//! al. (tables 2 and 3), Ao et al. (figures 5 and 6, table 3), Griffin (figures 8, 14 and 15) and Wu et al. (figures 10 and 11).
+//!
+//! **What is measured**: evaluation, from the plan with its terms looked up to the best k docIDs with their scores, which is what
+//! PISA's tools time as well; analysis and lookup are reported apart, external ids are not fetched. On the GPU from submission to
+//! docIDs on the host. **How**: one query at a time on one core; every method has its turn in every round, a first round does
+//! not count, and a query's time is the median of its rounds, or with `--fastest` their minimum. Means and percentiles are over
+//! the queries. The GPU works half a second before each turn: a card that idles is four times slower. Batches run on all
+//! threads, or are submitted at once; a query waits from the start of its batch to the end. **Data**: queries of a file. One with
+//! a term that no document has takes part; AND answers it at once.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `lines` | what is compared: indexes, codecs, methods |
+//! | `measure` | running queries on either engine |
+//! | `batches` | where batches end, and their times |
+//! | `groups` | queries that are alike |
+//! | `answers` | whether two answers are the same |
+//! | `sizes` | bits a posting and decoding |
+//! | `output` | tables, CSV, charts |
+
+mod answers;
+mod batches;
+mod groups;
+mod lines;
+mod measure;
+mod output;
+mod sizes;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+
+use super::{Engine, count, hardware_gpu, orders, say};
+use crate::gpu::Gpu;
+use crate::query::cpu::OR_METHODS;
+use crate::query::gpu::GPU_OR_METHODS;
+use crate::query::intersect::{INTERSECTORS, Intersector, On};
+use crate::query::{Bm25, Mode, Plan, Scores, parse_topics};
+
+pub(super) use lines::readable;
+
+use groups::Shape;
+use lines::{Line, Methods, Place};
+use measure::{Batched, Clock, Cpu, Measured, OnGpu, Shares};
+use output::Results;
+
+/// Time queries: by method, mode, codec, order of the documents and engine, by kind of query and in batches.
+///
+/// Evaluation only, once the terms are looked up. Several indexes of one collection, in different orders, are put side by side,
+/// with bits per posting and decoding speed. Means and percentiles in milliseconds, by number of terms, by length of the shortest
+/// list and by ratio of lengths. Pin it to a core of a quiet machine: `taskset -c 1 gamut bench query …`
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  gamut bench query out/gov2 --topics 05.efficiency_topics.gz
+  gamut bench query out/gov2 --topics log.txt --or all --intersect all --check
+                                            every method, and whether all have the same answers
+  gamut bench query out/input out/url out/bp --topics log.txt --codec all --csv q.csv --svg q.svg
+                                            order by codec: bits, AND, OR, decoding
+  gamut bench query out/gov2 --topics log.txt --engine cpu --mode and --intersect skip-list,daat
+  gamut bench query out/gov2 --topics log.txt --engine gpu --batch 1,32,1024 --threshold 64K,1M
+                                            throughput and waiting by batch")]
+pub struct Args {
+    /// Directories of indexes of one collection
+    #[arg(required = true)]
+    index: Vec<PathBuf>,
+    /// File of queries, in any format of `gamut query --topics`
+    #[arg(long, value_name = "FILE")]
+    topics: PathBuf,
+    /// Take the first N queries only
+    #[arg(long, value_name = "N", value_parser = count)]
+    queries: Option<u64>,
+    /// Which documents match, comma-separated
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "and,or,and-or", value_name = "LIST")]
+    mode: Vec<Mode>,
+    /// Engines, comma-separated; without a GPU the CPU only
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,gpu", value_name = "LIST")]
+    engine: Vec<Engine>,
+    /// Methods for OR, comma-separated, or best, or all; an engine that none is named for takes its best
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = or_help())]
+    or: String,
+    /// Methods for AND, comma-separated, with parameters as in pmf:levels=3, or best, or all; an engine that none is named for
+    /// takes its best
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = intersect_help())]
+    intersect: String,
+    /// Codecs of the indexes, comma-separated, or all [default: what queries take]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    codec: Option<Vec<String>>,
+    /// How many documents to rank
+    #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    k: u32,
+    /// BM25: how fast repetitions of a term saturate, 0 to 1000
+    #[arg(long, default_value_t = Bm25::default().k1)]
+    k1: f32,
+    /// BM25: how much the length of a document counts, 0 to 1
+    #[arg(long, default_value_t = Bm25::default().b)]
+    b: f32,
+    /// What scores are: BM25, or sums of stored impacts
+    #[arg(long, value_enum, default_value = "bm25")]
+    scores: Scores,
+    /// Rounds that count
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Take the fastest round of each query, not the middle one: for a machine that has other work to do
+    #[arg(long)]
+    fastest: bool,
+    /// Batches of so many queries, comma-separated, too
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = count)]
+    batch: Vec<u64>,
+    /// Batches of queries whose shortest lists add up to so many postings, comma-separated, too
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = count)]
+    threshold: Vec<u64>,
+    /// Threads for batches on the CPU [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// Compare every answer with that of the plainest method, first: documents, and scores to 1e-5; across indexes by external
+    /// id. A difference is an error
+    #[arg(long)]
+    check: bool,
+    /// Seconds of work of the GPU that does not count, before each turn
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    warm_up: f64,
+    /// GPU by name or by its number in `gamut devices`; software ones must be named
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    device: String,
+    /// Write every figure as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw charts, too
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+fn registry<'a>(head: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let rows = rows.map(|(name, about)| format!("  {name:<20} {about}\n"));
+    format!("{head}:\n{}", rows.collect::<String>())
+}
+
+fn or_help() -> String {
+    let on_cpu = OR_METHODS.iter().map(|method| (method.name, method.about));
+    let on_gpu = GPU_OR_METHODS.iter().map(|method| (method.name, method.about));
+    let head =
+        "Methods for OR, comma-separated, or \"best\", or \"all\"; an engine that none is named for takes its best";
+    registry(head, on_cpu) + &registry("On the GPU", on_gpu)
+}
+
+fn intersect_help() -> String {
+    let rows = |gpu| INTERSECTORS.iter().filter(move |row| matches!(row.on, On::Gpu(_)) == gpu);
+    let about = |row: &&'static Intersector| (row.name, row.about);
+    let head = "Methods for AND, comma-separated, with parameters as in pmf:levels=3, or \"best\", or \"all\"; an engine that none is \
+                named for takes its best";
+    let ranges = (lines::RANGES, "as for OR, ranges of docIDs that may have one of the best documents");
+    let on_gpu = std::iter::once(ranges).chain(rows(true).map(|row| about(&row)));
+    registry(head, rows(false).map(|row| about(&row))) + &registry("On the GPU", on_gpu)
+}
+
+/// Measures, and prints tables.
+///
+/// # Errors
+/// Unknown names, indexes that are not of one collection, a file that cannot be read or written, or answers that differ.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let bm25 = Bm25 { k1: args.k1, b: args.b }.checked()?;
+    let methods = Methods::parse(&args.or, &args.intersect)?;
+    let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+    let indexes = orders::open(&args.index)?;
+    let places = lines::places(&indexes, args.codec.as_deref(), bm25, args.scores)?;
+    let bytes = std::fs::read(&args.topics).map_err(crate::Error::io("read", &args.topics))?;
+    let (_, mut topics) = parse_topics(&bytes).with_context(|| format!("in {}", args.topics.display()))?;
+    topics.truncate(args.queries.map_or(usize::MAX, |n| n as usize));
+    let csv = args.csv.as_ref().map(create).transpose()?;
+    let svg = args.svg.as_ref().map(create).transpose()?;
+    let gpu = if args.engine.contains(&Engine::Gpu) { hardware_gpu(&args.device)? } else { None };
+    ensure!(gpu.is_some() || args.engine.contains(&Engine::Cpu), "--engine gpu needs a GPU, and there is none");
+
+    let texts: Vec<String> = topics.into_iter().map(|topic| topic.text).collect();
+    let of_index =
+        |index| places.iter().find(|place| place.index == index).map(|place| lines::plan(&place.searcher, &texts));
+    let planned = (0..indexes.len()).filter_map(of_index).collect::<anyhow::Result<Vec<_>>>()?;
+    let title = title(args, &places, &planned);
+    say(&title);
+    let plans: Vec<Vec<Plan>> = planned.into_iter().map(|(plans, _)| plans).collect();
+    let bench = Bench {
+        args,
+        cpu: Cpu {
+            places: &places,
+            plans: &plans,
+            clock: Clock { k: args.k as usize, rounds: args.rounds, fastest: args.fastest, warm_up: args.warm_up },
+        },
+        cuts: output::cuts(&args.batch, &args.threshold),
+    };
+    let results = bench.run(&methods, gpu.as_ref())?;
+    if let Some(file) = csv {
+        output::write_csv(&mut std::io::BufWriter::new(file), &results.rows).context("cannot write the CSV file")?;
+    }
+    if let Some(mut file) = svg {
+        let chart = results.chart(&title).map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
+        file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{title}")?;
+    if let Some(gpu) = &gpu {
+        writeln!(out, "device: {} ({})", gpu.report().name, gpu.report().driver)?;
+    }
+    results.tables().iter().try_for_each(|table| table.write(&mut out))?;
+    Ok(())
+}
+
+/// What is measured on, and what finding the terms takes.
+fn title(args: &Args, places: &[Place<'_>], planned: &[(Vec<Plan>, f64)]) -> String {
+    let plans = &planned[0].0;
+    let postings: u64 = plans.iter().flat_map(|plan| &plan.terms).map(|term| u64::from(term.info.df)).sum();
+    let unknown = plans.iter().filter(|plan| plan.missing > 0).count();
+    let each = if args.fastest { "fastest" } else { "median" };
+    format!(
+        "{} queries ({unknown} with unknown terms) on {} documents, {:.0} postings a query, top {}; {each} of {} rounds; \
+         analysis and lookup {:.1} us a query, not counted below",
+        plans.len(),
+        places[0].searcher.index().statistics().documents,
+        postings as f64 / plans.len() as f64,
+        args.k,
+        args.rounds,
+        1e6 * planned[0].1
+    )
+}
+
+/// What all measurements share.
+struct Bench<'a> {
+    args: &'a Args,
+    cpu: Cpu<'a>,
+    cuts: Vec<batches::Cut>,
+}
+
+impl<'a> Bench<'a> {
+    fn run(&self, methods: &Methods, gpu: Option<&Gpu>) -> anyhow::Result<Results<'a>> {
+        let Cpu { places, plans, clock } = self.cpu;
+        let shapes: Vec<Shape> = plans[0].iter().map(Shape::of).collect();
+        let shortest: Vec<u32> = shapes.iter().map(|shape| shape.lists.map_or(0, |lists| lists.0)).collect();
+        let (mut measured, mut batched): (Vec<Measured>, Vec<Batched>) = (Vec::new(), Vec::new());
+        let mut shares: Vec<Shares> = Vec::new();
+        if self.args.engine.contains(&Engine::Cpu) {
+            let lines: Vec<Line> = (0..places.len()).flat_map(|place| methods.lines(place, &self.args.mode)).collect();
+            if self.args.check {
+                self.check_cpu(&lines)?;
+            }
+            measured.extend(self.cpu.latencies(&lines)?);
+            let threads = self.args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
+            let pool = measure::threads(threads)?;
+            let chosen = (0..places.len()).flat_map(|place| methods.chosen_lines(place, &self.args.mode));
+            for line in chosen.filter(|_| !self.cuts.is_empty()) {
+                for &cut in &self.cuts {
+                    batched.extend(pool.install(|| self.cpu.batches(&line, cut, &shortest))?);
+                }
+            }
+        }
+        for (number, place) in places.iter().enumerate() {
+            let Some(gpu) = gpu else { break };
+            for lines in methods.gpu_lines(number, &self.args.mode, place.searcher.codec().codec()) {
+                let mut turns = OnGpu::new(place, &plans[place.index], gpu, lines, clock)?;
+                if self.args.check {
+                    self.check_gpu(number, &mut turns)?;
+                }
+                measured.extend(turns.latencies()?);
+                for line in 0..turns.lines().len() {
+                    for &cut in &self.cuts {
+                        batched.extend(turns.batches(line, cut, &shortest)?);
+                    }
+                }
+                shares.extend(turns.shares()?);
+            }
+        }
+        let rows = output::rows(places, &shapes, &measured, &batched);
+        let size = |place: &Place<'_>| sizes::size(place, &plans[place.index], clock.rounds, clock.fastest);
+        let sizes = if places.len() > 1 { places.iter().map(size).collect::<anyhow::Result<_>>()? } else { Vec::new() };
+        Ok(Results { places, shapes, rows, shares, sizes })
+    }
+
+    /// Compares the answers of lines on the CPU with the plainest methods', and these across indexes.
+    fn check_cpu(&self, lines: &[Line]) -> anyhow::Result<()> {
+        let Cpu { places, plans, .. } = &self.cpu;
+        let (mut wrong, mut all) = (0, 0);
+        for &mode in &self.args.mode {
+            let mut first = None;
+            for place in 0..places.len() {
+                let expected = self.cpu.plain(place, mode)?;
+                for line in lines.iter().filter(|line| line.place == place && line.mode == mode) {
+                    wrong += self.cpu.check(line, &self.cpu.answers(line)?, &expected);
+                    all += expected.len();
+                }
+                let first = first.get_or_insert_with(|| expected.clone());
+                if places[place].index != places[0].index {
+                    wrong += self.cpu.check_index(place, mode, first)?;
+                    all += first.len();
+                }
+            }
+        }
+        measure::no_difference(wrong, all)?;
+        let (methods, queries) = (lines.len(), plans[0].len());
+        say(&format!("{methods} lines on the CPU have the same answers to {queries} queries, documents and scores"));
+        Ok(())
+    }
+
+    /// The same for the lines of a place on the GPU.
+    fn check_gpu(&self, place: usize, turns: &mut OnGpu<'_>) -> anyhow::Result<()> {
+        let (mut wrong, mut all) = (0, 0);
+        for line in 0..turns.lines().len() {
+            let expected = self.cpu.plain(place, turns.lines()[line].mode)?;
+            let answers = turns.answers(line)?;
+            wrong += self.cpu.check(&turns.lines()[line], &answers, &expected);
+            all += expected.len();
+        }
+        measure::no_difference(wrong, all)?;
+        let Place { order, codec, .. } = &self.cpu.places[place];
+        say(&format!("{order}, {codec}: the GPU has the CPU's answers"));
+        Ok(())
+    }
+}

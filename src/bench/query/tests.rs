@@ -1,0 +1,111 @@
+//! The command on small indexes: what its files hold, and what it refuses. Times are not looked at.
+
+use super::*;
+use crate::index::Index;
+use crate::index::tests::{Plan as BuildPlan, Text, build};
+use clap::Parser as _;
+use std::path::Path;
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// 300 documents of a few words each.
+fn texts(skip: usize) -> Vec<(String, String)> {
+    let word = |i: usize, n: usize| ["red", "apple", "pie", "tree", "leaf"][(i * n + i / 7) % 5];
+    let text = |i: usize| (format!("d{i}"), (1..i % 6 + 2).map(|n| word(i, n)).collect::<Vec<_>>().join(" "));
+    (skip..300).chain(0..skip).map(text).collect()
+}
+
+/// An index of them from number `skip` on, and then those before.
+fn index(dir: &Path, name: &str, skip: usize) -> PathBuf {
+    let target = dir.join(name);
+    let texts = texts(skip);
+    let texts: Vec<Text<'_>> = texts.iter().map(|(id, text)| (id.as_str(), "", "", text.as_str())).collect();
+    let codecs = crate::codec::parse_list("vbyte,simdbp").unwrap();
+    build(&target, &texts, &BuildPlan { codecs, ..BuildPlan::default() }).unwrap();
+    target
+}
+
+fn args(line: &str) -> Args {
+    Line::parse_from(std::iter::once("x").chain(line.split_whitespace())).args
+}
+
+#[test]
+fn test_orders_codecs_and_methods_side_by_side() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    index(dir.path(), "a", 0);
+    index(dir.path(), "b", 100);
+    std::fs::write(at("topics"), "1:red apple\n2:pie\n3:nothing red\n4:tree leaf red apple\n5:\"\"\n").unwrap();
+    let (a, b, topics, csv, svg) = (at("a"), at("b"), at("topics"), at("csv"), at("svg"));
+    let line = format!(
+        "{a} {b} --topics {topics} --codec all --or all --intersect skip-list,daat --engine cpu --rounds 1 --check -k 3 \
+         --batch 2 --threshold 100 --threads 2 --csv {csv} --svg {svg}"
+    );
+    run(&args(&line)).unwrap();
+    let csv = std::fs::read_to_string(csv).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let head: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    assert_eq!(head[..8], ["order", "codec", "mode", "engine", "method", "by", "group", "queries"]);
+    assert_eq!(
+        head[8..],
+        "mean_ms,p50_ms,p80_ms,p90_ms,p95_ms,p99_ms,p99_9_ms,max_ms,queries_per_second".split(',').collect::<Vec<_>>()
+    );
+    // of each of four places two intersectors, five ways to OR, and one for both: that one's name is in quotes, with a comma
+    let all = rows.iter().filter(|row| row.contains(&"all")).count();
+    assert_eq!(all, 4 * (2 + OR_METHODS.len() + 1));
+    assert_eq!(rows.iter().filter(|row| row.contains(&"batch")).count(), 4 * 3);
+    let single = rows.iter().find(|row| row[4] == "daat" && row[5] == "terms" && row[6] == "1").unwrap();
+    assert_eq!((single[0], single[7]), (a.as_str(), "2"), "two queries have one term");
+    assert!(rows.iter().all(|row| row.last().unwrap().parse::<f64>().unwrap() > 0.0));
+    assert!(std::fs::read_to_string(svg).unwrap().contains("by number of terms"));
+}
+
+#[test]
+fn test_what_is_refused_and_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    index(dir.path(), "a", 0);
+    let texts = [("0", "", "", "red apple"), ("1", "", "", "red")];
+    build(&dir.path().join("other"), &texts, &BuildPlan::default()).unwrap();
+    std::fs::write(at("topics"), "red apple\n").unwrap();
+    std::fs::write(at("empty"), "\n").unwrap();
+    let (a, other, topics, empty) = (at("a"), at("other"), at("topics"), at("empty"));
+    for (line, why) in [
+        (format!("{a} {other} --topics {topics}"), "one collection"),
+        (format!("{a} --topics {topics} --or zigzag"), "exhaustive"),
+        (format!("{a} --topics {topics} --intersect zigzag"), "skip-list"),
+        (format!("{a} --topics {topics} --codec raw"), "vbyte, simdbp"),
+        (format!("{a} --topics {empty}"), "holds no topic"),
+        (format!("{a} --topics {a}/none"), "none"),
+        (format!("{a} --topics {topics} --scores impacts"), "has no impacts"),
+        (format!("{a} --topics {topics} --b 2"), "--b"),
+        (format!("{a} --topics {topics} --csv {a}/no/such"), "cannot write"),
+    ] {
+        let error = run(&args(&format!("{line} --engine cpu"))).expect_err(&line);
+        assert!(format!("{error:#}").contains(why), "{line}: {error:#}");
+    }
+}
+
+#[test]
+fn test_a_wrong_answer_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let indexes = [index(dir.path(), "a", 0), index(dir.path(), "b", 50)].map(|dir| Index::open(&dir).unwrap());
+    let places = lines::places(&indexes, None, Bm25::default(), Scores::Bm25).unwrap();
+    let texts = ["red apple".to_owned(), "pie".to_owned()];
+    let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &texts).unwrap().0).collect();
+    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
+    let cpu = Cpu { places: &places, plans: &plans, clock };
+    let line = Methods::parse("best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
+    let expected = cpu.plain(0, Mode::Or).unwrap();
+    assert_eq!(cpu.check(&line, &cpu.answers(&line).unwrap(), &expected), 0);
+    assert_eq!(cpu.check_index(1, Mode::Or, &expected).unwrap(), 0, "another order has the same answers");
+    let mut wrong = expected.clone();
+    wrong[1][2].score *= 1.01;
+    assert_eq!(cpu.check(&line, &wrong, &expected), 1);
+    assert_eq!(cpu.check_index(1, Mode::Or, &wrong).unwrap(), 1);
+    assert!(measure::no_difference(1, 2).is_err());
+}

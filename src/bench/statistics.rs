@@ -1,0 +1,70 @@
+//! What a set of times says: its mean, and the percentiles that papers on queries report.
+
+/// Times of queries, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Summary {
+    /// How many times there are, 1 or more.
+    pub(super) count: usize,
+    pub(super) mean: f64,
+    /// Of each of [`PERCENTILES`].
+    pub(super) percentiles: [f64; PERCENTILES.len()],
+    pub(super) max: f64,
+}
+
+/// Shares of the times that are not over the figure, and what they are called.
+pub(super) const PERCENTILES: [(f64, &str); 6] =
+    [(0.5, "p50"), (0.8, "p80"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+
+impl Summary {
+    /// Of some times; `None` of none.
+    pub(super) fn of(times: &[f64]) -> Option<Self> {
+        let mut sorted = times.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            count: sorted.len(),
+            mean: sorted.iter().sum::<f64>() / sorted.len() as f64,
+            percentiles: PERCENTILES.map(|(share, _)| percentile(&sorted, share)),
+            max: *sorted.last()?,
+        })
+    }
+
+    /// Queries a second, one after the other.
+    pub(super) fn per_second(&self) -> f64 {
+        1.0 / self.mean
+    }
+}
+
+/// By nearest rank: the least of the times such that so large a share of them is not greater. `sorted` has one at least.
+fn percentile(sorted: &[f64], share: f64) -> f64 {
+    // the product of a share like 0.99 may be a little over the whole number that it should be
+    let rank = (share * sorted.len() as f64 - 1e-9).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
+}
+
+/// One time of several of the same thing: the least, or the middle one.
+pub(super) fn pick(times: &[f64], fastest: bool) -> f64 {
+    if fastest { times.iter().copied().fold(f64::INFINITY, f64::min) } else { super::median(times) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_percentiles_are_by_nearest_rank() {
+        let times: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
+        let summary = Summary::of(&times).unwrap();
+        assert_eq!((summary.count, summary.mean, summary.max), (1000, 500.5, 1000.0));
+        assert_eq!(summary.percentiles, [500.0, 800.0, 900.0, 950.0, 990.0, 999.0]);
+        assert_eq!(Summary::of(&[3.0]).unwrap().percentiles, [3.0; 6]);
+        assert_eq!(Summary::of(&[3.0, 1.0]).unwrap().percentiles, [1.0, 3.0, 3.0, 3.0, 3.0, 3.0]);
+        assert_eq!(Summary::of(&[0.25, 0.75]).unwrap().per_second(), 2.0);
+        assert_eq!(Summary::of(&[]), None);
+    }
+
+    #[test]
+    fn test_the_least_or_the_middle_one() {
+        let times = [5.0, 1.0, 3.0];
+        assert_eq!((pick(&times, true), pick(&times, false)), (1.0, 3.0));
+    }
+}
