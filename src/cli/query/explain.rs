@@ -206,7 +206,7 @@ impl Explained {
         let postings: u64 = self.facts.iter().map(|facts| u64::from(facts.df)).sum();
         writeln!(
             out,
-            "work     {} of {} blocks decoded, {} of {} postings scored, {} documents ranked",
+            "work     {} blocks decoded of the lists' {}, {} postings scored of {}, {} documents ranked",
             grouped(decoded),
             grouped(blocks),
             grouped(scored),

@@ -53,7 +53,10 @@ impl<R: BufRead> Source for Lines<R> {
 /// A command of the prompt, for its help.
 pub const COMMANDS: &[(&str, &str)] = &[
     (":set", "show all settings"),
-    (":set NAME VALUE", "change one, as `:set k 20` or `:set mode and`; auto: as if it had not been given"),
+    (
+        ":set NAME VALUE …",
+        "change some, as `:set k 20` or `:set engine gpu device 0`; auto: as if it had not been given",
+    ),
     (":explain on|off", "after each answer show the plan, what was decoded and skipped, and the times"),
     (":help", "this"),
     (":quit", "leave, as does Ctrl-D"),
@@ -191,25 +194,28 @@ impl<'s> Session<'s> {
                 Some(row) => writeln!(out, "{} {}", row.name, (row.show)(&self.settings))?,
                 None => say(&unknown(name)),
             },
-            ["set", name, value] => return Ok(self.changed(name, value)),
-            ["explain", value] => return Ok(self.changed("explain", value)),
-            ["explain"] => return Ok(self.changed("explain", if self.settings.explain { "off" } else { "on" })),
+            ["set", ref pairs @ ..] if pairs.len().is_multiple_of(2) => return Ok(self.changed(pairs)),
+            ["explain", value] => return Ok(self.changed(&["explain", value])),
+            ["explain"] => return Ok(self.changed(&["explain", if self.settings.explain { "off" } else { "on" }])),
             _ => say(&format!("no command \":{}\"; :help shows all", command.trim())),
         }
         out.flush()?;
         Ok(Done::Same)
     }
 
-    /// The settings with one of them changed, if that makes sense.
-    fn changed(&self, name: &str, value: &str) -> Done {
-        let Some(row) = SETTINGS.iter().find(|row| row.name == setting(name)) else {
-            say(&unknown(name));
-            return Done::Same;
-        };
+    /// The settings with some of them changed, names and values in turn, if that makes sense.
+    fn changed(&self, pairs: &[&str]) -> Done {
         let mut new = self.settings.clone();
-        if let Err(why) = (row.put)(&mut new, value) {
-            say(&format!("{} {value}: {why}", row.name));
-            return Done::Same;
+        for pair in pairs.chunks_exact(2) {
+            let (name, value) = (pair[0], pair[1]);
+            let Some(row) = SETTINGS.iter().find(|row| row.name == setting(name)) else {
+                say(&unknown(name));
+                return Done::Same;
+            };
+            if let Err(why) = (row.put)(&mut new, value) {
+                say(&format!("{} {value}: {why}", row.name));
+                return Done::Same;
+            }
         }
         if new.engine == EngineKind::Cpu && self.settings.engine == EngineKind::Gpu {
             // what says how a GPU is used has no meaning any more
@@ -364,6 +370,8 @@ mod tests {
         let (out, settings) = session(":set --mode AND\n:explain on\n:set k\neven\n");
         assert_eq!((settings.mode, settings.explain), (Mode::And, true));
         assert!(out.starts_with("k 10\n") && out.contains("plan     all terms"), "{out}");
+        let (_, settings) = session(":set mode and intersect gallop\n:set mode or k 3\n:set k 4 b\n");
+        assert_eq!((settings.mode, settings.intersect.as_deref(), settings.k), (Mode::And, Some("gallop"), 10));
     }
 
     #[test]

@@ -18,10 +18,10 @@ pub struct Settings {
     #[arg(short, default_value_t = 10)]
     pub k: usize,
     /// BM25: how fast repetitions of a term saturate, 0 to 1000.
-    #[arg(long, default_value_t = Bm25::default().k1)]
+    #[arg(long, default_value_t = Bm25::default().k1, allow_negative_numbers = true)]
     pub k1: f32,
     /// BM25: how much the length of a document counts, 0 to 1.
-    #[arg(long, default_value_t = Bm25::default().b)]
+    #[arg(long, default_value_t = Bm25::default().b, allow_negative_numbers = true)]
     pub b: f32,
     /// What scores are: BM25, or sums of the quantised impacts that `gamut index --impacts` stores (integers, the same on every
     /// engine; k1 and b are then those of the index, 0.9 and 0.4).
