@@ -2,7 +2,6 @@
 
 use super::{Plan, Query, Searcher};
 use crate::Result;
-use crate::codec::Skip;
 use crate::index::List;
 use crate::index::impacts::idf;
 
@@ -47,9 +46,7 @@ impl Searcher<'_> {
             };
             let (bytes, blocks) = match self.index().list(&planned.info, self.codec())? {
                 List::Single { .. } => (0, 1),
-                List::Blocks(list) => {
-                    (4 * list.len_words()? + size_of::<Skip>() * list.skips.len(), list.blocks() as u64)
-                }
+                List::Blocks(list) => (4 * list.len_words()? + size_of_val(list.skips), list.blocks() as u64),
             };
             let (df, cf) = (planned.info.df, planned.info.cf);
             Ok(TermFacts { term, count, df, cf, idf: idf(documents, df), bytes: bytes as u64, blocks, bound })
