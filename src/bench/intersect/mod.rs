@@ -255,4 +255,18 @@ mod tests {
         assert!(text.contains("ratio,para-ef,cpu,skip-list,125,1000,8,2,"), "{text}");
         assert!(std::fs::read_to_string(svg).unwrap().contains("skip-list"));
     }
+
+    #[test]
+    fn test_the_gpu_has_two_figures_a_method_that_reads_the_codec() {
+        let Some(gpu) = crate::gpu::testing::gpu() else { return };
+        let methods = methods("merge,gpu-binary,lrc", &[Engine::Cpu, Engine::Gpu]).unwrap();
+        let recipe = Synthetic { spread: Spread::Clustered, documents: 5000, seed: 3 };
+        let clock = Clock { rounds: 1, fastest: true, pairs: 2, warm_up: 0.0 };
+        let point = Point { sweep: Sweep::Ratio, shorter: 100, longer: 700, ratio: 7 };
+        let codecs = codec::parse_list("simdbp").unwrap();
+        let figures = pairs::measure(point, &recipe, &codecs, &methods, Some(&gpu), clock).unwrap();
+        let shown: Vec<_> = figures.iter().map(|figure| (figure.engine, figure.method.as_str())).collect();
+        assert_eq!(shown, [("cpu", "merge"), ("gpu", "gpu-binary"), ("gpu", "gpu-binary, kernels")]);
+        assert!(figures.iter().all(|figure| figure.seconds > 0.0));
+    }
 }

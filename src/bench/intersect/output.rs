@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn test_tables_show_each_figure_and_the_fastest() {
-        let figure = |sweep, shorter, ratio, method, seconds| Figure {
+        let figure = |sweep, shorter, ratio, method: &str, seconds| Figure {
             point: Point { sweep, shorter, longer: 4000, ratio },
             codec: "raw".to_owned(),
             engine: "cpu",

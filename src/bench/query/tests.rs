@@ -109,3 +109,35 @@ fn test_a_wrong_answer_is_found() {
     assert_eq!(cpu.check_index(1, Mode::Or, &wrong).unwrap(), 1);
     assert!(measure::no_difference(1, 2).is_err());
 }
+
+#[test]
+fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
+    let Some(gpu) = crate::gpu::testing::gpu() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let indexes = [Index::open(&index(dir.path(), "a", 0)).unwrap()];
+    let places = lines::places(&indexes, Some(&["simdbp".to_owned()]), Bm25::default(), Scores::Bm25).unwrap();
+    let texts = ["red apple".to_owned(), "pie tree leaf".to_owned()];
+    let plans = vec![lines::plan(&places[0].searcher, &texts).unwrap().0];
+    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
+    let cpu = Cpu { places: &places, plans: &plans, clock };
+    let methods = Methods::parse("best", "ranges,gpu-binary,wu").unwrap();
+    let codec = places[0].searcher.codec().codec();
+    let mut shown = Vec::new();
+    for lines in methods.gpu_lines(0, &[Mode::And, Mode::Or], codec) {
+        let mut turns = OnGpu::new(&places[0], &plans[0], &gpu, lines, clock).unwrap();
+        for line in 0..turns.lines().len() {
+            let expected = cpu.plain(0, turns.lines()[line].mode).unwrap();
+            let answers = turns.answers(line).unwrap();
+            assert_eq!(cpu.check(&turns.lines()[line], &answers, &expected), 0);
+            let batched = turns.batches(line, batches::Cut::Size(2), &[1, 1]).unwrap().unwrap();
+            assert_eq!((batched.waits.count, batched.line.method()), (2, turns.lines()[line].method()));
+        }
+        let measured = turns.latencies().unwrap();
+        shown.extend(measured.iter().map(|measured| measured.line.method()));
+        assert!(measured.iter().all(|measured| measured.seconds.iter().all(|&seconds| seconds > 0.0)));
+        let shares = turns.shares().unwrap();
+        assert_eq!(shares.len(), measured.len());
+        assert!(shares.iter().all(|shares| shares.parts.len() > 1), "passes and the host");
+    }
+    assert_eq!(shown, ["ranges", "ranges", "gpu-binary", "wu"]);
+}
