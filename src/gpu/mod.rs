@@ -32,10 +32,12 @@ pub use transfer::{Download, Upload};
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter at all.
-    #[error("no GPU adapter found; install a Vulkan driver, or use --sorter cpu")]
+    #[error("no GPU adapter found; install a Vulkan driver, or use the CPU (--sorter cpu, --engine cpu)")]
     NoAdapter,
     /// There are adapters, but all of them are software, which is used only when named.
-    #[error("no hardware GPU found; use --sorter cpu, or name a software adapter with --device: {choices}")]
+    #[error(
+        "no hardware GPU found; use the CPU (--sorter cpu, --engine cpu), or name a software adapter with --device: {choices}"
+    )]
     OnlySoftware {
         /// The adapters there are, comma-separated.
         choices: String,
@@ -49,7 +51,7 @@ pub enum GpuError {
         choices: String,
     },
     /// The adapter lacks something that no kernel can do without.
-    #[error("{adapter} lacks {feature}; choose another --device, or use --sorter cpu")]
+    #[error("{adapter} lacks {feature}; choose another --device, or use the CPU (--sorter cpu, --engine cpu)")]
     Unsupported {
         /// The adapter's name.
         adapter: String,
@@ -71,7 +73,9 @@ pub enum GpuError {
         message: String,
     },
     /// The device has no memory left.
-    #[error("the GPU is out of memory at {what}; use a smaller block, or --sorter cpu")]
+    #[error(
+        "the GPU is out of memory at {what}; use less memory (smaller blocks, less --gpu-memory), or the CPU (--sorter cpu, --engine cpu)"
+    )]
     OutOfMemory {
         /// What was being made.
         what: String,
@@ -85,7 +89,9 @@ pub enum GpuError {
         message: String,
     },
     /// More than the adapter can do at once.
-    #[error("{what}: {value} is over the adapter's {limit_name} of {limit}; use a smaller block, or --sorter cpu")]
+    #[error(
+        "{what}: {value} is over the adapter's {limit_name} of {limit}; use less memory (smaller blocks, less --gpu-memory), or the CPU (--sorter cpu, --engine cpu)"
+    )]
     Limit {
         /// What is too large.
         what: String,

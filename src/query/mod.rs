@@ -14,7 +14,10 @@
 //!
 //! | module | its one job |
 //! |---|---|
+//! | [`engine`] | one way to ask, wherever queries run; methods by name, presets |
+//! | [`schedule`] | which queries go to a device together: one file per method |
 //! | `plan` | what a query is before it runs |
+//! | `explain` | what is known about a query's terms |
 //! | `analysis`, `topics` | text → terms; files of queries |
 //! | [`intersect`] | documents that have all terms: one file per method |
 //! | [`cpu`] | scores on the CPU; documents that have any term: one file per method |
@@ -23,9 +26,12 @@
 
 mod analysis;
 pub mod cpu;
+pub mod engine;
+mod explain;
 pub mod gpu;
 pub mod intersect;
 mod plan;
+pub mod schedule;
 mod searcher;
 mod topics;
 pub mod topk;
@@ -34,6 +40,7 @@ pub mod topk;
 mod tests;
 
 pub use cpu::{CpuMethods, TermWork, Work};
+pub use explain::TermFacts;
 pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 pub use searcher::Searcher;
 pub use topics::{Topic, TopicFormat, parse_topics};

@@ -156,10 +156,7 @@ impl<'a> Searcher<'a> {
         if k == 0 || plan.terms.is_empty() {
             return Ok((Vec::new(), work));
         }
-        let scoring = match self.impacts {
-            Some(impacts) => Scoring::Impacts(impacts),
-            None => Scoring::Bm25(Bm25Scorer::new(self.index.lens(), self.norm, self.bounds)),
-        };
+        let scoring = self.scoring();
         if mode != Mode::Or {
             let all = match plan.missing {
                 0 => cpu::and(self.index, self.codec, plan, k, methods, &scoring, &mut work)?,
@@ -171,5 +168,20 @@ impl<'a> Searcher<'a> {
         }
         let hits = cpu::or(self.index, self.codec, plan, k, methods, &scoring, &mut work)?;
         Ok((hits, work))
+    }
+
+    /// What each term of a plan adds to the score of a document at most.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub(super) fn term_bounds(&self, plan: &Plan) -> Result<Vec<f32>> {
+        cpu::bounds(self.index, self.codec, plan, &self.scoring())
+    }
+
+    fn scoring(&self) -> Scoring<'a> {
+        match self.impacts {
+            Some(impacts) => Scoring::Impacts(impacts),
+            None => Scoring::Bm25(Bm25Scorer::new(self.index.lens(), self.norm, self.bounds)),
+        }
     }
 }

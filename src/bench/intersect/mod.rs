@@ -99,7 +99,7 @@ pub struct Args {
 fn methods_help() -> String {
     let rows = |gpu| INTERSECTORS.iter().filter(move |method| matches!(method.on, On::Gpu(_)) == gpu);
     let line = |method: &&Intersector| format!("  {:<14} {}\n", method.name, method.about);
-    let lines = |gpu| rows(gpu).map(|method| line(&*method)).collect::<String>();
+    let lines = |gpu| rows(gpu).map(&line).collect::<String>();
     format!(
         "Methods, comma-separated, with parameters as in pmf:levels=3, or \"all\":\n{}On the GPU:\n{}",
         lines(false),

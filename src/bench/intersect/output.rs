@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::bench::plot::{self, Panel};
-use crate::bench::table::{Table, csv_field, figure, figure_or_dash};
+use crate::bench::table::{Table, csv_field, figure_or_dash};
 
 use super::pairs::{Point, Sweep};
 
@@ -60,7 +60,10 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     found
 }
 
-const SWEEPS: [(Sweep, &str, fn(&Figure) -> f64); 2] = [
+/// What a pair of lists is put down by.
+type Along = fn(&Figure) -> f64;
+
+const SWEEPS: [(Sweep, &str, Along); 2] = [
     (
         Sweep::Length,
         "Two lists of the same length, by length: nanoseconds a docID of one of them (Ding et al., figure 6)",

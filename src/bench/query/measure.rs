@@ -156,9 +156,9 @@ impl Cpu<'_> {
 
 /// What answers a line on the GPU.
 enum Engine<'a> {
-    Ranges(GpuSearcher<'a>),
+    Ranges(Box<GpuSearcher<'a>>),
     /// By the method of one of the lines.
-    Intersector(GpuIntersector<'a>, usize),
+    Intersector(Box<GpuIntersector<'a>>, usize),
 }
 
 /// Seconds of each pass.
@@ -172,12 +172,12 @@ impl<'a> Engine<'a> {
             let options = Options { preload, timed, ..Options::default() };
             match &lines[0].way {
                 Way::GpuIntersect(spec) => {
-                    Ok(Self::Intersector(GpuIntersector::new(&place.searcher, gpu, options, spec)?, 0))
+                    Ok(Self::Intersector(Box::new(GpuIntersector::new(&place.searcher, gpu, options, spec)?), 0))
                 }
                 Way::GpuRanges(or) => {
-                    Ok(Self::Ranges(GpuSearcher::new(&place.searcher, gpu, Options { or, ..options })?))
+                    Ok(Self::Ranges(Box::new(GpuSearcher::new(&place.searcher, gpu, Options { or, ..options })?)))
                 }
-                Way::Cpu(_) => Ok(Self::Ranges(GpuSearcher::new(&place.searcher, gpu, options)?)),
+                Way::Cpu(_) => Ok(Self::Ranges(Box::new(GpuSearcher::new(&place.searcher, gpu, options)?))),
             }
         };
         match make(true) {

@@ -156,8 +156,8 @@ fn intersect_help() -> String {
     let head = "Methods for AND, comma-separated, with parameters as in pmf:levels=3, or \"best\", or \"all\"; an engine that none is \
                 named for takes its best";
     let ranges = (lines::RANGES, "as for OR, ranges of docIDs that may have one of the best documents");
-    let on_gpu = std::iter::once(ranges).chain(rows(true).map(|row| about(&row)));
-    registry(head, rows(false).map(|row| about(&row))) + &registry("On the GPU", on_gpu)
+    let on_gpu = std::iter::once(ranges).chain(rows(true).map(&about));
+    registry(head, rows(false).map(&about)) + &registry("On the GPU", on_gpu)
 }
 
 /// Measures, and prints tables.

@@ -164,7 +164,9 @@ impl<'a> Impacts<'a> {
         let file = &self.table.words;
         let window = file.window_from(at, self.index.manifest().window_words, self.table.start());
         let words = window.and_then(|words| words.get(..words_of(term.df) as usize));
-        words.ok_or_else(|| damaged(&file.path, 4 * at, format!("the impacts of list {list} are not in the file")))
+        words.ok_or_else(|| {
+            damaged(&file.path, at.saturating_mul(4), format!("the impacts of list {list} are not in the file"))
+        })
     }
 
     /// The words of the file up to the end of the last list's impacts.

@@ -166,6 +166,11 @@ fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scorin
     scored.collect()
 }
 
+/// What each term of a plan adds to a score at most.
+pub(super) fn bounds(index: &Index, codec: CodecRef<'_>, plan: &Plan, scoring: &Scoring<'_>) -> Result<Vec<f32>> {
+    Ok(open(index, codec, plan, scoring)?.iter().map(|term| term.bound).collect())
+}
+
 /// What no posting of a term exceeds.
 fn most(scorer: &impl Scorer, weight: &Weight<'_>, term: &TermInfo) -> f32 {
     match term.place {

@@ -153,6 +153,8 @@ impl<'a> GpuIntersector<'a> {
     ) -> Result<IntersectReport> {
         let mut report = IntersectReport::default();
         let mut next = 0;
+        // the query that the tables were let go for
+        let mut cleared = None;
         while next < plans.len() {
             // no batch is on its way, so not even the lists of the last one have to stay
             self.residence.begin();
@@ -163,14 +165,14 @@ impl<'a> GpuIntersector<'a> {
                 let plan = &plans[next];
                 if !plan.terms.is_empty() && plan.missing == 0 {
                     match self.rows_of(plan) {
-                        Ok(Some(asked)) => {
+                        Ok(Ok(asked)) => {
                             sum += u64::from(asked.rows[0][3]);
                             members.push(next);
                             rows.push(asked.rows);
                             units.push(asked.unit);
                         }
-                        Ok(None) => {
-                            stuck = Some(next);
+                        Ok(Err(lack)) => {
+                            stuck = Some((next, lack));
                             break;
                         }
                         Err(error) => {
@@ -190,9 +192,11 @@ impl<'a> GpuIntersector<'a> {
                 for (place, (&i, &unit)) in members.iter().zip(&units).enumerate() {
                     hand_out(self.searcher, i, Answer::Found(&found, place, unit))?;
                 }
-            } else if let Some(i) = stuck {
+            } else if let Some((i, lack)) = stuck {
                 // nothing else is in the way and still there is no room
-                if self.candidates.has_tables() && self.candidates.clear_tables() {
+                if lack == Lack::Tables && cleared != Some(i) {
+                    self.candidates.clear_tables();
+                    cleared = Some(i);
                     continue;
                 }
                 report.by_cpu += 1;
@@ -203,31 +207,40 @@ impl<'a> GpuIntersector<'a> {
         Ok(report)
     }
 
-    /// The rows of a query, or `None` if its lists found no room.
-    fn rows_of(&mut self, plan: &Plan) -> Result<Option<Asked>> {
+    /// The rows of a query, or what found no room.
+    fn rows_of(&mut self, plan: &Plan) -> Result<std::result::Result<Asked, Lack>> {
         let scale = self.searcher.scale_of(plan);
         let mut terms: Vec<_> = plan.terms.iter().collect();
         terms.sort_by_key(|term| term.info.df);
         let mut rows = Vec::with_capacity(terms.len());
         for term in terms {
-            let Request::Placed(placed) = self.residence.request(&term.info)? else { return Ok(None) };
+            let Request::Placed(placed) = self.residence.request(&term.info)? else { return Ok(Err(Lack::Lists)) };
             let mut row = self.searcher.row_of(term, &placed, scale);
             if placed.blocks > 1
                 && self.candidates.has_tables()
                 && let List::Blocks(list) = self.searcher.index().list(&term.info, self.searcher.codec())?
                 && !self.candidates.add_table(&mut row, list.number, &list)?
             {
-                return Ok(None);
+                return Ok(Err(Lack::Tables));
             }
             rows.push(row);
         }
-        Ok(Some(Asked { rows, unit: 1.0 / scale }))
+        Ok(Ok(Asked { rows, unit: 1.0 / scale }))
     }
 
     /// Documents of the index.
     pub fn documents(&self) -> u32 {
         self.documents
     }
+}
+
+/// What found no room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    /// A list.
+    Lists,
+    /// What the method keeps with one.
+    Tables,
 }
 
 /// What becomes of a query.

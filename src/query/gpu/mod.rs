@@ -22,6 +22,7 @@
 //! | [`arena`] | device memory for lists, given out in pieces |
 //! | [`residence`] | which lists are in it: all, or those asked for last |
 //! | [`kernels`] | the shaders, put together |
+//! | `report` | what was done |
 //! | [`slot`] | a batch's buffers and passes |
 //! | [`or`] | the choice of another way for OR |
 //! | [`accumulators`] | OR by an accumulator for each document |
@@ -34,6 +35,7 @@ pub mod candidates;
 pub mod intersector;
 pub mod kernels;
 mod or;
+mod report;
 pub mod residence;
 mod slot;
 
@@ -55,6 +57,7 @@ use std::collections::VecDeque;
 
 pub use intersector::{GpuIntersector, IntersectReport, ListIntersector};
 pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
+pub use report::Report;
 pub use residence::Use;
 pub use slot::Work;
 
@@ -99,19 +102,6 @@ const FULL_SCORE: f64 = (1u64 << 30) as f64 * 0.999;
 /// For what single precision rounds off a bound.
 const ROOM: f64 = 1.000_001;
 
-/// What was done for the queries of a call.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Batches.
-    pub batches: usize,
-    /// Queries that the CPU had to answer: more documents of equal score than there is room for, or too many terms.
-    pub by_cpu: usize,
-    /// What the device did.
-    pub work: Work,
-    /// Seconds of each pass, over all batches, in the order of their first run; if they were timed.
-    pub passes: Vec<(&'static str, f64)>,
-}
-
 /// Answers batches of queries on a GPU.
 pub struct GpuSearcher<'a> {
     searcher: &'a Searcher<'a>,
@@ -132,6 +122,8 @@ pub struct GpuSearcher<'a> {
 struct Asked<'p> {
     plan: &'p Plan,
     all: bool,
+    /// Queries of different batches are not sent together.
+    batch: u32,
 }
 
 /// A batch on its way.
@@ -201,13 +193,28 @@ impl<'a> GpuSearcher<'a> {
     /// # Errors
     /// [`Error::Damaged`]; [`Error::Limit`] for a k that the method of the GPU does not take; [`Error::Gpu`] if the device fails.
     pub fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> Result<(Vec<Vec<Hit>>, Report)> {
+        self.search_batches(plans, &[plans.len()], mode, k)
+    }
+
+    /// As [`Self::search`], in batches of so many queries each, in their order; a batch that is too large for the device is split.
+    ///
+    /// # Errors
+    /// As of [`Self::search`].
+    pub fn search_batches(
+        &mut self,
+        plans: &[Plan],
+        sizes: &[usize],
+        mode: Mode,
+        k: usize,
+    ) -> Result<(Vec<Vec<Hit>>, Report)> {
         let mut report = Report::default();
-        let all = |plan| Asked { plan, all: mode != Mode::Or };
-        let asked: Vec<Asked<'_>> = plans.iter().map(all).collect();
+        let batches = (0..).zip(sizes).flat_map(|(batch, &size)| std::iter::repeat_n(batch, size));
+        let ask = |(plan, batch)| Asked { plan, all: mode != Mode::Or, batch };
+        let asked: Vec<Asked<'_>> = plans.iter().zip(batches.chain(std::iter::repeat(u32::MAX))).map(ask).collect();
         let mut hits = self.run(&asked, k, &mut report)?;
         if mode == Mode::AndOr {
             let few: Vec<usize> = (0..plans.len()).filter(|&i| hits[i].len() < k).collect();
-            let again: Vec<Asked<'_>> = few.iter().map(|&i| Asked { plan: &plans[i], all: false }).collect();
+            let again: Vec<Asked<'_>> = few.iter().map(|&i| Asked { plan: &plans[i], all: false, batch: 0 }).collect();
             for (i, better) in few.into_iter().zip(self.run(&again, k, &mut report)?) {
                 hits[i] = better;
             }
@@ -315,7 +322,8 @@ impl<'a> GpuSearcher<'a> {
         let most = most.min((BATCH_HITS / u64::from(self.room(k))).max(1) as u32) as usize;
         self.residence.begin();
         let mut units = Vec::new();
-        for (query, result) in asked[first..].iter().zip(&mut results[first..]).take(most) {
+        let together = asked[first..].iter().take_while(|query| query.batch == asked[first].batch).take(most);
+        for (query, result) in together.zip(&mut results[first..]) {
             let terms = query.plan.terms.len();
             if result.is_none() && terms > BATCH_TERMS as usize {
                 report.by_cpu += 1;
@@ -406,23 +414,6 @@ impl<'a> GpuSearcher<'a> {
         let count = (rows.terms.len() - first) as u32;
         rows.queries.push(query_row(first as u32, count, query.all, k));
         Ok(Some(1.0 / scale))
-    }
-}
-
-impl Report {
-    fn add(&mut self, work: Work, times: &[(&'static str, f64)]) {
-        self.batches += 1;
-        for (sum, queued) in self.work.queued.iter_mut().zip(work.queued) {
-            *sum += queued;
-        }
-        self.work.evaluated += work.evaluated;
-        self.work.blocks += work.blocks;
-        for &(name, seconds) in times {
-            match self.passes.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, sum)) => *sum += seconds,
-                None => self.passes.push((name, seconds)),
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{GpuTopKKernel, TopKMethod, TopKOn};
 /// `bucket-select`.
 pub static BUCKET_SELECT: TopKMethod = TopKMethod {
     name: "bucket-select",
-    about: "GPU: finds the k-th best by counting hits in 1,024 buckets, again in the bucket that has it, and sorts those not worse",
+    about: "finds the k-th best by counting hits in 1,024 buckets, again in the bucket that has it, and sorts those not worse",
     paper: "Alabi, Blanchard, Gordon and Steinbach: Fast k-selection algorithms for graphics processing units (JEA 17, 2012, \
             doi:10.1145/2133803.2345676); Liu et al.: Griffin (PPoPP 2018), section 3.1.3",
     on: TopKOn::Gpu(GpuTopKKernel {

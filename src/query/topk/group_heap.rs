@@ -8,7 +8,7 @@ const GROUP: u64 = 512;
 /// `group-heap`.
 pub static GROUP_HEAP: TopKMethod = TopKMethod {
     name: "group-heap",
-    about: "GPU: takes the best hit k times from a heap of degree 512, and looks only at the groups it was the best of again",
+    about: "takes the best hit k times from a heap of degree 512, and looks only at the groups it was the best of again",
     paper: "Ding et al. (WWW 2009, doi:10.1145/1526709.1526766), section 8.2",
     on: TopKOn::Gpu(GpuTopKKernel {
         text: include_str!("../../../shaders/rank/group_heap.wgsl"),

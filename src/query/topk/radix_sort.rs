@@ -6,7 +6,7 @@ use super::{GpuTopKKernel, TopKMethod, TopKOn};
 /// `radix-sort`.
 pub static RADIX_SORT: TopKMethod = TopKMethod {
     name: "radix-sort",
-    about: "GPU: sorts all hits by score and docID, four bits at a time, and takes the first k",
+    about: "sorts all hits by score and docID, four bits at a time, and takes the first k",
     paper: "Liu et al.: Griffin (PPoPP 2018), section 3.1.3; Satish, Harris and Garland: Designing efficient sorting algorithms for \
             manycore GPUs (IPDPS 2009, doi:10.1109/IPDPS.2009.5161005)",
     on: TopKOn::Gpu(GpuTopKKernel {

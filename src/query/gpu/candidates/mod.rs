@@ -137,9 +137,9 @@ impl Candidates {
         Ok(true)
     }
 
-    /// Lets go of all that is kept with lists: the next batch starts anew. False if nothing was.
-    pub fn clear_tables(&mut self) -> bool {
-        self.tables.clear()
+    /// Lets go of all that is kept with lists: the next batch starts anew.
+    pub fn clear_tables(&mut self) {
+        self.tables.clear();
     }
 
     /// What all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.

@@ -50,13 +50,11 @@ impl Tables {
         Ok(Some(table.numbers))
     }
 
-    /// Lets go of all; false if there were none.
-    pub fn clear(&mut self) -> bool {
-        let some = !self.words.is_empty();
+    /// Lets go of all.
+    pub fn clear(&mut self) {
         self.words.clear();
         self.numbers.clear();
         self.there = 0;
-        some
     }
 
     /// Brings those that are not there.

@@ -1,0 +1,234 @@
+//! A query → an answer, as text or JSON.
+
+use super::explain::{self, Explained};
+use super::settings::Settings;
+use crate::Result;
+use crate::index::{DocName, Index};
+use crate::query::engine::Engine;
+use crate::query::{Hit, Mode, Plan, Query, Scores};
+use anyhow::Context as _;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::io::{self, BufWriter, Write};
+use std::time::Instant;
+
+/// A query and what came of it.
+pub struct Answer {
+    /// As it was typed.
+    pub text: String,
+    pub query: Query,
+    pub plan: Plan,
+    pub hits: Vec<Hit>,
+    /// What answering took, if it was asked for.
+    pub explained: Option<Explained>,
+    pub times: Times,
+    names: HashMap<u32, DocName>,
+}
+
+/// Seconds.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+pub struct Times {
+    /// Text → terms.
+    pub analyse: f64,
+    /// Terms → their lists.
+    pub plan: f64,
+    /// Lists → hits.
+    pub search: f64,
+}
+
+impl Times {
+    /// From the text to the hits; their titles are fetched afterwards.
+    pub fn total(self) -> f64 {
+        self.analyse + self.plan + self.search
+    }
+}
+
+/// Answers one query.
+///
+/// # Errors
+/// The index is damaged.
+pub fn ask(settings: &Settings, engine: &mut Engine<'_>, text: &str) -> Result<Answer> {
+    let searcher = engine.searcher();
+    let mut last = Instant::now();
+    let mut lap = || {
+        let now = Instant::now();
+        (now - std::mem::replace(&mut last, now)).as_secs_f64()
+    };
+    let query = searcher.parse(text)?;
+    let analyse = lap();
+    let plan = searcher.plan(&query)?;
+    let planned = lap();
+    let kind = engine.kind();
+    let (hits, effort) = engine.explain(&plan, settings.mode, settings.k)?;
+    let times = Times { analyse, plan: planned, search: lap() };
+    let explained = match settings.explain {
+        true => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked: kind }),
+        false => None,
+    };
+    let names = names(searcher.index(), hits.iter().map(|hit| hit.doc).collect())?;
+    Ok(Answer { text: text.to_owned(), query, plan, hits, explained, times, names })
+}
+
+/// Answers the one query of the command line; returns whether something was found.
+///
+/// # Errors
+/// The index is damaged; the output cannot be written.
+pub fn once(settings: &Settings, engine: &mut Engine<'_>, text: &str, json: bool) -> anyhow::Result<bool> {
+    let answer = ask(settings, engine, text)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = match json {
+        true => answer.write_json(&mut out, settings, engine, true),
+        false => answer.write(&mut out, settings, engine),
+    };
+    result.and_then(|()| out.flush()).context("cannot write the results")?;
+    if answer.hits.is_empty() {
+        say_why(engine, &answer.query, settings.mode);
+    }
+    Ok(!answer.hits.is_empty())
+}
+
+/// Tells on stderr why nothing was found.
+#[allow(clippy::print_stderr, reason = "a remark to the user, who sees no result")]
+pub fn say_why(engine: &Engine<'_>, query: &Query, mode: Mode) {
+    let index = engine.searcher().index();
+    let unknown = |term: &&String| matches!(index.lookup(term.as_bytes()), Ok(None));
+    let missing: Vec<&str> = query.terms.iter().map(|(term, _)| term).filter(unknown).map(String::as_str).collect();
+    let all = missing.len() == query.terms.len();
+    match (query.terms.is_empty(), &missing[..]) {
+        (true, _) => eprintln!("gamut: nothing found: the query has no terms"),
+        (_, []) => eprintln!("gamut: nothing found: no document has all terms; --mode or asks for any"),
+        (_, missing) => {
+            let (shown, more) = missing.split_at(missing.len().min(10));
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more terms", more.len()) };
+            let instead = if mode == Mode::And && !all { "; --mode or passes them over" } else { "" };
+            eprintln!("gamut: nothing found: no document has {}{more}{instead}", shown.join(", "));
+        }
+    }
+}
+
+/// What a terminal must not get from a page's title is replaced.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The names of some documents; every block of the document table is unpacked at most once, on all cores.
+pub fn names(index: &Index, mut docs: Vec<u32>) -> Result<HashMap<u32, DocName>> {
+    docs.sort_unstable();
+    docs.dedup();
+    let parts: Result<Vec<_>> = docs.par_chunks(64).map(|docs| index.names(docs)).collect();
+    Ok(docs.into_iter().zip(parts?.into_iter().flatten()).collect())
+}
+
+#[derive(serde::Serialize)]
+struct JsonTerm<'a> {
+    term: &'a str,
+    count: u32,
+    df: u32,
+}
+
+#[derive(serde::Serialize)]
+struct JsonHit<'a> {
+    rank: usize,
+    score: f32,
+    doc: u32,
+    id: &'a str,
+    url: &'a str,
+    title: &'a str,
+}
+
+#[derive(serde::Serialize)]
+struct JsonAnswer<'a> {
+    query: &'a str,
+    mode: Mode,
+    k: usize,
+    k1: f32,
+    b: f32,
+    scores: Scores,
+    /// What an impact of 1 stands for, by impacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<f32>,
+    codec: &'static str,
+    engine: &'static str,
+    terms: Vec<JsonTerm<'a>>,
+    seconds: f64,
+    hits: Vec<JsonHit<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<explain::Json<'a>>,
+}
+
+impl Answer {
+    /// Writes a line a hit, and the explanation.
+    ///
+    /// # Errors
+    /// Of `out`.
+    pub fn write(&self, out: &mut impl Write, settings: &Settings, engine: &Engine<'_>) -> io::Result<()> {
+        let digits = if settings.scores == Scores::Impacts { 0 } else { 4 };
+        for (rank, hit) in (1..).zip(&self.hits) {
+            let name = &self.names[&hit.doc];
+            let line =
+                format!("{rank:>3}  {:8.digits$}  {}  {}", hit.score, printable(&name.id), printable(&name.title));
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        if let Some(explained) = &self.explained {
+            if !self.hits.is_empty() {
+                writeln!(out)?;
+            }
+            explained.write(out, settings, engine, self.times)?;
+        }
+        Ok(())
+    }
+
+    /// Writes an object, on one line unless `pretty`.
+    ///
+    /// # Errors
+    /// Of `out`.
+    pub fn write_json(
+        &self,
+        out: &mut impl Write,
+        settings: &Settings,
+        engine: &Engine<'_>,
+        pretty: bool,
+    ) -> io::Result<()> {
+        let searcher = engine.searcher();
+        let mut known = self.plan.terms.iter();
+        let terms = self.query.terms.iter().map(|(term, count)| {
+            let found = searcher.index().lookup(term.as_bytes()).ok().flatten().and_then(|_| known.next());
+            JsonTerm { term, count: *count, df: found.map_or(0, |term| term.info.df) }
+        });
+        let hit = |(rank, hit): (usize, &Hit)| {
+            let DocName { id, url, title } = &self.names[&hit.doc];
+            (rank, hit.score, hit.doc, id.as_str(), url.as_str(), title.as_str())
+        };
+        let hits = (1..).zip(&self.hits).map(hit);
+        let answer = JsonAnswer {
+            query: &self.text,
+            mode: settings.mode,
+            k: settings.k,
+            k1: settings.k1,
+            b: settings.b,
+            scores: settings.scores,
+            step: searcher.impacts().map(|impacts| impacts.quantizer().step()),
+            codec: searcher.codec().codec().name(),
+            engine: engine.kind().name(),
+            terms: terms.collect(),
+            seconds: self.times.total(),
+            hits: hits.map(|(rank, score, doc, id, url, title)| JsonHit { rank, score, doc, id, url, title }).collect(),
+            explain: self.explained.as_ref().map(|explained| explained.json(settings, self.times)),
+        };
+        match pretty {
+            true => serde_json::to_writer_pretty(&mut *out, &answer)?,
+            false => serde_json::to_writer(&mut *out, &answer)?,
+        }
+        writeln!(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_titles_cannot_move_the_cursor() {
+        assert_eq!(printable("a\u{1b}[31mb\n"), "a [31mb ");
+    }
+}

@@ -1,0 +1,278 @@
+//! The plan and the work of an answer, as a table.
+
+use super::answer::Times;
+use super::settings::Settings;
+use crate::query::engine::{DeviceWork, Effort, Engine, EngineKind, Methods};
+use crate::query::{Mode, TermFacts, Work};
+use std::io::{self, Write};
+
+/// What an answer took.
+pub struct Explained {
+    /// The terms, in the order of the query.
+    pub facts: Vec<TermFacts>,
+    pub effort: Effort,
+    /// Who was asked; somebody else may have answered.
+    pub asked: EngineKind,
+}
+
+/// The explanation, for `--json`.
+#[derive(serde::Serialize)]
+pub struct Json<'a> {
+    engine: &'static str,
+    methods: Vec<(&'static str, String)>,
+    terms: Vec<JsonTerm<'a>>,
+    /// Documents considered for the best k with their whole score, on the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<JsonDevice>,
+    seconds: Times,
+}
+
+#[derive(serde::Serialize)]
+struct JsonTerm<'a> {
+    #[serde(flatten)]
+    facts: &'a TermFacts,
+    /// Blocks decoded and postings scored, on the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decoded: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scored: Option<u64>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonDevice {
+    left_to_cpu: usize,
+    blocks_decoded: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges_queued: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges_evaluated: Option<u32>,
+    passes: Vec<JsonPass>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonPass {
+    name: &'static str,
+    seconds: f64,
+}
+
+/// Columns of equal width: the first flush left, the others flush right.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(c, (cell, &width))| match c {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// 1234567 → 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Seconds in a unit that suits a query.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+/// Terms of a table; a query may have thousands.
+const MAX_ROWS: usize = 40;
+
+impl Explained {
+    /// The work per term of the query; `None` for terms that no document has, or if a device did it.
+    fn work(&self) -> impl Iterator<Item = (&TermFacts, Option<crate::query::TermWork>)> {
+        let mut known = match &self.effort {
+            Effort::Cpu(work) => &work.terms[..],
+            Effort::Gpu(_) => &[],
+        }
+        .iter();
+        self.facts.iter().map(move |facts| (facts, if facts.df > 0 { known.next().copied() } else { None }))
+    }
+
+    /// Which methods answered: what they did, and their names.
+    fn methods(&self, settings: &Settings) -> Vec<(&'static str, String)> {
+        let kind = self.answered();
+        let methods = match settings.methods() {
+            Ok(methods) if kind == self.asked => methods,
+            // the CPU stands in for a device
+            _ => Methods::default(),
+        };
+        methods.names(kind, settings.mode)
+    }
+
+    fn answered(&self) -> EngineKind {
+        match self.effort {
+            Effort::Cpu(_) => EngineKind::Cpu,
+            Effort::Gpu(_) => EngineKind::Gpu,
+        }
+    }
+
+    /// Writes the table.
+    ///
+    /// # Errors
+    /// Of `out`.
+    pub fn write(
+        &self,
+        out: &mut impl Write,
+        settings: &Settings,
+        engine: &Engine<'_>,
+        times: Times,
+    ) -> io::Result<()> {
+        let searcher = engine.searcher();
+        let mode = match settings.mode {
+            Mode::And => "all terms",
+            Mode::Or => "any term",
+            Mode::AndOr => "all terms, else any",
+        };
+        let (scores, k) = (
+            match searcher.impacts() {
+                Some(_) => "impacts".to_owned(),
+                None => format!("BM25, k1 = {}, b = {}", settings.k1, settings.b),
+            },
+            settings.k,
+        );
+        writeln!(out, "plan     {mode}; best {k} by {scores}; codec {}", searcher.codec().codec().name())?;
+        let methods: Vec<String> =
+            self.methods(settings).into_iter().map(|(what, name)| format!("{what} by {name}")).collect();
+        let device = engine.device().filter(|_| self.answered() == EngineKind::Gpu);
+        let name = device.map_or_else(String::new, |device| format!(", {}", device.gpu().report().name));
+        writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
+        self.write_terms(out)?;
+        match &self.effort {
+            Effort::Cpu(work) => self.write_totals(out, work)?,
+            Effort::Gpu(work) => self.write_device(out, work)?,
+        }
+        let Times { analyse, plan, search } = times;
+        let [analyse, plan, search, total] = [analyse, plan, search, times.total()].map(duration);
+        writeln!(out, "time     {total}: {analyse} to read the query, {plan} to look its terms up, {search} to search")
+    }
+
+    fn write_terms(&self, out: &mut impl Write) -> io::Result<()> {
+        let on_cpu = matches!(self.effort, Effort::Cpu(_));
+        let mut head = vec!["term", "count", "documents", "idf", "bytes", "blocks", "adds up to"];
+        if on_cpu {
+            head.extend(["decoded", "skipped", "scored"]);
+        }
+        let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+        for (facts, work) in self.work().take(MAX_ROWS) {
+            let mut row = vec![facts.term.clone(), facts.count.to_string(), grouped(facts.df.into())];
+            if facts.df > 0 {
+                row.extend([
+                    format!("{:.3}", facts.idf),
+                    grouped(facts.bytes),
+                    grouped(facts.blocks),
+                    format!("{:.4}", facts.bound),
+                ]);
+            }
+            if let Some(work) = work {
+                let skipped = work.blocks.saturating_sub(work.decoded);
+                row.extend([work.decoded, skipped, work.scored].map(grouped));
+            }
+            rows.push(row);
+        }
+        write!(out, "{}", columns(&rows))?;
+        if self.facts.len() > MAX_ROWS {
+            writeln!(out, "… and {} more terms; --json shows all", grouped((self.facts.len() - MAX_ROWS) as u64))?;
+        }
+        Ok(())
+    }
+
+    fn write_totals(&self, out: &mut impl Write, work: &Work) -> io::Result<()> {
+        let sum = |part: fn(&crate::query::TermWork) -> u64| work.terms.iter().map(part).sum::<u64>();
+        let (blocks, decoded, scored) = (sum(|w| w.blocks), sum(|w| w.decoded), sum(|w| w.scored));
+        let postings: u64 = self.facts.iter().map(|facts| u64::from(facts.df)).sum();
+        writeln!(
+            out,
+            "work     {} blocks decoded of the lists' {}, {} postings scored of {}, {} documents ranked",
+            grouped(decoded),
+            grouped(blocks),
+            grouped(scored),
+            grouped(postings),
+            grouped(work.pushed)
+        )
+    }
+
+    fn write_device(&self, out: &mut impl Write, work: &DeviceWork) -> io::Result<()> {
+        let blocks: u64 = self.facts.iter().map(|facts| facts.blocks).sum();
+        let mut line = format!("{} blocks decoded of the lists' {}", grouped(work.decoded), grouped(blocks));
+        if let Some(ranges) = work.ranges {
+            let queued: Vec<String> = ranges.queued.iter().map(|&ranges| grouped(ranges.into())).collect();
+            line += &format!("; ranges of docIDs queued, wave by wave: {}", queued.join(", "));
+            line += &format!("; {} of them evaluated", grouped(ranges.evaluated.into()));
+        }
+        writeln!(out, "work     {line}")?;
+        if work.by_cpu > 0 {
+            writeln!(out, "         the device left the query to the CPU: its lists, hits or terms do not fit there")?;
+        }
+        if !work.passes.is_empty() {
+            let passes = work.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
+            writeln!(out, "passes   {}", passes.collect::<Vec<_>>().join(", "))?;
+        }
+        Ok(())
+    }
+
+    /// For `--json`.
+    pub fn json(&self, settings: &Settings, times: Times) -> Json<'_> {
+        let (pushed, device) = match &self.effort {
+            Effort::Cpu(work) => (Some(work.pushed), None),
+            Effort::Gpu(work) => (None, Some(work)),
+        };
+        let terms = self.work().map(|(facts, work)| JsonTerm {
+            facts,
+            decoded: work.map(|work| work.decoded),
+            skipped: work.map(|work| work.blocks.saturating_sub(work.decoded)),
+            scored: work.map(|work| work.scored),
+        });
+        let device = device.map(|work| JsonDevice {
+            left_to_cpu: work.by_cpu,
+            blocks_decoded: work.decoded,
+            ranges_queued: work.ranges.map(|ranges| ranges.queued.to_vec()),
+            ranges_evaluated: work.ranges.map(|ranges| ranges.evaluated),
+            passes: work.passes.iter().map(|&(name, seconds)| JsonPass { name, seconds }).collect(),
+        });
+        let terms = terms.collect();
+        Json { engine: self.answered().name(), methods: self.methods(settings), terms, pushed, device, seconds: times }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_numbers_and_times_are_readable() {
+        assert_eq!([0, 7, 999, 1000, 1_234_567].map(grouped), ["0", "7", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.000_000_4, 0.000_25, 0.012_34, 2.5].map(duration), ["0 µs", "250 µs", "12.34 ms", "2.50 s"]);
+    }
+
+    #[test]
+    fn test_columns_are_as_wide_as_their_cells() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let mut rows = vec![row(["term", "a", "long one"]), row(["größer", "12", "3"])];
+        rows.push(vec!["x".to_owned()]);
+        assert_eq!(columns(&rows), "term     a  long one\ngrößer  12         3\nx\n");
+    }
+}

@@ -1,0 +1,265 @@
+//! The options that decide an answer: of the command line, and of `:set` at the prompt.
+
+use crate::gpu::{Choice, Gpu};
+use crate::index::Index;
+use crate::query::engine::{Engine, EngineKind, Methods, Names, preset};
+use crate::query::gpu::Options;
+use crate::query::schedule::Schedule;
+use crate::query::{Bm25, Mode, Scores, Searcher};
+use crate::{Error, Result};
+
+/// How queries are answered.
+#[derive(Clone, Debug, PartialEq, clap::Args)]
+pub struct Settings {
+    /// Which documents match: those with all terms, with any, or with all and, if these are fewer than k, any.
+    #[arg(long, value_enum, default_value = "or")]
+    pub mode: Mode,
+    /// How many documents to rank, for each query.
+    #[arg(short, default_value_t = 10)]
+    pub k: usize,
+    /// BM25: how fast repetitions of a term saturate, 0 to 1000.
+    #[arg(long, default_value_t = Bm25::default().k1, allow_negative_numbers = true)]
+    pub k1: f32,
+    /// BM25: how much the length of a document counts, 0 to 1.
+    #[arg(long, default_value_t = Bm25::default().b, allow_negative_numbers = true)]
+    pub b: f32,
+    /// What scores are: BM25, or sums of the quantised impacts that `gamut index --impacts` stores (integers, the same on every
+    /// engine; k1 and b are then those of the index, 0.9 and 0.4).
+    #[arg(long, value_enum, default_value = "bm25")]
+    pub scores: Scores,
+    /// After the hits, print the plan: the terms with their lists, the methods, what was decoded and skipped, and how long it
+    /// took.
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Where queries run. A single query is answered sooner by the CPU unless its lists are very long: 0.1 ms for the 69 million
+    /// postings of Debian's documentation. If a GPU fails, the CPU goes on.
+    #[arg(long, value_enum, default_value = "cpu", help_heading = "Engine and methods")]
+    pub engine: EngineKind,
+    /// Read the postings of this codec of the index [default: its last one].
+    #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
+    pub codec: Option<String>,
+    /// Documents with all terms by this method; see below [default: the engine's fastest].
+    #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
+    pub intersect: Option<String>,
+    /// Documents with any term by this method; see below [default: the engine's fastest].
+    #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
+    pub or: Option<String>,
+    /// The best k by this method; see below [default: the engine's fastest].
+    #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
+    pub topk: Option<String>,
+    /// A paper's codec and methods together; see below. Those that are named besides win.
+    #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
+    pub preset: Option<String>,
+
+    /// GPU by name or by its number in `gamut devices` [default: the first hardware GPU].
+    #[arg(long, value_name = "NAME", help_heading = "With --engine gpu")]
+    pub device: Option<String>,
+    /// Memory of the GPU for lists, as 4GiB; lists asked for last stay there [default: what all lists need, 16GiB at most].
+    #[arg(long, value_name = "SIZE", value_parser = crate::build::plan::parse_size, help_heading = "With --engine gpu")]
+    pub gpu_memory: Option<u64>,
+    /// Bring every list to the GPU before the first query.
+    #[arg(long, help_heading = "With --engine gpu")]
+    pub preload: bool,
+}
+
+/// A GPU that was opened, kept for as long as it is the one that is wanted.
+#[derive(Default)]
+pub struct Devices {
+    open: Option<(Option<String>, Gpu)>,
+}
+
+impl Devices {
+    fn get(&mut self, name: Option<&str>) -> Result<Gpu> {
+        if let Some((open, gpu)) = &self.open
+            && open.as_deref() == name
+            && gpu.check().is_ok()
+        {
+            return Ok(gpu.clone());
+        }
+        self.open = None;
+        let gpu = Gpu::open(&Choice::parse(name.unwrap_or_default()))?;
+        self.open = Some((name.map(str::to_owned), gpu.clone()));
+        Ok(gpu)
+    }
+}
+
+/// What `:set` can set.
+pub struct Setting {
+    /// The option's name.
+    pub name: &'static str,
+    /// The value, as [`Self::put`] reads it.
+    pub show: fn(&Settings) -> String,
+    /// Reads a value.
+    pub put: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+fn read<T: std::str::FromStr>(slot: &mut T, text: &str) -> Result<(), String> {
+    *slot = text.parse().map_err(|_| "is no number in range".to_owned())?;
+    Ok(())
+}
+
+fn choose<T: clap::ValueEnum>(slot: &mut T, text: &str) -> Result<(), String> {
+    let names =
+        || T::value_variants().iter().filter_map(|value| Some(value.to_possible_value()?.get_name().to_owned()));
+    *slot = T::from_str(text, true).map_err(|_| format!("there are {}", names().collect::<Vec<_>>().join(", ")))?;
+    Ok(())
+}
+
+fn switch(slot: &mut bool, text: &str) -> Result<(), String> {
+    *slot = match text {
+        "on" | "true" | "yes" => true,
+        "off" | "false" | "no" => false,
+        _ => return Err("there are on and off".to_owned()),
+    };
+    Ok(())
+}
+
+/// What stands for an option that is not given.
+pub const AUTO: &str = "auto";
+
+fn optional(slot: &mut Option<String>, text: &str) -> Result<(), String> {
+    *slot = Some(text.to_owned()).filter(|text| text != AUTO);
+    Ok(())
+}
+
+fn named<T: clap::ValueEnum>(value: &T) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn on_off(value: bool) -> String {
+    if value { "on" } else { "off" }.to_owned()
+}
+
+fn or_auto(value: Option<&String>) -> String {
+    value.map_or(AUTO, String::as_str).to_owned()
+}
+
+/// Every option of [`Settings`].
+pub static SETTINGS: &[Setting] = &[
+    Setting { name: "mode", show: |s| named(&s.mode), put: |s, text| choose(&mut s.mode, text) },
+    Setting { name: "k", show: |s| s.k.to_string(), put: |s, text| read(&mut s.k, text) },
+    Setting { name: "k1", show: |s| s.k1.to_string(), put: |s, text| read(&mut s.k1, text) },
+    Setting { name: "b", show: |s| s.b.to_string(), put: |s, text| read(&mut s.b, text) },
+    Setting { name: "scores", show: |s| named(&s.scores), put: |s, text| choose(&mut s.scores, text) },
+    Setting { name: "explain", show: |s| on_off(s.explain), put: |s, text| switch(&mut s.explain, text) },
+    Setting { name: "engine", show: |s| named(&s.engine), put: |s, text| choose(&mut s.engine, text) },
+    Setting { name: "codec", show: |s| or_auto(s.codec.as_ref()), put: |s, text| optional(&mut s.codec, text) },
+    Setting {
+        name: "intersect",
+        show: |s| or_auto(s.intersect.as_ref()),
+        put: |s, text| optional(&mut s.intersect, text),
+    },
+    Setting { name: "or", show: |s| or_auto(s.or.as_ref()), put: |s, text| optional(&mut s.or, text) },
+    Setting { name: "topk", show: |s| or_auto(s.topk.as_ref()), put: |s, text| optional(&mut s.topk, text) },
+    Setting { name: "preset", show: |s| or_auto(s.preset.as_ref()), put: |s, text| optional(&mut s.preset, text) },
+    Setting { name: "device", show: |s| or_auto(s.device.as_ref()), put: |s, text| optional(&mut s.device, text) },
+    Setting {
+        name: "gpu-memory",
+        show: |s| s.gpu_memory.map_or_else(|| AUTO.to_owned(), |bytes| bytes.to_string()),
+        put: |s, text| {
+            s.gpu_memory = if text == AUTO { None } else { Some(crate::build::plan::parse_size(text)?) };
+            Ok(())
+        },
+    },
+    Setting { name: "preload", show: |s| on_off(s.preload), put: |s, text| switch(&mut s.preload, text) },
+];
+
+impl Settings {
+    /// Fails if something is out of range, or does not go together.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::UnknownName`], with the reason.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |what: &str, why: &str| Err(Error::Invalid { what: what.to_owned(), why: why.to_owned() });
+        if self.k == 0 {
+            return refuse("-k 0", "asks for no document; give 1 or more");
+        }
+        Bm25 { k1: self.k1, b: self.b }.checked()?;
+        let of_gpu =
+            [("device", self.device.is_some()), ("gpu-memory", self.gpu_memory.is_some()), ("preload", self.preload)];
+        if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && self.engine == EngineKind::Cpu) {
+            return refuse(&format!("--{option}"), "says how a GPU is used, and the CPU answers; add --engine gpu");
+        }
+        self.methods().map(|_| ())
+    }
+
+    /// The methods that the names and the preset mean.
+    ///
+    /// # Errors
+    /// As of [`Self::check`].
+    pub fn methods(&self) -> Result<Methods> {
+        let own = |name: &Option<String>| name.clone().filter(|name| name != AUTO);
+        let mut names = Names { intersect: own(&self.intersect), or: own(&self.or), topk: own(&self.topk) };
+        if let Some(name) = &self.preset {
+            preset(name)?.fill(self.engine, self.mode, &mut names);
+        }
+        Methods::chosen(self.engine, self.mode, &names)
+    }
+
+    /// True if `other` can go on with the same searcher and engine.
+    pub fn same_engine(&self, other: &Self) -> bool {
+        let mut other = Self { k: self.k, ..other.clone() };
+        if self.engine == EngineKind::Cpu {
+            let Self { mode, intersect, or, topk, explain, .. } = self.clone();
+            other = Self { mode, intersect, or, topk, explain, ..other };
+        } else if self.preset.is_none() {
+            // with a preset, another mode means other methods
+            other.mode = self.mode;
+        }
+        other == *self
+    }
+
+    /// How a file of queries is packed for a GPU: by name, or as the preset does.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] or [`Error::Invalid`], also for a name if the CPU answers.
+    pub fn schedule(&self, name: Option<&str>) -> Result<Schedule> {
+        match (name, &self.preset) {
+            (Some(name), _) if self.engine == EngineKind::Cpu => Err(Error::Invalid {
+                what: format!("--batch {name}"),
+                why: "packs queries for a GPU, and the CPU answers them one by one; add --engine gpu".to_owned(),
+            }),
+            (Some(name), _) => Schedule::parse(name),
+            (None, Some(name)) => Schedule::parse(preset(name)?.batch),
+            (None, None) => Ok(Schedule::default()),
+        }
+    }
+
+    /// What looks terms up and scores documents.
+    ///
+    /// # Errors
+    /// The index lacks the codec or the impacts.
+    pub fn searcher<'a>(&self, index: &'a Index) -> Result<Searcher<'a>> {
+        let codec = match (&self.codec, &self.preset) {
+            (Some(name), _) => Some(name.as_str()),
+            (None, Some(name)) => Some(preset(name)?.codec(index)?.codec().name()),
+            (None, None) => None,
+        };
+        Searcher::new(index, codec, Bm25 { k1: self.k1, b: self.b })?.with_scores(self.scores)
+    }
+
+    /// What answers.
+    ///
+    /// # Errors
+    /// As of [`Self::check`]; there is no such GPU, or it does not hold what it should.
+    pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Engine<'a>> {
+        let methods = self.methods()?;
+        if self.engine == EngineKind::Cpu {
+            return Ok(Engine::on_cpu(searcher, &methods));
+        }
+        let gpu = devices.get(self.device.as_deref())?;
+        let options = Options {
+            memory: self.gpu_memory,
+            preload: self.preload,
+            timed: self.explain && gpu.timestamps(),
+            ..Options::default()
+        };
+        Engine::on_gpu(searcher, &methods, self.mode, &gpu, options, Box::new(say_failed))
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a warning to the user")]
+fn say_failed(error: &Error) {
+    eprintln!("gamut: warning: {error}; the CPU answers from now on");
+}

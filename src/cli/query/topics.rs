@@ -1,0 +1,176 @@
+//! A file of queries → a run file.
+
+use super::answer::names;
+use super::settings::Settings;
+use crate::query::engine::Engine;
+use crate::query::{Hit, Plan, Topic, parse_topics};
+use crate::{Error, Result};
+use anyhow::Context as _;
+use rayon::prelude::*;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Hits that are held in memory at a time.
+const WINDOW_HITS: usize = 1 << 24;
+
+/// Topics whose results are held in memory at a time: batches are made of these.
+fn window(k: usize) -> usize {
+    (WINDOW_HITS / k.max(1)).clamp(1024, 1 << 18)
+}
+
+/// Options of a file of topics.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "A file of queries")]
+pub struct TopicFile {
+    /// Answer all queries of this file: on all cores, or in batches on a GPU.
+    #[arg(long, value_name = "FILE", requires = "run")]
+    topics: Option<PathBuf>,
+    /// Write the results of --topics here, in TREC's format: query id, Q0, document id, rank, score, tag.
+    #[arg(long, value_name = "FILE", requires = "topics")]
+    run: Option<PathBuf>,
+    /// Last column of the run file.
+    #[arg(long, default_value = "gamut", requires = "run")]
+    tag: String,
+    /// Pack the queries for a GPU in this way; see below [default: order:size=1024, or the preset's].
+    #[arg(long, value_name = "NAME", requires = "topics")]
+    batch: Option<String>,
+}
+
+impl TopicFile {
+    /// The files of queries and of results, if they are asked for.
+    ///
+    /// # Errors
+    /// One without the other.
+    pub fn files(&self) -> Result<Option<(&Path, &Path)>> {
+        match (&self.topics, &self.run) {
+            (Some(topics), Some(run)) => Ok(Some((topics, run))),
+            (None, None) => Ok(None),
+            (topics, _) => {
+                let (what, why) = match topics {
+                    Some(_) => ("--topics", "its results go to a file; name it by --run"),
+                    None => ("--run", "takes the results of --topics; without it there are none"),
+                };
+                Err(Error::Invalid { what: what.to_owned(), why: why.to_owned() })
+            }
+        }
+    }
+}
+
+/// A file that takes its name only once it is complete.
+struct Output {
+    file: BufWriter<tempfile::NamedTempFile>,
+    path: PathBuf,
+}
+
+impl Output {
+    fn create(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            let why = "is a directory; give the name of a file".to_owned();
+            return Err(Error::Invalid { what: path.display().to_string(), why });
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".gamut-run-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(parent).map_err(Error::io("create a file beside", path))?;
+        Ok(Self { file: BufWriter::new(file), path: path.to_owned() })
+    }
+
+    fn finish(self) -> Result<()> {
+        let file = self.file.into_inner().map_err(|error| Error::io("write", &self.path)(error.into_error()))?;
+        file.persist(&self.path).map_err(|error| Error::io("rename to", &self.path)(error.error))?;
+        Ok(())
+    }
+}
+
+/// White space would split the column of the run file.
+fn column(id: &str) -> String {
+    let mut out = String::with_capacity(id.len());
+    for c in id.chars() {
+        if c.is_whitespace() || c.is_control() {
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Answers the queries of a file; returns whether any found something.
+///
+/// # Errors
+/// The topics cannot be read, the index is damaged, the results cannot be written.
+pub fn run(
+    args: &TopicFile,
+    settings: &Settings,
+    engine: &mut Engine<'_>,
+    topics: &Path,
+    run: &Path,
+) -> anyhow::Result<bool> {
+    if args.tag.is_empty() || args.tag.contains(char::is_whitespace) {
+        let why = "must be one word: it is a column of the run file".to_owned();
+        return Err(Error::Invalid { what: format!("--tag \"{}\"", args.tag), why }.into());
+    }
+    let schedule = settings.schedule(args.batch.as_deref())?;
+    let mut output = Output::create(run)?;
+    let bytes = fs::read(topics).map_err(Error::io("read", topics))?;
+    let (_, topics) = parse_topics(&bytes).with_context(|| format!("in {}", topics.display()))?;
+    let start = Instant::now();
+    let searcher = engine.searcher();
+    let (mut answered, mut hits_written) = (0, 0);
+    for chunk in topics.chunks(window(settings.k)) {
+        let plan = |topic: &Topic| -> Result<Plan> { searcher.plan(&searcher.parse(&topic.text)?) };
+        let plans: Vec<Plan> = chunk.par_iter().map(plan).collect::<Result<_>>()?;
+        let (answers, _) = engine.search(&plans, settings.mode, settings.k, &schedule)?;
+        let names = names(searcher.index(), answers.iter().flatten().map(|hit| hit.doc).collect())?;
+        for (topic, hits) in chunk.iter().zip(&answers) {
+            for (rank, Hit { doc, score }) in (1..).zip(hits) {
+                let id = column(&names[doc].id);
+                writeln!(output.file, "{} Q0 {id} {rank} {score} {}", topic.id, args.tag)
+                    .map_err(Error::io("write", run))?;
+            }
+            answered += usize::from(!hits.is_empty());
+            hits_written += hits.len();
+        }
+    }
+    output.finish()?;
+    let mut err = io::stderr().lock();
+    // A closed stderr is no reason to fail when the run file is written.
+    let _ = writeln!(
+        err,
+        "{answered} of {} topics answered with {hits_written} documents in {:.2} s: {}",
+        topics.len(),
+        start.elapsed().as_secs_f64(),
+        run.display()
+    );
+    Ok(answered > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_columns_of_a_run_file_stay_one_word() {
+        assert_eq!(column("http://a.test/x y\u{a0}z"), "http://a.test/x%20y%C2%A0z");
+    }
+
+    #[test]
+    fn test_output_appears_only_when_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        drop(Output::create(&path).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        let mut output = Output::create(&path).unwrap();
+        writeln!(output.file, "x").unwrap();
+        assert!(!path.exists());
+        output.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "x\n");
+        assert!(Output::create(dir.path()).is_err(), "a directory");
+        assert!(Output::create(&dir.path().join("no/such/run")).is_err());
+    }
+}

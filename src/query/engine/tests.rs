@@ -1,0 +1,184 @@
+use super::*;
+use crate::gpu::testing::gpu;
+use crate::index::Index;
+use crate::index::tests::{Plan as BuildPlan, Text, build};
+use crate::query::{Bm25, Scores};
+use std::cell::RefCell;
+
+fn names(intersect: Option<&str>, or: Option<&str>, topk: Option<&str>) -> Names {
+    let own = |name: Option<&str>| name.map(str::to_owned);
+    Names { intersect: own(intersect), or: own(or), topk: own(topk) }
+}
+
+fn refused(kind: EngineKind, mode: Mode, names: &Names) -> String {
+    Methods::chosen(kind, mode, names).err().expect("refused").to_string()
+}
+
+#[test]
+fn test_methods_are_taken_by_name() {
+    use EngineKind::Cpu;
+    let methods = Methods::chosen(Cpu, Mode::AndOr, &names(Some("gallop"), Some("bmw"), Some("partial-sort"))).unwrap();
+    let cpu = methods.cpu;
+    assert_eq!((cpu.intersect.name, cpu.or.name, cpu.topk.name), ("gallop", "block-max-wand", "partial-sort"));
+    let own = Methods::chosen(Cpu, Mode::And, &Names::default()).unwrap().cpu;
+    let fastest = CpuMethods::default();
+    assert_eq!((own.intersect.name, own.or.name), (fastest.intersect.name, fastest.or.name));
+}
+
+#[test]
+fn test_methods_that_make_no_sense_are_refused() {
+    use EngineKind::{Cpu, Gpu};
+    let any = names(None, Some("wand"), None);
+    assert!(refused(Cpu, Mode::And, &any).starts_with("--or wand: finds documents with any of the terms"));
+    assert!(Methods::chosen(Cpu, Mode::AndOr, &any).is_ok());
+    let all = names(Some("gallop"), None, None);
+    assert!(refused(Cpu, Mode::Or, &all).starts_with("--intersect gallop: finds documents with all of the terms"));
+    assert!(Methods::chosen(Cpu, Mode::AndOr, &all).is_ok());
+    let best = names(None, None, Some("heap"));
+    for (names, option) in [(all, "--intersect gallop"), (any, "--or wand"), (best, "--topk heap")] {
+        let why = refused(Gpu, Mode::AndOr, &names);
+        assert!(why.starts_with(&format!("{option}: runs on the CPU only; with --engine gpu there are: ")), "{why}");
+    }
+    let (all, any) = (names(Some("pmf:levels=2"), None, None), names(None, Some("ranges"), None));
+    for (names, option) in [
+        (&all, "--intersect pmf"),
+        (&any, "--or ranges"),
+        (&names(None, None, Some("radix-sort")), "--topk radix-sort"),
+    ] {
+        let why = refused(Cpu, Mode::AndOr, names);
+        assert!(why.starts_with(&format!("{option}: runs on a GPU only; with --engine cpu there are: ")), "{why}");
+        assert!(Methods::chosen(Gpu, Mode::AndOr, names).is_ok());
+    }
+    assert!(refused(Gpu, Mode::Or, &all).starts_with("--intersect pmf:levels=2: finds documents with all"));
+    assert!(refused(Gpu, Mode::And, &any).starts_with("--or ranges: finds documents with any"));
+    assert!(refused(Gpu, Mode::And, &names(Some("hs"), None, Some("group-heap"))).contains("the host chooses"));
+    assert!(Methods::chosen(Gpu, Mode::And, &names(Some("hs"), None, Some("partial-sort"))).is_ok());
+    assert!(refused(Cpu, Mode::And, &names(Some("merge:x=1"), None, None)).contains("no parameters"));
+    let unknown = refused(Cpu, Mode::And, &names(Some("bogo"), None, None));
+    assert!(unknown.contains("no such method") && unknown.contains("there are: merge, binary, gallop"), "{unknown}");
+}
+
+#[test]
+fn test_presets_name_what_is_there() {
+    for preset in PRESETS {
+        assert_eq!(super::preset(preset.name).unwrap().codec, preset.codec);
+        assert!(crate::codec::family(preset.codec).is_ok(), "{}", preset.name);
+        assert!(Schedule::parse(preset.batch).is_ok(), "{}", preset.name);
+        for kind in [EngineKind::Cpu, EngineKind::Gpu] {
+            for mode in [Mode::And, Mode::Or, Mode::AndOr] {
+                let mut names = Names::default();
+                preset.fill(kind, mode, &mut names);
+                let methods =
+                    Methods::chosen(kind, mode, &names).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+                let used = methods.names(kind, mode);
+                assert_eq!(used.len(), if mode == Mode::AndOr { 3 } else { 2 });
+                let named = [names.intersect, names.or, names.topk];
+                assert!(named.iter().flatten().all(|name| used.iter().any(|(_, used)| used == name)), "{used:?}");
+            }
+        }
+    }
+    let mut chosen = names(Some("merge"), None, None);
+    super::preset("ding").unwrap().fill(EngineKind::Cpu, Mode::And, &mut chosen);
+    assert_eq!(chosen, names(Some("merge"), None, Some("heap")), "what was named stays");
+}
+
+fn with_index(test: impl FnOnce(&Index)) {
+    let texts: Vec<String> = (0..700).map(|i| format!("all w{} w{} w{}", i % 2, i % 7, i % 100)).collect();
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let codecs = crate::codec::parse_list("vbyte,pfor-recursive,raw,para-ef,simdbp").unwrap();
+    build(&target, &texts, &BuildPlan { codecs, impacts: Some(2), ..BuildPlan::default() }).unwrap();
+    let index = Index::open(&target).unwrap();
+    test(&index);
+    let missing = super::preset("ao").unwrap().codec(&index).err().expect("no hs-lrc here").to_string();
+    assert!(missing.contains("--codec hs-lrc` adds it"), "{missing}");
+}
+
+fn with_searcher(test: impl FnOnce(&Searcher<'_>)) {
+    with_index(|index| test(&Searcher::new(index, None, Bm25::default()).unwrap()));
+}
+
+fn plans(searcher: &Searcher<'_>) -> Vec<Plan> {
+    let texts = ["all", "w1 w3", "w0 w1", "w99 nothing", "", "w1 w1 w5 all"];
+    texts.iter().map(|text| searcher.plan(&searcher.parse(text).unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn test_the_cpu_answers_many_queries_as_one_by_one() {
+    with_searcher(|searcher| {
+        let plans = plans(searcher);
+        let mut engine = Engine::on_cpu(searcher, &Methods::default());
+        assert_eq!(engine.kind(), EngineKind::Cpu);
+        let (hits, report) = engine.search(&plans, Mode::Or, 5, &Schedule::default()).unwrap();
+        assert_eq!(report, None);
+        for (hits, plan) in hits.iter().zip(&plans) {
+            let (alone, effort) = engine.explain(plan, Mode::Or, 5).unwrap();
+            assert_eq!((hits, &searcher.search(plan, Mode::Or, 5).unwrap()), (&alone, &alone));
+            assert!(matches!(effort, Effort::Cpu(work) if work.terms.len() == plan.terms.len()));
+        }
+    });
+}
+
+/// A device that is lost between two queries is said once, and the CPU goes on.
+#[test]
+fn test_the_cpu_goes_on_when_the_device_is_lost() {
+    let Some(gpu) = gpu() else { return };
+    with_searcher(|searcher| {
+        let plans = plans(searcher);
+        let said = RefCell::new(Vec::new());
+        let failed = Box::new(|error: &Error| said.borrow_mut().push(error.to_string()));
+        let mut engine =
+            Engine::on_gpu(searcher, &Methods::default(), Mode::And, &gpu, Options::default(), failed).unwrap();
+        let docs = |hits: &[Hit]| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
+        for plan in &plans {
+            let (hits, effort) = engine.explain(plan, Mode::And, 7).unwrap();
+            assert_eq!(docs(&hits), docs(&searcher.search(plan, Mode::And, 7).unwrap()));
+            assert!(matches!(effort, Effort::Gpu(_)));
+        }
+        assert_eq!((engine.kind(), said.borrow().len()), (EngineKind::Gpu, 0));
+        gpu.destroy();
+        for _ in 0..2 {
+            let (hits, report) = engine.search(&plans, Mode::And, 7, &Schedule::default()).unwrap();
+            assert_eq!((engine.kind(), report), (EngineKind::Cpu, None));
+            for (hits, plan) in hits.iter().zip(&plans) {
+                assert_eq!(hits, &searcher.search(plan, Mode::And, 7).unwrap());
+            }
+        }
+        assert_eq!(said.borrow().len(), 1, "{said:?}");
+    });
+}
+
+/// Presets and schedules change how answers are found, and not what they are.
+#[test]
+fn test_every_preset_and_schedule_on_the_device_answers_as_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let nothing = || -> Failed<'static> { Box::new(|error| panic!("{error}")) };
+    with_index(|index| {
+        for preset in PRESETS.iter().filter(|preset| preset.codec(index).is_ok()) {
+            for scores in [Scores::Bm25, Scores::Impacts] {
+                let searcher = Searcher::new(index, Some(preset.codec), Bm25::default()).unwrap();
+                let searcher = searcher.with_scores(scores).unwrap();
+                let plans = plans(&searcher);
+                for mode in [Mode::And, Mode::Or, Mode::AndOr] {
+                    let mut names = Names::default();
+                    preset.fill(EngineKind::Gpu, mode, &mut names);
+                    let methods = Methods::chosen(EngineKind::Gpu, mode, &names).unwrap();
+                    let mut engine =
+                        Engine::on_gpu(&searcher, &methods, mode, &gpu, Options::default(), nothing()).unwrap();
+                    for schedule in [preset.batch, "order:size=2", "para:c=100"] {
+                        let what = format!("{} {scores:?} {mode:?} {schedule}", preset.name);
+                        let schedule = Schedule::parse(schedule).unwrap();
+                        let (found, work) = engine.search(&plans, mode, 5, &schedule).unwrap();
+                        assert!(work.is_some_and(|work| work.by_cpu == 0), "{what}");
+                        for (hits, plan) in found.iter().zip(&plans) {
+                            let expected = searcher.search(plan, mode, 5).unwrap();
+                            let docs = |hits: &[Hit]| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
+                            assert_eq!(docs(hits), docs(&expected), "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    });
+}

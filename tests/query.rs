@@ -1,0 +1,264 @@
+//! `gamut query` as a user meets it: what is answered, explained and refused, on the CPU and, where there is an adapter, on a GPU.
+
+mod common;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::put;
+use serde_json::Value;
+
+fn gamut_with(args: &[&str], stdin: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamut"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    // a command that refuses its options does not read
+    let _ = child.stdin.take().expect("piped").write_all(stdin);
+    child.wait_with_output().expect("it ends")
+}
+
+fn gamut(args: &[&str]) -> Output {
+    gamut_with(args, b"")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An index of 400 documents, and its path: "common" in all, "third" in every third …, "rare" in one; with the codecs vbyte, raw and
+/// para-ef.
+fn index(dir: &Path) -> String {
+    let mut lines = String::new();
+    for doc in 0..400 {
+        let mut words = vec!["common".to_owned(); 1 + doc % 5];
+        words.extend([3, 7, 50].iter().filter(|&n| doc % n == 0).map(|n| format!("every{n}")));
+        words.extend((doc == 123).then(|| "rare".to_owned()));
+        words.push(format!("word{doc}"));
+        lines += &format!("{{\"id\": \"d{doc}\", \"contents\": \"{}\"}}\n", words.join(" "));
+    }
+    let input = put(dir, "collection.jsonl", lines.as_bytes());
+    let out = dir.join("index").to_str().unwrap().to_owned();
+    let options =
+        ["--codec", "vbyte,raw,para-ef", "--sorter", "cpu", "--memory", "512MiB", "--threads", "2", "--impacts"];
+    let built = gamut(&[&["index", input.to_str().unwrap(), "-o", &out], &options[..]].concat());
+    assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+    out
+}
+
+/// Code, standard output and standard error.
+fn run(index: &str, args: &[&str]) -> (i32, String, String) {
+    let output = gamut(&[&["query", index], args].concat());
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+/// The ids of the hits, best first.
+fn ids(stdout: &str) -> Vec<&str> {
+    stdout.lines().filter_map(|line| line.split_whitespace().nth(2)).collect()
+}
+
+#[test]
+fn bad_queries_get_a_defined_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let nothing = [
+        (vec![""], "the query has no terms"),
+        (vec!["--", "?!"], "the query has no terms"),
+        (vec!["unheard", "of"], "no document has unheard, of"),
+        (vec!["--mode", "and", "rare", "unheard"], "no document has unheard; --mode or passes them over"),
+        (vec!["--mode", "and", "rare", "every7"], "no document has all terms; --mode or asks for any"),
+    ];
+    for (args, why) in nothing {
+        let (code, out, err) = run(&index, &args);
+        assert_eq!((code, out.as_str()), (1, ""), "{args:?}: {err}");
+        assert_eq!(err.trim_end(), format!("gamut: nothing found: {why}"), "{args:?}");
+    }
+    let (code, out, _) = run(&index, &["-k", "1000000", "common"]);
+    assert_eq!((code, out.lines().count()), (0, 400), "k beyond the number of documents");
+    let (_, once, _) = run(&index, &["rare"]);
+    let (_, thrice, _) = run(&index, &["rare rare", "RARE"]);
+    let score = |out: &str| out.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap();
+    assert_eq!((ids(&once), ids(&thrice)), (vec!["d123"], vec!["d123"]));
+    assert!((score(&thrice) - 3.0 * score(&once)).abs() < 1e-3, "{thrice}{once}");
+    // 10,000 terms, of which the index has 401
+    let many: Vec<String> = (0..9_999).map(|i| format!("word{i}")).chain(["rare".to_owned()]).collect();
+    let output = gamut_with(&["query", &index, "--json"], many.join(" ").as_bytes());
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["terms"].as_array().unwrap().len(), 10_000);
+    assert_eq!(answer["hits"][0]["id"], "d123", "two terms");
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let refused: &[(&[&str], &str)] = &[
+        (&["-k", "0"], "asks for no document"),
+        (&["--mode", "and", "--or", "wand"], "--or wand: finds documents with any of the terms"),
+        (&["--intersect", "gallop"], "--intersect gallop: finds documents with all of the terms"),
+        (&["--intersect", "bogo", "--mode", "and"], "there are: merge, binary, gallop"),
+        (&["--or", "bogo"], "there are: exhaustive, maxscore, wand"),
+        (&["--topk", "bogo"], "there are: heap, partial-sort"),
+        (&["--preset", "bogo"], "there are: ding, ao, wu, griffin, best"),
+        (&["--preset", "ao"], "`gamut reencode"),
+        (&["--codec", "pef"], "there are: raw, vbyte, para-ef"),
+        (&["--engine", "gpu", "--topk", "heap"], "runs on the CPU only"),
+        (&["--engine", "gpu", "--or", "wand"], "runs on the CPU only"),
+        (&["--engine", "gpu", "--device", "no such card"], "no such card"),
+        (&["--device", "0"], "add --engine gpu"),
+        (&["--gpu-memory", "1GiB"], "add --engine gpu"),
+        (&["--preload"], "add --engine gpu"),
+        (&["--k1", "-1"], "--k1"),
+        (&["--b", "2"], "from 0 to 1"),
+        (&["--scores", "impacts", "--b", "0.5"], "leave --k1 and --b out"),
+        (&["--run", "x"], "--topics"),
+        (&["--intersect", "pmf", "--mode", "and"], "runs on a GPU only"),
+        (&["--batch", "para"], "--topics"),
+    ];
+    for (args, why) in refused {
+        let (code, out, err) = run(&index, &[args, &["common"][..]].concat());
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains(why), "{args:?}: {err}");
+        // clap's own errors have a usage behind them
+        assert!(err.lines().count() == 1 || err.starts_with("error:"), "{args:?}: {err}");
+    }
+    let (code, _, err) = run(&index, &[]);
+    assert_eq!(code, 2, "no query at all");
+    assert!(err.contains("give one behind the index"), "{err}");
+}
+
+#[test]
+fn a_damaged_list_is_named_and_gives_no_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let postings = Path::new(&index).join("raw").join("postings.bin");
+    let mut bytes = std::fs::read(&postings).unwrap();
+    let header = 64;
+    bytes[header..].fill(0xff);
+    std::fs::write(&postings, bytes).unwrap();
+    for mode in ["and", "or"] {
+        let (code, out, err) = run(&index, &["--codec", "raw", "--mode", mode, "--explain", "common", "every3"]);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains("postings.bin: damaged at byte") && err.lines().count() == 1, "{err}");
+    }
+    // the other lists are not touched, and other queries of the same input are answered
+    let (code, out, _) = run(&index, &["--codec", "vbyte", "--mode", "and", "common", "every50"]);
+    assert_eq!((code, out.lines().count()), (0, 8));
+    let output = gamut_with(&["query", &index, "--codec", "raw"], b"common\nrare\n");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("d123"), "a term with one document lies in the dictionary");
+}
+
+#[test]
+fn every_method_and_preset_gives_the_same_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let (_, and, _) = run(&index, &["--mode", "and", "common", "every3"]);
+    for method in ["merge", "binary", "gallop", "skip-list", "stride", "svs", "daat"] {
+        assert_eq!(run(&index, &["--mode", "and", "--intersect", method, "common", "every3"]).1, and, "{method}");
+    }
+    let (_, or, _) = run(&index, &["common", "every3"]);
+    for method in ["exhaustive", "maxscore", "wand", "block-max-wand", "bmm"] {
+        assert_eq!(run(&index, &["--or", method, "--topk", "partial-sort", "common", "every3"]).1, or, "{method}");
+    }
+    for preset in ["griffin", "wu"] {
+        assert_eq!(run(&index, &["--preset", preset, "common", "every3"]).1, or, "{preset}");
+        assert_eq!(run(&index, &["--preset", preset, "--mode", "and", "common", "every3"]).1, and, "{preset}");
+    }
+    let (code, json, err) = run(&index, &["--preset", "ding", "--codec", "vbyte", "--json", "--explain", "common"]);
+    assert_eq!(code, 0, "what is named besides a preset wins: {err}");
+    let answer: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&answer["codec"], &answer["engine"]), (&"vbyte".into(), &"cpu".into()));
+    assert_eq!(answer["explain"]["methods"], serde_json::json!([["any term", "exhaustive"], ["top k", "heap"]]));
+}
+
+#[test]
+fn an_explanation_says_what_was_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let (code, out, err) = run(&index, &["--explain", "--or", "exhaustive", "-k", "2", "common every7", "unheard"]);
+    assert_eq!(code, 0, "{err}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[3].starts_with("plan     any term; best 2 by BM25"), "{out}");
+    assert_eq!(lines[4], "engine   cpu: any term by exhaustive, top k by heap");
+    let row = |term: &str| -> Vec<&str> {
+        let row = lines.iter().find(|line| line.starts_with(term)).expect("a row a term");
+        row.split_whitespace().collect()
+    };
+    // 400 documents in blocks of 128, all of them scored
+    let common = row("common");
+    assert_eq!((common[1], common[2], common[5], common[7], common[8], common[9]), ("1", "400", "4", "4", "0", "400"));
+    assert_eq!(row("unheard"), ["unheard", "1", "0"]);
+    assert!(
+        out.contains("5 blocks decoded of the lists' 5, 458 postings scored of 458, 400 documents ranked"),
+        "{out}"
+    );
+    assert!(lines.last().unwrap().starts_with("time     "), "{out}");
+    let (_, json, _) = run(&index, &["--explain", "--json", "--mode", "and", "common", "rare"]);
+    let explain = &serde_json::from_str::<Value>(&json).unwrap()["explain"];
+    let term = &explain["terms"][0];
+    assert_eq!((&term["term"], &term["df"], &term["blocks"]), (&"common".into(), &400.into(), &4.into()));
+    assert_eq!(term["decoded"].as_u64().unwrap() + term["skipped"].as_u64().unwrap(), 4);
+    assert_eq!(explain["terms"][1]["bytes"], 0, "a list of one document lies in the dictionary");
+}
+
+#[test]
+fn queries_come_from_standard_input_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let output = gamut_with(&["query", &index, "-k", "1"], b"rare\n\n  unheard \r\n:set k 5\nevery50");
+    assert_eq!(output.status.code(), Some(0));
+    let out = text(&output.stdout);
+    let heads: Vec<&str> = out.lines().filter(|line| line.starts_with("> ")).collect();
+    assert_eq!(heads, ["> rare", "> unheard", "> :set k 5", "> every50"], "commands are for the prompt");
+    assert_eq!(text(&output.stderr).lines().count(), 2, "{}", text(&output.stderr));
+    let output = gamut_with(&["query", &index, "--json", "--mode", "and"], b"rare\ncommon every50\n");
+    let answers: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
+    assert_eq!(answers.iter().map(|a| a["hits"].as_array().unwrap().len()).collect::<Vec<_>>(), [1, 8]);
+    assert_eq!(gamut_with(&["query", &index], b"unheard\n").status.code(), Some(1));
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
+fn a_gpu_gives_the_same_documents() {
+    let adapters = gamut(&["devices", "--json"]);
+    if serde_json::from_slice::<Vec<Value>>(&adapters.stdout).unwrap().is_empty() {
+        eprintln!("skipped: no GPU adapter, not even a software one");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let log: String = ["common every3", "rare", "every7 every50", "unheard", "", "every3 every3 word9", "every3 rare"]
+        .iter()
+        .enumerate()
+        .map(|(i, query)| format!("{i}\t{query} \n"))
+        .collect();
+    let topics = put(dir.path(), "topics.tsv", log.as_bytes());
+    let run_file = |mode: &str, more: &[&str]| {
+        let path = dir.path().join("run");
+        let files = ["--topics", topics.to_str().unwrap(), "--run", path.to_str().unwrap(), "-k", "500"];
+        let (code, _, err) = run(&index, &[&["--mode", mode], &files[..], more].concat());
+        assert_eq!(code, 0, "{err}");
+        let lines = std::fs::read_to_string(path).unwrap();
+        lines.lines().map(|line| line.split(' ').take(4).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    for mode in ["and", "or", "and-or"] {
+        let gpu = ["--engine", "gpu", "--device", "0"];
+        assert_eq!(run_file(mode, &gpu), run_file(mode, &[]), "{mode}");
+        let buckets = ["--engine", "gpu", "--device", "0", "--batch", "buckets:size=2", "--preset", "wu"];
+        assert_eq!(run_file(mode, &buckets), run_file(mode, &[]), "{mode}");
+    }
+    let gpu = ["--engine", "gpu", "--device", "0", "--preload", "--gpu-memory", "64MiB", "--explain"];
+    let (code, out, err) = run(&index, &[&gpu[..], &["common", "every3"]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("engine   gpu, ") && out.contains("ranges of docIDs queued"), "{out}");
+    let refused: [(&[&str], &str); 2] = [
+        (&["--mode", "and", "--intersect", "pmf:levels=9"], "levels is 0 to 4"),
+        (&["--mode", "and", "--intersect", "lrc"], "choose another intersector or codec"),
+    ];
+    for (args, why) in refused {
+        let (code, _, err) = run(&index, &[args, &["--engine", "gpu", "--device", "0", "common"]].concat());
+        assert!(code == 2 && err.contains(why) && err.lines().count() == 1, "{err}");
+    }
+}
