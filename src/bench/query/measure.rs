@@ -13,10 +13,11 @@ use crate::gpu::Gpu;
 use crate::query::cpu::or_method;
 use crate::query::gpu::{GpuIntersector, GpuSearcher, Options};
 use crate::query::intersect::intersector;
+use crate::query::schedule::Schedule;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
 
 use super::answers::difference;
-use super::batches::{self, Cut};
+use super::batches;
 use super::lines::{Line, Place, Way, mode_name};
 
 /// How everything is measured.
@@ -38,7 +39,7 @@ pub(super) struct Measured {
 /// A line with queries in batches.
 pub(super) struct Batched {
     pub(super) line: Line,
-    pub(super) cut: Cut,
+    pub(super) schedule: Schedule,
     /// Seconds that a query waits.
     pub(super) waits: Summary,
     /// Queries a second.
@@ -57,6 +58,12 @@ fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Meas
         seconds: seconds.iter().map(|rounds| pick(rounds, clock.fastest)).collect(),
     };
     lines.iter().zip(seconds).map(of_line).collect()
+}
+
+/// The plans of each batch.
+fn packed(schedule: Schedule, plans: &[Plan]) -> Vec<Vec<Plan>> {
+    let batch = |queries: Vec<usize>| queries.into_iter().map(|query| plans[query].clone()).collect();
+    schedule.batches(plans).into_iter().map(batch).collect()
 }
 
 /// Lines on the CPU. `plans` are those of each index.
@@ -82,9 +89,12 @@ impl Ways for CpuTurns<'_> {
 
 impl Cpu<'_> {
     fn answer(&self, line: &Line, query: usize) -> crate::Result<Vec<Hit>> {
-        let place = &self.places[line.place];
+        self.evaluate(line, &self.plans[self.places[line.place].index][query])
+    }
+
+    fn evaluate(&self, line: &Line, plan: &Plan) -> crate::Result<Vec<Hit>> {
         let Way::Cpu(methods) = &line.way else { return Ok(Vec::new()) };
-        place.searcher.search_with(&self.plans[place.index][query], line.mode, self.clock.k, methods)
+        self.places[line.place].searcher.search_with(plan, line.mode, self.clock.k, methods)
     }
 
     /// One query at a time, on one core.
@@ -95,12 +105,12 @@ impl Cpu<'_> {
     }
 
     /// Queries of a batch on all threads of rayon's.
-    pub(super) fn batches(&self, line: &Line, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
-        let clock = self.clock;
-        let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
-            Ok(batch.into_par_iter().try_for_each(|query| self.answer(line, query).map(|hits| _ = black_box(hits)))?)
+    pub(super) fn batches(&self, line: &Line, schedule: Schedule) -> anyhow::Result<Option<Batched>> {
+        let (clock, plans) = (self.clock, &self.plans[self.places[line.place].index]);
+        let measured = batches::measure(&packed(schedule, plans), clock.rounds, clock.fastest, |batch| {
+            Ok(batch.par_iter().try_for_each(|plan| self.evaluate(line, plan).map(|hits| _ = black_box(hits)))?)
         })?;
-        Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), cut, waits, per_second }))
+        Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), schedule, waits, per_second }))
     }
 
     /// The answers of a line.
@@ -273,14 +283,14 @@ impl<'a> OnGpu<'a> {
     }
 
     /// Queries in batches, each submitted at once.
-    pub(super) fn batches(&mut self, line: usize, cut: Cut, shortest: &[u32]) -> anyhow::Result<Option<Batched>> {
+    pub(super) fn batches(&mut self, line: usize, schedule: Schedule) -> anyhow::Result<Option<Batched>> {
         self.prepare(line)?;
-        let (clock, plans, line) = (self.clock, self.plans, self.lines[line].clone());
-        let measured = batches::measure(&cut.batches(shortest), clock.rounds, clock.fastest, |batch| {
-            black_box(self.engine.search(&plans[batch], line.mode, clock.k)?);
+        let (clock, line) = (self.clock, self.lines[line].clone());
+        let measured = batches::measure(&packed(schedule, self.plans), clock.rounds, clock.fastest, |batch| {
+            black_box(self.engine.search(batch, line.mode, clock.k)?);
             Ok(())
         })?;
-        Ok(measured.map(|(waits, per_second)| Batched { line, cut, waits, per_second }))
+        Ok(measured.map(|(waits, per_second)| Batched { line, schedule, waits, per_second }))
     }
 
     /// Where the time goes: all queries once more, one at a time, with every pass timed.

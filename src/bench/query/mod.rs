@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `lines` | what is compared: indexes, codecs, methods |
 //! | `measure` | running queries on either engine |
-//! | `batches` | where batches end, and their times |
+//! | `batches` | the times of batches |
 //! | `groups` | queries that are alike |
 //! | `answers` | whether two answers are the same |
 //! | `sizes` | bits a posting and decoding |
@@ -41,6 +41,7 @@ use crate::gpu::Gpu;
 use crate::query::cpu::OR_METHODS;
 use crate::query::gpu::GPU_OR_METHODS;
 use crate::query::intersect::{INTERSECTORS, Intersector, On};
+use crate::query::schedule::{BATCHING, Schedule};
 use crate::query::{Bm25, Mode, Plan, Scores, parse_topics};
 
 pub(super) use lines::readable;
@@ -64,7 +65,7 @@ Examples:
   gamut bench query out/input out/url out/bp --topics log.txt --codec all --csv q.csv --svg q.svg
                                             order by codec: bits, AND, OR, decoding
   gamut bench query out/gov2 --topics log.txt --engine cpu --mode and --intersect skip-list,daat
-  gamut bench query out/gov2 --topics log.txt --engine gpu --batch 1,32,1024 --threshold 64K,1M
+  gamut bench query out/gov2 --topics log.txt --engine gpu --batch para:c=64K,para:c=1M
                                             throughput and waiting by batch")]
 pub struct Args {
     /// Directories of indexes of one collection
@@ -110,12 +111,9 @@ pub struct Args {
     /// Take the fastest round of each query, not the middle one: for a machine that has other work to do
     #[arg(long)]
     fastest: bool,
-    /// Batches of so many queries, comma-separated, too
-    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = count)]
-    batch: Vec<u64>,
-    /// Batches of queries whose shortest lists add up to so many postings, comma-separated, too
-    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = count)]
-    threshold: Vec<u64>,
+    /// Queries in batches, too, packed in each of these ways, comma-separated: order:size=32, para:c=1M, buckets:size=1024 …
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Schedule::parse, long_help = batch_help())]
+    batch: Vec<Schedule>,
     /// Threads for batches on the CPU [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -148,6 +146,14 @@ fn or_help() -> String {
     let head =
         "Methods for OR, comma-separated, or \"best\", or \"all\"; an engine that none is named for takes its best";
     registry(head, on_cpu) + &registry("On the GPU", on_gpu)
+}
+
+fn batch_help() -> String {
+    let rows = BATCHING.iter().map(|row| (row.name, row.parameter, row.about));
+    let line =
+        |(name, (parameter, _, usual), about)| format!("  {:<24} {about}\n", format!("{name}:{parameter}={usual}"));
+    let head = "Queries in batches, too, packed in each of these ways, comma-separated, the usual parameter being left out or not";
+    format!("{head}:\n{}", rows.map(line).collect::<String>())
 }
 
 fn intersect_help() -> String {
@@ -192,7 +198,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             plans: &plans,
             clock: Clock { k: args.k as usize, rounds: args.rounds, fastest: args.fastest, warm_up: args.warm_up },
         },
-        cuts: output::cuts(&args.batch, &args.threshold),
     };
     let results = bench.run(&methods, gpu.as_ref())?;
     if let Some(file) = csv {
@@ -233,14 +238,12 @@ fn title(args: &Args, places: &[Place<'_>], planned: &[(Vec<Plan>, f64)]) -> Str
 struct Bench<'a> {
     args: &'a Args,
     cpu: Cpu<'a>,
-    cuts: Vec<batches::Cut>,
 }
 
 impl<'a> Bench<'a> {
     fn run(&self, methods: &Methods, gpu: Option<&Gpu>) -> anyhow::Result<Results<'a>> {
         let Cpu { places, plans, clock } = self.cpu;
         let shapes: Vec<Shape> = plans[0].iter().map(Shape::of).collect();
-        let shortest: Vec<u32> = shapes.iter().map(|shape| shape.lists.map_or(0, |lists| lists.0)).collect();
         let (mut measured, mut batched): (Vec<Measured>, Vec<Batched>) = (Vec::new(), Vec::new());
         let mut shares: Vec<Shares> = Vec::new();
         if self.args.engine.contains(&Engine::Cpu) {
@@ -252,9 +255,9 @@ impl<'a> Bench<'a> {
             let threads = self.args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
             let pool = measure::threads(threads)?;
             let chosen = (0..places.len()).flat_map(|place| methods.chosen_lines(place, &self.args.mode));
-            for line in chosen.filter(|_| !self.cuts.is_empty()) {
-                for &cut in &self.cuts {
-                    batched.extend(pool.install(|| self.cpu.batches(&line, cut, &shortest))?);
+            for line in chosen {
+                for &schedule in &self.args.batch {
+                    batched.extend(pool.install(|| self.cpu.batches(&line, schedule))?);
                 }
             }
         }
@@ -267,8 +270,8 @@ impl<'a> Bench<'a> {
                 }
                 measured.extend(turns.latencies()?);
                 for line in 0..turns.lines().len() {
-                    for &cut in &self.cuts {
-                        batched.extend(turns.batches(line, cut, &shortest)?);
+                    for &schedule in &self.args.batch {
+                        batched.extend(turns.batches(line, schedule)?);
                     }
                 }
                 shares.extend(turns.shares()?);

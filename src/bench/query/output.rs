@@ -7,7 +7,6 @@ use crate::bench::statistics::{PERCENTILES, Summary};
 use crate::bench::table::{Table, csv_field, figure, figure_or_dash};
 use crate::query::Mode;
 
-use super::batches::Cut;
 use super::groups::{Shape, WAYS, groups};
 use super::lines::{Line, Place, mode_name};
 use super::measure::{Batched, Measured, Shares};
@@ -21,14 +20,17 @@ pub(super) struct Row {
     pub(super) mode: Mode,
     pub(super) engine: &'static str,
     pub(super) method: String,
-    /// "all", a way to group, or a way to cut batches.
+    /// "all", a way to group, or [`BATCH`].
     pub(super) by: &'static str,
-    /// The group, or where batches are cut.
+    /// The group, or how batches are made.
     pub(super) group: String,
     /// Seconds.
     pub(super) times: Summary,
     pub(super) per_second: f64,
 }
+
+/// What rows of queries in batches are grouped by.
+const BATCH: &str = "batch";
 
 impl Row {
     fn new(
@@ -82,8 +84,8 @@ pub(super) fn rows(places: &[Place<'_>], shapes: &[Shape], measured: &[Measured]
         }
     }
     rows.extend(batched.iter().map(|batched| {
-        let (by, group) = batched.cut.name();
-        Row::new(places, &batched.line, by, group, batched.waits.clone(), batched.per_second)
+        let group = format!("{:?}", batched.schedule);
+        Row::new(places, &batched.line, BATCH, group, batched.waits.clone(), batched.per_second)
     }));
     rows
 }
@@ -170,10 +172,10 @@ fn over_skip_list(rows: &[Row]) -> Table {
         let same = |other: &&Row| other.same_place(row) && other.mode == Mode::And && other.method == "skip-list";
         rows.iter().filter(same).find(|other| other.by == "all" && other.engine == "cpu")
     };
-    let of_interest = |row: &&Row| row.mode == Mode::And && ["all", "batch", "threshold"].contains(&row.by);
+    let of_interest = |row: &&Row| row.mode == Mode::And && ["all", BATCH].contains(&row.by);
     let line = |row: &Row| {
         let base = base(row)?;
-        let batch = if row.by == "all" { "single".to_owned() } else { format!("{} {}", row.by, row.group) };
+        let batch = if row.by == "all" { "one by one".to_owned() } else { row.group.clone() };
         let names = [row.order.clone(), row.codec.to_owned(), row.engine.to_owned(), row.method.clone(), batch];
         Some(names.into_iter().chain([figure(row.per_second / base.per_second)]).collect())
     };
@@ -186,12 +188,12 @@ fn over_skip_list(rows: &[Row]) -> Table {
 fn in_batches(rows: &[Row]) -> Table {
     let line = |row: &Row| {
         let times = [row.times.mean, row.times.percentiles[4], row.times.max].map(|seconds| figure(1e3 * seconds));
-        let cells = [row.by.to_owned(), row.group.clone(), figure(row.per_second)];
+        let cells = [row.group.clone(), figure(row.per_second)];
         names(row).into_iter().chain(cells).chain(times).collect()
     };
-    let rows = rows.iter().filter(|row| ["batch", "threshold"].contains(&row.by)).map(line).collect();
-    let head = NAMES.into_iter().chain(["cut by", "at", "queries/s", "wait ms", "p99", "max"]);
-    let title = "Batches: throughput, and how long a query waits (Ao et al., figures 5, 6; Wu et al., figures 10, 11)";
+    let rows = rows.iter().filter(|row| row.by == BATCH).map(line).collect();
+    let head = NAMES.into_iter().chain(["batches", "queries/s", "wait ms", "p99", "max"]);
+    let title = "Batches: throughput, and how long a query waits (Ao et al., figures 5, 6; Wu et al., figures 8 to 11)";
     table(title, NAMES.len() + 1, head, rows)
 }
 
@@ -283,18 +285,16 @@ impl Results<'_> {
                 let labels = groups(&self.shapes, way).into_iter().map(|group| group.0).collect();
                 panels.push(lines(format!("{name}: mean {words}, ms"), &of_mode, by, labels, Row::milliseconds));
             }
-            for by in ["batch", "threshold"] {
-                let mut labels: Vec<String> = Vec::new();
-                for row in of_mode.iter().filter(|row| row.by == by) {
-                    if !labels.contains(&row.group) {
-                        labels.push(row.group.clone());
-                    }
+            let mut labels: Vec<String> = Vec::new();
+            for row in of_mode.iter().filter(|row| row.by == BATCH) {
+                if !labels.contains(&row.group) {
+                    labels.push(row.group.clone());
                 }
-                let titles = [format!("{name}: queries/s by {by}"), format!("{name}: wait by {by}, ms")];
-                let [throughput, wait] = titles;
-                panels.push(lines(throughput, &of_mode, by, labels.clone(), |row| row.per_second));
-                panels.push(lines(wait, &of_mode, by, labels, Row::milliseconds));
             }
+            let titles = [format!("{name}: queries/s by batch"), format!("{name}: wait by batch, ms")];
+            let [throughput, wait] = titles;
+            panels.push(lines(throughput, &of_mode, BATCH, labels.clone(), |row| row.per_second));
+            panels.push(lines(wait, &of_mode, BATCH, labels, Row::milliseconds));
         }
         plot::draw(title, &panels)
     }
@@ -333,9 +333,4 @@ pub(super) fn write_csv(out: &mut impl Write, rows: &[Row]) -> std::io::Result<(
         writeln!(out, "{},{},{}", names.join(","), times.join(","), row.per_second)?;
     }
     out.flush()
-}
-
-/// The ways in which batches are cut.
-pub(super) fn cuts(sizes: &[u64], thresholds: &[u64]) -> Vec<Cut> {
-    sizes.iter().map(|&size| Cut::Size(size)).chain(thresholds.iter().map(|&limit| Cut::Threshold(limit))).collect()
 }

@@ -43,7 +43,7 @@ fn test_orders_codecs_and_methods_side_by_side() {
     let (a, b, topics, csv, svg) = (at("a"), at("b"), at("topics"), at("csv"), at("svg"));
     let line = format!(
         "{a} {b} --topics {topics} --codec all --or all --intersect skip-list,daat --engine cpu --rounds 1 --check -k 3 \
-         --batch 2 --threshold 100 --threads 2 --csv {csv} --svg {svg}"
+         --batch order:size=2,para --threads 2 --csv {csv} --svg {svg}"
     );
     run(&args(&line)).unwrap();
     let csv = std::fs::read_to_string(csv).unwrap();
@@ -57,7 +57,7 @@ fn test_orders_codecs_and_methods_side_by_side() {
     // of each of four places two intersectors, five ways to OR, and one for both: that one's name is in quotes, with a comma
     let all = rows.iter().filter(|row| row.contains(&"all")).count();
     assert_eq!(all, 4 * (2 + OR_METHODS.len() + 1));
-    assert_eq!(rows.iter().filter(|row| row.contains(&"batch")).count(), 4 * 3);
+    assert_eq!(rows.iter().filter(|row| row.contains(&"batch")).count(), 4 * 3 * 2);
     let single = rows.iter().find(|row| row[4] == "daat" && row[5] == "terms" && row[6] == "1").unwrap();
     assert_eq!((single[0], single[7]), (a.as_str(), "2"), "two queries have one term");
     assert!(rows.iter().all(|row| row.last().unwrap().parse::<f64>().unwrap() > 0.0));
@@ -129,7 +129,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
             let expected = cpu.plain(0, turns.lines()[line].mode).unwrap();
             let answers = turns.answers(line).unwrap();
             assert_eq!(cpu.check(&turns.lines()[line], &answers, &expected), 0);
-            let batched = turns.batches(line, batches::Cut::Size(2), &[1, 1]).unwrap().unwrap();
+            let batched = turns.batches(line, Schedule::default()).unwrap().unwrap();
             assert_eq!((batched.waits.count, batched.line.method()), (2, turns.lines()[line].method()));
         }
         let measured = turns.latencies().unwrap();
