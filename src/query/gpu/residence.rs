@@ -166,7 +166,7 @@ impl<'a> Residence<'a> {
                 return Err(Error::Invalid {
                     what: "the memory for lists".to_owned(),
                     why: format!(
-                        "has no room for all lists ({} MiB); give more, or let queries bring them",
+                        "has no room for all lists ({} MiB and half as much for tables); give more --gpu-memory, or leave --preload out",
                         needed >> 18
                     ),
                 });
