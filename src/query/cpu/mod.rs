@@ -1,7 +1,7 @@
 //! Queries on the CPU: what all methods have in common, and the choice of one.
 //!
 //! A part of a score is computed in one place, `scorer`, and parts are added in the order of the query's terms, in
-//! [`Sum`]; bounds are compared with room for the rounding of sums in another order. That is why every method gives the
+//! `Sum`; bounds are compared with room for the rounding of sums in another order. That is why every method gives the
 //! same documents with the same scores, to the last bit.
 
 mod and;

@@ -23,9 +23,9 @@
 //! | [`residence`] | which lists are in it: all, or those asked for last |
 //! | [`kernels`] | the shaders, put together |
 //! | `report` | what was done |
-//! | [`slot`] | a batch's buffers and passes |
-//! | [`or`] | the choice of another way for OR |
-//! | [`accumulators`] | OR by an accumulator for each document |
+//! | `slot` | a batch's buffers and passes |
+//! | `or` | the choice of another way for OR |
+//! | `accumulators` | OR by an accumulator for each document |
 //! | [`candidates`] | intersections by the methods of [`super::intersect`] |
 //! | [`intersector`] | these for queries to an index, and for lists in no index |
 

@@ -2,7 +2,7 @@
 //!
 //! All methods but [`DAAT`] go pair by pair, from the shortest list to the longest: what is left of the shorter ones, decoded, is
 //! looked up in the next list, block by block. What they find are docIDs and, for ranking, the position of each in every
-//! list, by which a frequency is read without its neighbours. Methods on a GPU are in [`gpu`].
+//! list, by which a frequency is read without its neighbours. Methods on a GPU are in `gpu`.
 
 mod binary;
 mod blocks;
