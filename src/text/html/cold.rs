@@ -126,7 +126,7 @@ impl Scanner {
             Tag::Template if self.template.0 > 0 => {
                 self.template.0 -= 1;
                 if self.template.0 == 0 {
-                    self.out.len = self.template.1;
+                    self.out.truncate(self.template.1);
                 }
             }
             Tag::Foreign => self.foreign = self.foreign.saturating_sub(1),
@@ -135,7 +135,7 @@ impl Scanner {
         if let Some((hidden, start)) = self.hidden
             && (hidden == tag || self.foreign == 0)
         {
-            self.out.len = self.out.len.min(start);
+            self.out.truncate(start);
             self.hidden = None;
         }
     }

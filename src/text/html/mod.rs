@@ -98,10 +98,10 @@ impl Scanner {
         self.hidden = None;
         scan::scan(self, input);
         if let Some((_, start)) = self.hidden {
-            self.out.len = start;
+            self.out.truncate(start);
         }
         if let (1.., start) = self.template {
-            self.out.len = start;
+            self.out.truncate(start);
         }
     }
 
@@ -167,6 +167,11 @@ impl Out {
 
     fn bytes(&self) -> &[u8] {
         &self.buffer[..self.len]
+    }
+
+    /// Forgets all but the first `len` bytes, if there are more: what is behind the end is of another page.
+    fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
     }
 
     fn push(&mut self, text: &[u8]) {
