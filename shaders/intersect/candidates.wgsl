@@ -4,8 +4,9 @@
 // A query's candidates have `room` slots from slot `start` on, a multiple of THREADS. There are two halves of `half`
 // slots: a round reads from one and writes to the other.
 //
-// Constants: COUNTS, where the numbers of
-// candidates start in `state`, behind the counters; BLOCKS_DECODED, one of these.
+// `state` has COUNTS counters, of which BLOCKS_DECODED is one, then for each query a word of each of these, one kind after the other:
+// candidates before a round, and after it (they change places); where results go; the least score of results that are wanted;
+// the number of results that are wanted: QUERY_WORDS. Behind them CLASSES counters a query.
 
 //BINDINGS
 @group(0) @binding(NEXT+0) var<storage, read> terms: array<vec4<u32>>;
@@ -41,6 +42,7 @@ struct Params {
     queries: u32,
     // of a method's pass; of the last ones: 1 if one round went over all lists, else there was one for each list but the first
     number: u32,
+    // of a method's pass; of `choose`, how many results are wanted; of those behind it which they are: ALL, the CHOSEN, or all IN_PLACE
     other: u32,
     // candidates that a workgroup with a query of its own goes through, from candidate `number` on
     span: u32,
@@ -87,6 +89,40 @@ fn last_round(query: Query) -> u32 {
 // What the posting at a position adds to a score.
 fn share_at(t: Term, position: u32, doc: u32) -> u32 {
     return shares_of(t, position & ~3u, vec4<u32>(doc))[position & 3u];
+}
+
+// All results, side by side.
+const ALL: u32 = 0u;
+// Those that `choose` has chosen, side by side in no order.
+const CHOSEN: u32 = 1u;
+// All, each query's where its candidates were.
+const IN_PLACE: u32 = 2u;
+
+// Scores have 30 bits.
+const CLASS_SHIFT: u32 = 20u;
+
+// Where in `state` the results of a query in a class of scores are counted.
+fn class_of(q: u32, c: u32) -> u32 {
+    return COUNTS + QUERY_WORDS * params.queries + q * CLASSES + min(c, CLASSES - 1u);
+}
+
+// Where in `state` is where the next result of a query goes.
+fn place_of(q: u32) -> u32 {
+    return COUNTS + 2u * params.queries + q;
+}
+
+// Results from a score on are wanted, and so many they are.
+fn set_chosen(q: u32, score: u32, count: u32) {
+    atomicStore(&state[COUNTS + 3u * params.queries + q], score);
+    atomicStore(&state[COUNTS + 4u * params.queries + q], count);
+}
+
+fn least_score(q: u32) -> u32 {
+    return atomicLoad(&state[COUNTS + 3u * params.queries + q]);
+}
+
+fn chosen(q: u32) -> u32 {
+    return atomicLoad(&state[COUNTS + 4u * params.queries + q]);
 }
 
 var<workgroup> team_totals: array<u32, TEAMS>;

@@ -1,4 +1,4 @@
-// The results of all queries side by side: docIDs, or (docID, score).
+// The results that are wanted: docIDs, or (docID, score).
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -21,8 +21,17 @@ fn main(
         return;
     }
     let slot = slot_of(query, last, i);
-    let place = atomicLoad(&state[COUNTS + 2u * params.queries + job.x]) + i;
-    let head = COUNTS + params.queries;
+    if params.other == CHOSEN && scores[slot] < least_score(job.x) {
+        return;
+    }
+    var place = 0u;
+    if params.other == CHOSEN {
+        // as many as were counted
+        place = atomicAdd(&state[place_of(job.x)], 1u);
+    } else {
+        place = atomicLoad(&state[place_of(job.x)]) + i;
+    }
+    let head = select(COUNTS + params.queries, 0u, params.other == IN_PLACE);
     if params.ranked == 1u {
         results[head + 2u * place] = candidates[slot];
         results[head + 2u * place + 1u] = scores[slot];

@@ -1,4 +1,5 @@
-// Where each query's results go, and how many they are: one workgroup. The results start with the counters and a word a query.
+// Where each query's results go, and how many they are: one workgroup. Unless they stay in place, they start with the counters and a
+// word a query.
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -12,16 +13,23 @@ fn main(
         let q = base + own;
         var count = 0u;
         if q < params.queries {
-            count = count_of(q, last_round(query_of(q)));
-            results[COUNTS + q] = count;
+            if params.other == CHOSEN {
+                count = chosen(q);
+            } else {
+                count = count_of(q, last_round(query_of(q)));
+                set_chosen(q, 0u, count);
+            }
         }
         let before = scan(count, me);
         if q < params.queries {
-            atomicStore(&state[COUNTS + 2u * params.queries + q], carry + before.x);
+            atomicStore(&state[place_of(q)], select(carry + before.x, query_of(q).start, params.other == IN_PLACE));
+            if params.other != IN_PLACE {
+                results[COUNTS + q] = count;
+            }
         }
         carry += before.y;
     }
-    if own == 0u {
+    if own == 0u && params.other != IN_PLACE {
         results[0] = carry;
         results[BLOCKS_DECODED] = atomicLoad(&state[BLOCKS_DECODED]);
     }

@@ -122,7 +122,7 @@ fn main(
         return;
     }
     let n = hits_of(q);
-    let base = q * params.room;
+    let base = start_of(q);
     // a hit is chosen if it has a greater score, or this one and a docID up to that
     var score = 0u;
     var last_doc = 0xffffffffu;

@@ -77,11 +77,11 @@ fn main(
         return;
     }
     let n = hits_of(q);
-    let base = q * params.room;
+    let base = start_of(q);
     let groups = (n + GROUP - 1u) / GROUP;
     // of the second level there is at most one group, by the limit on hits
     let tops = (groups + GROUP - 1u) / GROUP;
-    let nodes = q * params.scratch;
+    let nodes = scratch_of(q);
     let top_nodes = nodes + 2u * groups;
     for (var g = 0u; g < groups; g++) {
         best_of_group(base, NO_NODES, g, n, thread);

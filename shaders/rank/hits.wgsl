@@ -3,11 +3,12 @@
 // The better hit has the greater score or, of two equal scores, the smaller docID. No document stands twice among the hits of
 // a query, and none is 2^32 - 1.
 
-// `head` words of anything, then what else; the number of hits of query q at counts[first + q * stride]
+// `head` words of anything, then what else; the number of hits of query q at counts[first + q * stride], and if the queries do not
+// have the same room, where they begin at counts[starts + q], a multiple of THREADS
 @group(0) @binding(0) var<storage, read> counts: array<u32>;
-// (docID, score), `room` a query; what a kernel leaves there is of no meaning
+// (docID, score), `room` a query or from where they begin; what a kernel leaves there is of no meaning
 @group(0) @binding(1) var<storage, read_write> hits: array<vec2<u32>>;
-// `scratch` pairs a query
+// `scratch` pairs a query, or for THREADS hits
 @group(0) @binding(2) var<storage, read_write> scratch: array<vec2<u32>>;
 // a query: number of its hits (if that is more than `room`, some are missing), how many follow, then these, best first, with
 // room for `k`; behind all queries the head of `counts`
@@ -21,7 +22,11 @@ struct Params {
     first: u32,
     stride: u32,
     head: u32,
+    // SAME_ROOM or as said above
+    starts: u32,
 }
+
+const SAME_ROOM: u32 = 0xffffffffu;
 
 var<immediate> params: Params;
 
@@ -32,6 +37,19 @@ fn better(a: vec2<u32>, b: vec2<u32>) -> bool {
 // How many hits of a query there are to choose from.
 fn hits_of(q: u32) -> u32 {
     return min(counts[params.first + q * params.stride], params.room);
+}
+
+// Where the hits of a query begin.
+fn start_of(q: u32) -> u32 {
+    if params.starts == SAME_ROOM {
+        return q * params.room;
+    }
+    return counts[params.starts + q];
+}
+
+// Where its scratch memory begins.
+fn scratch_of(q: u32) -> u32 {
+    return select(start_of(q) / THREADS, q, params.starts == SAME_ROOM) * params.scratch;
 }
 
 // Where the best hits of a query go.

@@ -32,7 +32,7 @@ fn main(
         return;
     }
     let n = hits_of(q);
-    let base = vec2<u32>(q * params.room, q * params.scratch);
+    let base = vec2<u32>(start_of(q), scratch_of(q));
     let each = (n + THREADS - 1u) / THREADS;
     let from_hit = min(thread * each, n);
     let to_hit = min(from_hit + each, n);

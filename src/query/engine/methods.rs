@@ -56,7 +56,7 @@ pub struct GpuMethods {
     pub intersect: Option<String>,
     /// Documents that have any term.
     pub or: &'static GpuOrMethod,
-    /// Keeping the best, of what is found by ranges or accumulators; the host keeps the best of an intersection.
+    /// Keeping the best.
     pub topk: &'static TopKMethod,
 }
 
@@ -185,11 +185,6 @@ impl Methods {
                 EngineKind::Gpu => methods.gpu.topk = topk(name)?,
                 EngineKind::Cpu => methods.cpu.topk = topk(name)?,
             }
-            let unused = mode == Mode::And && methods.gpu.intersect.is_some() && *name != PARTIAL_SORT.name;
-            if kind == EngineKind::Gpu && unused {
-                let why = "the host chooses the best of what --intersect finds; leave one of them out";
-                return refuse("topk", name, why);
-            }
         }
         Ok(methods)
     }
@@ -200,8 +195,7 @@ impl Methods {
             EngineKind::Cpu => (self.cpu.intersect.name, self.cpu.or.name, self.cpu.topk.name),
             EngineKind::Gpu => {
                 let all = self.gpu.intersect.as_deref().unwrap_or("ranges");
-                let by_host = mode == Mode::And && self.gpu.intersect.is_some();
-                (all, self.gpu.or.name, if by_host { PARTIAL_SORT.name } else { self.gpu.topk.name })
+                (all, self.gpu.or.name, self.gpu.topk.name)
             }
         };
         let uses = [("all terms", all, mode != Mode::Or), ("any term", any, mode != Mode::And), ("top k", best, true)];

@@ -107,10 +107,7 @@ impl Preset {
         if mode != Mode::And {
             put(&mut names.or, chosen.or);
         }
-        // of what an intersector of a GPU finds the host chooses the best
-        if kind == EngineKind::Cpu || mode != Mode::And || names.intersect.is_none() {
-            put(&mut names.topk, chosen.topk);
-        }
+        put(&mut names.topk, chosen.topk);
     }
 
     /// Its codec in an index.

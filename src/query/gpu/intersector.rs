@@ -2,7 +2,7 @@
 //! index.
 
 use super::arena::Arena;
-use super::candidates::{Candidates, Found};
+use super::candidates::{Candidates, Found, Want};
 use super::kernels::TABLES;
 use super::residence::{Request, Residence, Use, placed_at};
 use super::slot::TermRow;
@@ -11,6 +11,7 @@ use crate::codec::{Codec, Memory};
 use crate::gpu::{Buffer, Gpu, Upload, Usage};
 use crate::index::{Index, List, ListWords};
 use crate::query::intersect::{self, On, intersector};
+use crate::query::topk::GpuTopK;
 use crate::query::{Hit, Mode, Plan, Scores, Searcher};
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub struct GpuIntersector<'a> {
     residence: Residence<'a>,
     candidates: Candidates,
     norms: Buffer,
+    /// What chooses the best on the device; the host, if nothing does.
+    topk: Option<GpuTopK>,
     documents: u32,
 }
 
@@ -71,8 +74,8 @@ impl<'a> GpuIntersector<'a> {
     /// `pmf:levels=3`.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] or [`Error::Invalid`] for a method, parameter, or codec that the method cannot read, or if all lists should be
-    /// brought and do not fit; [`Error::Gpu`].
+    /// [`Error::UnknownName`] or [`Error::Invalid`] for a method, parameter, or codec that the method cannot read, if all lists should be
+    /// brought and do not fit, or if another method of the CPU than partial-sort is to choose the best; [`Error::Gpu`].
     pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options, spec: &str) -> Result<Self> {
         let index: &'a Index = searcher.index();
         let codec = searcher.codec();
@@ -92,7 +95,8 @@ impl<'a> GpuIntersector<'a> {
         if options.preload {
             residence.preload()?;
         }
-        Ok(Self { searcher, residence, candidates, norms, documents })
+        let topk = GpuTopK::unless_on_host(gpu, options.topk)?;
+        Ok(Self { searcher, residence, candidates, norms, topk, documents })
     }
 
     /// Goes on by another method.
@@ -114,7 +118,7 @@ impl<'a> GpuIntersector<'a> {
     /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
     pub fn intersect(&mut self, plans: &[Plan]) -> Result<(Vec<Vec<u32>>, IntersectReport)> {
         let mut results = vec![Vec::new(); plans.len()];
-        let report = self.run(plans, false, |searcher, i, answer| {
+        let report = self.run(plans, 0, |searcher, i, answer| {
             results[i] = match answer {
                 Answer::Found(found, place, _) => found.docs(place),
                 Answer::OnCpu => on_cpu(searcher, &plans[i])?,
@@ -124,16 +128,17 @@ impl<'a> GpuIntersector<'a> {
         Ok((results, report))
     }
 
-    /// The best `k` documents that have all terms of each query, best first. The host chooses them.
+    /// The best `k` documents that have all terms of each query, best first.
     ///
     /// # Errors
-    /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
+    /// [`Error::Damaged`]; [`Error::Limit`] if the device should choose more of them than it can; [`Error::Gpu`] if it fails.
     pub fn search(&mut self, plans: &[Plan], k: usize) -> Result<(Vec<Vec<Hit>>, IntersectReport)> {
         let mut results = vec![Vec::new(); plans.len()];
         if k == 0 {
             return Ok((results, IntersectReport::default()));
         }
-        let report = self.run(plans, true, |searcher, i, answer| {
+        let kept = k.min(self.documents as usize) as u32;
+        let report = self.run(plans, kept, |searcher, i, answer| {
             results[i] = match answer {
                 Answer::Found(found, place, unit) => best(found.pairs(place).collect(), unit, k),
                 Answer::OnCpu => searcher.search(&plans[i], Mode::And, k)?,
@@ -143,12 +148,12 @@ impl<'a> GpuIntersector<'a> {
         Ok((results, report))
     }
 
-    /// Goes through all queries batch by batch, and hands out what is found for each; for a query that finds nothing this may be left
-    /// out.
+    /// Goes through all queries batch by batch, and hands out what is found for each: the best `k`, or all if that is 0. For a query that
+    /// finds nothing this may be left out.
     fn run(
         &mut self,
         plans: &[Plan],
-        ranked: bool,
+        k: u32,
         mut hand_out: impl FnMut(&Searcher<'_>, usize, Answer<'_>) -> Result<()>,
     ) -> Result<IntersectReport> {
         let mut report = IntersectReport::default();
@@ -186,8 +191,11 @@ impl<'a> GpuIntersector<'a> {
             }
             self.residence.flush()?;
             if !rows.is_empty() {
-                let norms = ranked.then_some(&self.norms);
-                let found = self.candidates.run(self.residence.arenas()[0], norms, &rows)?;
+                let want = match k {
+                    0 => Want::Docs,
+                    k => Want::Best { norms: &self.norms, k, topk: self.topk.as_ref() },
+                };
+                let found = self.candidates.run(self.residence.arenas()[0], &rows, want)?;
                 report.add(&found);
                 for (place, (&i, &unit)) in members.iter().zip(&units).enumerate() {
                     hand_out(self.searcher, i, Answer::Found(&found, place, unit))?;
@@ -363,7 +371,7 @@ impl<'a> ListIntersector<'a> {
                     break;
                 }
             }
-            let found = self.candidates.run(&self.arena, None, &rows)?;
+            let found = self.candidates.run(&self.arena, &rows, Want::Docs)?;
             report.add(&found);
             for place in 0..rows.len() {
                 results[asked[next + place]] = found.docs(place);

@@ -7,7 +7,7 @@ use crate::codec::{Codec, Memory, Shader, TEAM};
 use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, Gpu, Kernel, Pipeline};
 use crate::query::Scores;
-use crate::query::topk::{GpuTopK, TopKMethod, TopKOn};
+use crate::query::topk::{GpuTopK, TopKMethod};
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
@@ -286,7 +286,7 @@ impl Kernels {
             accumulators: (or == By::Accumulators)
                 .then(|| accumulators(gpu, &parts, &[list, scores], state))
                 .transpose()?,
-            topk: matches!(topk.on, TopKOn::Gpu(_)).then(|| GpuTopK::new(gpu, topk)).transpose()?,
+            topk: GpuTopK::unless_on_host(gpu, topk)?,
         })
     }
 }

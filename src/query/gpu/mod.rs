@@ -42,7 +42,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-use super::topk::{PARTIAL_SORT, TopKMethod, TopKOn};
+use super::topk::{PARTIAL_SORT, TopKMethod};
 use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
 use crate::codec::Memory;
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
@@ -142,13 +142,6 @@ impl<'a> GpuSearcher<'a> {
     /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit, or if another method of the CPU
     /// than [`PARTIAL_SORT`] is to choose the best.
     pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> Result<Self> {
-        if matches!(options.topk.on, TopKOn::Cpu(_)) && options.topk.name != PARTIAL_SORT.name {
-            return Err(Error::Invalid {
-                what: format!("method for the top k \"{}\"", options.topk.name),
-                why: "takes documents one by one, and the GPU finds many at once; choose partial-sort, or a method of the GPU"
-                    .to_owned(),
-            });
-        }
         let index: &'a Index = searcher.index();
         let codec = searcher.codec();
         let documents = index.statistics().documents as u32;

@@ -5,7 +5,7 @@ use super::arena::Arena;
 use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE, WAVES};
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
-use crate::query::topk::gpu::{BoundTopK, Counts, TopKCapacity};
+use crate::query::topk::gpu::{BoundTopK, Counts, Hits, TopKCapacity};
 
 /// How much a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,14 +212,8 @@ impl Slot {
             None => Last::Gather(gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?),
             Some(topk) => {
                 let Capacity { queries, room, results, .. } = capacity;
-                let counts = Counts { first: HEAD + HITS, stride: STATE, head: HEAD };
-                Last::TopK(topk.bind(
-                    gpu,
-                    TopKCapacity { queries, room, k: results },
-                    &hits,
-                    (&state, counts),
-                    &best,
-                )?)
+                let capacity = TopKCapacity { queries, room, k: results, hits: Hits::SameRoom };
+                Last::TopK(topk.bind(gpu, capacity, &hits, &state, (&best, HEAD))?)
             }
         };
         let software = gpu.report().kind == AdapterKind::Software;
@@ -272,7 +266,9 @@ impl Slot {
         let cut = bytes([count, first_wave]);
         let last = match &self.last {
             Last::Gather(_) => bytes([count, room, results]),
-            Last::TopK(topk) => topk.parameters(count),
+            Last::TopK(topk) => {
+                topk.parameters(count, Counts { first: HEAD + HITS, stride: STATE, head: HEAD, starts: None })
+            }
         };
         let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
         let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };

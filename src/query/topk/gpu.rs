@@ -1,12 +1,14 @@
 //! The best k hits of each query of a batch, in the memory of a GPU: one workgroup a query.
 
-use super::{TopKMethod, TopKOn};
+use super::{PARTIAL_SORT, TopKMethod, TopKOn};
 use crate::gpu::kernel::{constants, unroll};
 use crate::gpu::{Access, AdapterKind, Bound, Buffer, Gpu, Kernel, Pipeline, Step, Usage};
 use crate::{Error, Result};
 
 /// Threads of a workgroup.
 pub(super) const THREADS: u64 = 128;
+/// Hits that begin somewhere begin at a multiple of this.
+pub const ALIGNMENT: u32 = THREADS as u32;
 /// The greatest k: a single workgroup puts the best hits in order, and for more of them the host is faster.
 pub const MAX_K: u32 = 1 << 14;
 /// llvmpipe ends every loop of a thread that has gone through 65,535 rounds of loops in all.
@@ -17,7 +19,7 @@ const SOFTWARE_ROUNDS: u64 = 65_000;
 pub struct GpuTopKKernel {
     /// Its shader.
     pub(super) text: &'static str,
-    /// Pairs of words of scratch memory for a query with room for so many hits.
+    /// Pairs of words of scratch memory for a query with room for so many hits; for twice as many no more than twice as much.
     pub(super) scratch: fn(u64) -> u64,
     /// The most hits that a query may have room for.
     pub(super) most_hits: u32,
@@ -36,6 +38,17 @@ pub struct TopKCapacity {
     pub room: u32,
     /// How many each wants, at least 1 and at most [`MAX_K`].
     pub k: u32,
+    /// Where they are.
+    pub hits: Hits,
+}
+
+/// Where the hits of a query begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hits {
+    /// Each query has the same room.
+    SameRoom,
+    /// From a hit on that [`Counts::starts`] says, a multiple of [`ALIGNMENT`]; all queries together have room for so many.
+    Anywhere(u32),
 }
 
 /// Where the numbers of hits are: that of query `q` at word `first + q * stride` of a buffer. Its first `head` words go to the
@@ -48,6 +61,8 @@ pub struct Counts {
     pub stride: u32,
     /// Words from the start of the buffer that the results end with.
     pub head: u32,
+    /// Word that says where the hits of the first query begin, if they do not have the same room; then a word for each other query.
+    pub starts: Option<u32>,
 }
 
 /// A method, compiled.
@@ -64,7 +79,6 @@ pub struct BoundTopK {
     bound: Bound,
     capacity: TopKCapacity,
     scratch: u32,
-    counts: Counts,
 }
 
 impl GpuTopKKernel {
@@ -76,7 +90,7 @@ impl GpuTopKKernel {
         let bindings = vec![Access::Read, Access::ReadWrite, Access::ReadWrite, Access::ReadWrite];
         // the scan has a word a thread too
         let workgroup_bytes = 4 * (self.workgroup_words + 1) * THREADS as u32 + 64;
-        Kernel { name, source, bindings, immediate_bytes: 28, workgroup_bytes }
+        Kernel { name, source, bindings, immediate_bytes: 32, workgroup_bytes }
     }
 }
 
@@ -85,6 +99,14 @@ impl TopKCapacity {
     /// pairs (docID, score).
     pub fn result_words(self) -> u64 {
         u64::from(self.queries) * (2 + 2 * u64::from(self.k))
+    }
+
+    /// Hits of all queries together.
+    fn all_hits(self) -> u64 {
+        match self.hits {
+            Hits::SameRoom => u64::from(self.queries) * u64::from(self.room),
+            Hits::Anywhere(all) => u64::from(all),
+        }
     }
 }
 
@@ -99,6 +121,21 @@ impl GpuTopK {
             TopKOn::Cpu(_) => {
                 Err(method.elsewhere("runs on the CPU; on a GPU there are group-heap, bucket-select, radix-sort"))
             }
+        }
+    }
+
+    /// What chooses the best of the hits that a device has found: a method of the GPU, compiled, or none for [`PARTIAL_SORT`] on the
+    /// host.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another method of the CPU, [`Error::Gpu`] as of [`Self::new`].
+    pub fn unless_on_host(gpu: &Gpu, method: &'static TopKMethod) -> Result<Option<Self>> {
+        match method.on {
+            TopKOn::Gpu(_) => Ok(Some(Self::new(gpu, method)?)),
+            TopKOn::Cpu(_) if method.name == PARTIAL_SORT.name => Ok(None),
+            TopKOn::Cpu(_) => Err(method.elsewhere(
+                "takes documents one by one, and the GPU finds many at once; choose partial-sort, or a method of the GPU",
+            )),
         }
     }
 
@@ -130,9 +167,9 @@ impl GpuTopK {
         Ok(())
     }
 
-    /// Puts the method and the buffers of a batch together: `hits` has `room` pairs (docID, score) a query, which are used up;
-    /// `counts` how many there are of each, as `layout` says; `best` takes [`TopKCapacity::result_words`] words and then
-    /// [`Counts::head`]. No document stands twice among the hits of a query.
+    /// Puts the method and the buffers of a batch together: `hits` has pairs (docID, score), which are used up;
+    /// `counts` how many there are of each query; `best` takes [`TopKCapacity::result_words`] words and then
+    /// [`Counts::head`], which is at most `head`. No document stands twice among the hits of a query.
     ///
     /// # Errors
     /// [`Error::Limit`] for a capacity that the method does not take; [`Error::Gpu`].
@@ -144,29 +181,40 @@ impl GpuTopK {
         gpu: &Gpu,
         capacity: TopKCapacity,
         hits: &Buffer,
-        (counts, layout): (&Buffer, Counts),
-        best: &Buffer,
+        counts: &Buffer,
+        (best, head): (&Buffer, u32),
     ) -> Result<BoundTopK> {
-        let TopKCapacity { queries, room, k } = capacity;
-        self.check(gpu, room, k)?;
+        self.check(gpu, capacity.room, capacity.k)?;
+        // scratch memory has so many parts, each for so many hits
+        let (parts, each) = match capacity.hits {
+            Hits::SameRoom => (capacity.queries, capacity.room),
+            Hits::Anywhere(all) => (all.div_ceil(ALIGNMENT), ALIGNMENT),
+        };
         let scratch = match self.method.on {
-            TopKOn::Gpu(kernel) => (kernel.scratch)(room.into()),
+            TopKOn::Gpu(kernel) => (kernel.scratch)(each.into()),
             TopKOn::Cpu(_) => 0,
         };
-        assert!(hits.bytes() >= 8 * u64::from(queries) * u64::from(room), "the hits do not fit");
-        assert!(best.bytes() >= 4 * (capacity.result_words() + u64::from(layout.head)), "the results do not fit");
-        let memory = gpu.buffer("scratch memory of the top k", 8 * u64::from(queries) * scratch, Usage::Storage)?;
+        assert!(hits.bytes() >= 8 * capacity.all_hits(), "the hits do not fit");
+        assert!(best.bytes() >= 4 * (capacity.result_words() + u64::from(head)), "the results do not fit");
+        let memory = gpu.buffer("scratch memory of the top k", 8 * u64::from(parts) * scratch, Usage::Storage)?;
         let bound = gpu.bind(self.method.name, &self.pipeline, &[counts, hits, &memory, best])?;
-        Ok(BoundTopK { name: self.method.name, bound, capacity, scratch: scratch as u32, counts: layout })
+        Ok(BoundTopK { name: self.method.name, bound, capacity, scratch: scratch as u32 })
     }
 }
 
 impl BoundTopK {
-    /// Parameters for a batch of `queries` queries.
-    pub fn parameters(&self, queries: u32) -> Vec<u8> {
+    /// Parameters for a batch of `queries` queries, whose numbers of hits are where `counts` says.
+    pub fn parameters(&self, queries: u32, counts: Counts) -> Vec<u8> {
         let TopKCapacity { room, k, .. } = self.capacity;
-        let Counts { first, stride, head } = self.counts;
-        bytemuck::cast_slice(&[queries, k, room, self.scratch, first, stride, head]).to_vec()
+        let Counts { first, stride, head, starts } = counts;
+        debug_assert_eq!(starts.is_some(), self.capacity.hits != Hits::SameRoom);
+        let starts = starts.unwrap_or(u32::MAX);
+        bytemuck::cast_slice(&[queries, k, room, self.scratch, first, stride, head, starts]).to_vec()
+    }
+
+    /// How large a batch may be.
+    pub fn capacity(&self) -> TopKCapacity {
+        self.capacity
     }
 
     /// The step for a batch of `queries` queries, with their [`Self::parameters`].
@@ -188,7 +236,7 @@ pub fn best_of(
     k: u32,
 ) -> Result<Vec<Vec<(u32, u32)>>> {
     let count = queries.len() as u32;
-    let capacity = TopKCapacity { queries: count, room, k };
+    let capacity = TopKCapacity { queries: count, room, k, hits: Hits::SameRoom };
     let storage = |what: &str, words: u64| gpu.buffer(what, 4 * words, Usage::Storage);
     let hits = storage("hits", 2 * u64::from(count) * u64::from(room))?;
     let counts = storage("counts", u64::from(count))?;
@@ -199,8 +247,8 @@ pub fn best_of(
         gpu.write(&hits, 8 * q * u64::from(room), bytemuck::cast_slice(&words))?;
         gpu.write(&counts, 4 * q, bytemuck::bytes_of(&(query.len() as u32)))?;
     }
-    let bound = topk.bind(gpu, capacity, &hits, (&counts, Counts { first: 0, stride: 1, head: 0 }), &best)?;
-    let parameters = bound.parameters(count);
+    let bound = topk.bind(gpu, capacity, &hits, &counts, (&best, 0))?;
+    let parameters = bound.parameters(count, Counts { stride: 1, ..Counts::default() });
     let copy = Step::Copy { from: &best, to: &download, bytes: best.bytes() };
     let pending = gpu.submit("top k", &[bound.step(count, &parameters), copy], false)?;
     let (words, _) = gpu.finish(pending, &download, bytemuck::pod_collect_to_vec::<u8, u32>)?;
@@ -214,27 +262,27 @@ pub fn best_of(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PARTIAL_SORT, TOPK};
+    use super::super::TOPK;
     use super::*;
     use crate::gpu::testing::gpu;
     use proptest::prelude::*;
     use std::cmp::Reverse;
 
-    type Hits = Vec<(u32, u32)>;
+    type Found = Vec<(u32, u32)>;
 
     fn methods(gpu: &Gpu) -> Vec<GpuTopK> {
         let rows = TOPK.iter().filter(|row| matches!(row.on, TopKOn::Gpu(_)));
         rows.map(|row| GpuTopK::new(gpu, row).unwrap()).collect()
     }
 
-    fn expected(hits: &Hits, k: u32) -> Hits {
+    fn expected(hits: &Found, k: u32) -> Found {
         let mut hits = hits.clone();
         hits.sort_unstable_by_key(|&(doc, score)| (Reverse(score), doc));
         hits.truncate(k as usize);
         hits
     }
 
-    fn check(gpu: &Gpu, methods: &[GpuTopK], queries: &[Hits], k: u32) {
+    fn check(gpu: &Gpu, methods: &[GpuTopK], queries: &[Found], k: u32) {
         let room = queries.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
         for topk in methods {
             let found = best_of(gpu, topk, queries, room, k).unwrap();
@@ -249,11 +297,11 @@ mod tests {
     fn test_hard_hits() {
         let Some(gpu) = gpu() else { return };
         let methods = methods(&gpu);
-        let of = |n: u32, score: fn(u32) -> u32| (0..n).map(|i| (i, score(i))).collect::<Hits>();
+        let of = |n: u32, score: fn(u32) -> u32| (0..n).map(|i| (i, score(i))).collect::<Found>();
         let scramble = |i: u32| i.wrapping_mul(2_654_435_761);
         let mut backwards = of(3000, |i| i);
         backwards.reverse();
-        let mut shuffled_ties: Hits = (0..2000).map(|i| (scramble(i) >> 1, 77)).collect();
+        let mut shuffled_ties: Found = (0..2000).map(|i| (scramble(i) >> 1, 77)).collect();
         shuffled_ties.push((0, u32::MAX));
         let queries = [
             Vec::new(),
@@ -280,7 +328,7 @@ mod tests {
     #[test]
     fn test_many_hits_and_too_many() {
         let Some(gpu) = gpu() else { return };
-        let many: Hits = (0..300_000u32).map(|i| (i, i.wrapping_mul(2_654_435_761) >> 12)).collect();
+        let many: Found = (0..300_000u32).map(|i| (i, i.wrapping_mul(2_654_435_761) >> 12)).collect();
         for topk in methods(&gpu) {
             let found = best_of(&gpu, &topk, std::slice::from_ref(&many), 150_000, 100).unwrap();
             assert_eq!(found[0], expected(&many[..150_000].to_vec(), 100), "{}", topk.method().name);
@@ -302,10 +350,10 @@ mod tests {
             k in prop_oneof![1u32..20, 1u32..2000],
         ) {
             let Some(gpu) = gpu() else { return Ok(()) };
-            let queries: Vec<Hits> = queries
+            let queries: Vec<Found> = queries
                 .into_iter()
                 .map(|(odd, scores)| (0u32..).map(|i| i.wrapping_mul(odd | 1) >> 1 << 1).zip(scores).collect())
-                .map(|mut hits: Hits| {
+                .map(|mut hits: Found| {
                     hits.sort_unstable();
                     hits.dedup_by_key(|hit| hit.0);
                     let third = hits.len() / 3;

@@ -125,6 +125,8 @@ impl Scanner {
         match tag {
             Tag::Template if self.template.0 > 0 => {
                 self.template.0 -= 1;
+                // no template begins inside of svg or math, so these began in it, and end with it
+                self.foreign = 0;
                 if self.template.0 == 0 {
                     self.out.truncate(self.template.1);
                 }

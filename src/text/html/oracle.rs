@@ -107,10 +107,12 @@ impl Page {
         }
         if name == "template"
             && let Some(start) = self.templates.pop()
-            && self.templates.is_empty()
         {
-            self.text.truncate(start);
-            self.text.push(b' ');
+            self.foreign = 0;
+            if self.templates.is_empty() {
+                self.text.truncate(start);
+                self.text.push(b' ');
+            }
         }
         if matches!(name, "svg" | "math") {
             self.foreign = self.foreign.saturating_sub(1);

@@ -73,8 +73,9 @@ fn invisible() {
     assert_eq!(text("<p alt='x' title=\"y>\">a</p><iframe>b</iframe><noframes>c</noframes>d"), "a d");
     assert_eq!(text("<svg><style>a<b>c</style><text>d</text><script>e</script></svg><style>f<svg></style>g"), "d g");
     assert_eq!(text("<svg><style>a</svg>b"), "b");
-    // The template ends inside of the script, which the page does not end.
-    assert_eq!(text("a<template><svg>b<script>c</template>"), "a");
+    // What is open in a template ends with it.
+    assert_eq!(text("a<template><svg>b<script>c</template>d"), "a d");
+    assert_eq!(text("a<template><svg>b<script></template>c<title>d</title><svg><style>e</svg>f"), "a c d f");
     assert_eq!(text("<template><svg href ><a>word<script/=\"a>b\"></template><a>"), "");
 }
 

@@ -10,6 +10,10 @@ use std::sync::Arc;
 
 /// Words of counters before what queries have.
 pub const HEAD: u32 = 16;
+/// Words of counters and places of a query.
+pub const QUERY_WORDS: u32 = 5;
+/// Classes that the scores of a query's results are counted by.
+pub const CLASSES: u32 = 1024;
 /// Which of them counts blocks.
 pub const BLOCKS_DECODED: u32 = 1;
 /// Bytes of the parameters of each kernel.
@@ -27,6 +31,10 @@ pub struct Kernels {
     pub offsets: Pipeline,
     /// They go there.
     pub compact: Pipeline,
+    /// How many results are in which class of scores.
+    pub tally: Pipeline,
+    /// The class from which on they are wanted.
+    pub choose: Pipeline,
     /// Where results go.
     pub totals: Pipeline,
     /// They go there.
@@ -58,6 +66,8 @@ impl Builder {
             ("SEARCH", search_rounds(self.documents, codec)),
             ("COUNTS", HEAD),
             ("BLOCKS_DECODED", BLOCKS_DECODED),
+            ("QUERY_WORDS", QUERY_WORDS),
+            ("CLASSES", CLASSES),
         ];
         values.extend_from_slice(more);
         let parts = Parts {
@@ -95,6 +105,8 @@ impl Kernels {
             sum: build("sum", include_str!("../../../../shaders/intersect/sum.wgsl"))?,
             offsets: build("offsets", include_str!("../../../../shaders/intersect/offsets.wgsl"))?,
             compact: build("compact", include_str!("../../../../shaders/intersect/compact.wgsl"))?,
+            tally: build("tally", include_str!("../../../../shaders/intersect/tally.wgsl"))?,
+            choose: build("choose", include_str!("../../../../shaders/intersect/choose.wgsl"))?,
             totals: build("totals", include_str!("../../../../shaders/intersect/totals.wgsl"))?,
             gather: build("gather", include_str!("../../../../shaders/intersect/gather.wgsl"))?,
             builder,

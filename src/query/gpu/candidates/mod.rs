@@ -6,8 +6,10 @@
 //! sum        how many stay, of each workgroup's                                         │ a round for each list, or one
 //! offsets    where these go                                                             │ for all
 //! compact    they move there                                                            ┘
+//! tally      how many results are in which class of scores     ┐ if the host chooses the best of them: it is sent no more
+//! choose     the class that the k-th best is in                 ┘ than these and the rest of that class
 //! totals     where the results of each query go
-//! gather     all results side by side, to the host
+//! gather     results side by side, to the host, or to a method of [`crate::query::topk`] that chooses the best on the device
 //! ```
 //!
 //! All queries of a batch go through the passes together, in one submission (PARA: Ao et al., PVLDB 4(8), 2011, section 4.1, after
@@ -19,10 +21,12 @@
 //! | [`layout`] | what a batch consists of, and who does what |
 //! | [`kernels`] | the shaders, put together |
 //! | [`slot`] | a batch's buffers and passes |
+//! | [`results`] | which results the host is sent |
 //! | [`tables`] | what methods keep with lists |
 
 pub mod kernels;
 pub mod layout;
+pub mod results;
 pub mod slot;
 pub mod tables;
 
@@ -31,20 +35,20 @@ mod tests;
 
 use super::arena::Arena;
 use super::slot::TermRow;
+use crate::Error;
 use crate::Result;
 use crate::codec::Codec;
-use crate::gpu::{Buffer, Gpu, Pipeline};
+use crate::gpu::{Gpu, Pipeline};
 use crate::index::ListWords;
 use crate::query::Scores;
 use crate::query::intersect::{Intersector, On, Recipe, intersector};
-use crate::{Error, gpu::GpuError};
 use kernels::Kernels;
 use layout::Layout;
-use slot::Slot;
+use slot::{Engine, Slot};
 use std::sync::Arc;
 use tables::Tables;
 
-pub use slot::Found;
+pub use results::{Found, Want};
 
 /// Intersects lists that are in an arena, by one method.
 pub struct Candidates {
@@ -145,8 +149,8 @@ impl Candidates {
     /// What all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.
     ///
     /// # Errors
-    /// [`GpuError`]: the device was lost, or has not enough memory.
-    pub fn run(&mut self, arena: &Arena, norms: Option<&Buffer>, queries: &[Vec<TermRow>]) -> Result<Found, GpuError> {
+    /// [`Error::Limit`] if the device cannot choose the best of so many; [`Error::Gpu`]: it was lost, or has not enough memory.
+    pub fn run(&mut self, arena: &Arena, queries: &[Vec<TermRow>], want: Want<'_>) -> Result<Found> {
         if queries.is_empty() {
             return Ok(Found::default());
         }
@@ -158,6 +162,7 @@ impl Candidates {
             self.slot = Some(Slot::new(&self.gpu, needed)?);
         }
         let Some(slot) = &mut self.slot else { return Ok(Found::default()) };
-        slot.run(&self.gpu, &self.kernels, &self.method, arena, norms, &self.tables, &layout, self.timed)
+        let Self { gpu, kernels, method, tables, timed, .. } = self;
+        slot.run(Engine { gpu, kernels, method, arena, tables, timed: *timed }, &layout, want)
     }
 }

@@ -1,9 +1,11 @@
 //! The buffers of a batch, and its way through the passes.
 
 use super::Method;
-use super::kernels::{BLOCKS_DECODED, HEAD, Kernels};
+use super::kernels::{CLASSES, HEAD, Kernels, QUERY_WORDS};
 use super::layout::{Capacity, Layout};
+use super::results::{Best, Found, Want, Which, head};
 use super::tables::Tables;
+use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pipeline, Step, Usage};
 use crate::query::gpu::arena::Arena;
 use crate::query::intersect::Unit;
@@ -14,35 +16,6 @@ const WINDOW: u32 = 1 << 16;
 /// Candidates that a workgroup with a query of its own goes through in one pass on a software adapter: llvmpipe ends every loop of a thread
 /// that has gone through 65,535 rounds of loops.
 const SOFTWARE_SPAN: u32 = 2048;
-
-/// What was found for the queries of a batch.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
-    /// For each query where its results start, and how many they are.
-    places: Vec<(usize, usize)>,
-    /// Results: (docID, score in fixed point), or (docID) alone.
-    words: Vec<u32>,
-    ranked: bool,
-    /// Blocks that were decoded, and those that the lists have.
-    pub blocks: (u64, u64),
-    /// Seconds of each pass by name, if they were timed.
-    pub passes: Vec<(&'static str, f64)>,
-}
-
-impl Found {
-    /// The docIDs of a query's results, increasing.
-    pub fn docs(&self, query: usize) -> Vec<u32> {
-        self.pairs(query).map(|(doc, _)| doc).collect()
-    }
-
-    /// The docIDs and scores of a query's results; scores are 0 if none were wanted.
-    pub fn pairs(&self, query: usize) -> impl Iterator<Item = (u32, u32)> {
-        let (first, count) = self.places.get(query).copied().unwrap_or_default();
-        let stride = if self.ranked { 2 } else { 1 };
-        let words = self.words.get(stride * first..stride * (first + count)).unwrap_or_default();
-        words.chunks_exact(stride).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0)))
-    }
-}
 
 /// Buffers for one batch.
 #[derive(Debug)]
@@ -60,6 +33,7 @@ pub struct Slot {
     state: Buffer,
     results: Buffer,
     download: Buffer,
+    best: Option<Best>,
     /// In place of what a batch does without.
     nothing: Buffer,
     bound: Option<BoundKernels>,
@@ -74,8 +48,27 @@ struct BoundKernels {
     sum: Bound,
     offsets: Bound,
     compact: Bound,
+    tally: Bound,
+    choose: Bound,
     totals: Bound,
     gather: Bound,
+}
+
+/// What takes a batch through its passes.
+#[derive(Clone, Copy)]
+pub struct Engine<'a> {
+    /// Where they run.
+    pub gpu: &'a Gpu,
+    /// What runs, whatever the method.
+    pub kernels: &'a Kernels,
+    /// And what for it.
+    pub method: &'a Method,
+    /// The memory for lists.
+    pub arena: &'a Arena,
+    /// What the method keeps with these.
+    pub tables: &'a Tables,
+    /// Time each pass.
+    pub timed: bool,
 }
 
 /// A pass on its way to a submission.
@@ -115,9 +108,10 @@ impl Slot {
             flags: storage("flags", slots)?,
             heads: storage("heads", u64::from(capacity.heads))?,
             sums: storage("sums", slots / 128 + 1)?,
-            state: storage("state", u64::from(HEAD) + 3 * queries)?,
+            state: storage("state", u64::from(HEAD) + u64::from(QUERY_WORDS + CLASSES) * queries)?,
             results: storage("results", u64::from(HEAD) + queries + 2 * slots)?,
             download: gpu.buffer("results", 4 * window, Usage::Download)?,
+            best: None,
             nothing: storage("nothing", 4)?,
             bound: None,
         })
@@ -126,30 +120,32 @@ impl Slot {
     /// Takes a batch through all passes in one submission, and waits for its results.
     ///
     /// # Errors
-    /// The device was lost, or is out of memory.
+    /// [`crate::Error::Limit`] if the device cannot choose the best of so many; [`crate::Error::Gpu`]: it was lost, or is out of memory.
     ///
     /// # Panics
     /// If the batch is larger than the slot.
-    #[allow(clippy::too_many_arguments, reason = "the parts of an engine, taken apart at once")]
-    pub fn run(
-        &mut self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        method: &Method,
-        arena: &Arena,
-        norms: Option<&Buffer>,
-        tables: &Tables,
-        layout: &Layout,
-        timed: bool,
-    ) -> Result<Found, GpuError> {
+    pub fn run(&mut self, engine: Engine<'_>, layout: &Layout, want: Want<'_>) -> Result<Found> {
+        let Engine { gpu, method, timed, .. } = engine;
         assert!(self.capacity.holds(layout.capacity()), "the batch is larger than its slot");
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&layout.terms))?;
         gpu.write(&self.queries, 0, bytemuck::cast_slice(&layout.queries))?;
         gpu.write(&self.jobs, 0, bytemuck::cast_slice(&layout.jobs))?;
         let queries = layout.queries.len() as u32;
         let recipe = &method.recipe;
-        let ranked = norms.is_some();
-        self.bind(gpu, kernels, method, arena, norms, tables)?;
+        let ranked = matches!(want, Want::Best { .. });
+        let (which, k) = match want {
+            Want::Docs => (Which::All, 0),
+            Want::Best { k, topk: None, .. } => (Which::Chosen, k),
+            Want::Best { k, topk: Some(topk), .. } => {
+                topk.check(gpu, layout.queries.iter().map(|query| query[3]).max().unwrap_or(0), k)?;
+                if !self.best.as_ref().is_some_and(|best| best.holds(queries, k)) {
+                    let room = (queries.next_power_of_two(), self.capacity.slots, k);
+                    self.best = Some(Best::new(gpu, topk, room, &self.results, &self.state)?);
+                }
+                (Which::InPlace, k)
+            }
+        };
+        self.bind(engine, want)?;
         let Some(bound) = &self.bound else { return Ok(Found::default()) };
         let software = gpu.report().kind == AdapterKind::Software;
         let span = if software { SOFTWARE_SPAN } else { u32::MAX };
@@ -193,52 +189,65 @@ impl Slot {
             push("offsets", &bound.offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
             push("compact", &bound.compact, tiles, round, [0; 2]);
         }
-        let once = [recipe.once.into(), 0];
-        push("totals", &bound.totals, [0, 1, 1], 0, once);
-        push("gather", &bound.gather, layout.jobs_of(Unit::Slots(1), 1, queries), 0, once);
-        let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + 3 * queries))];
+        let once = u32::from(recipe.once);
+        let tiles = layout.jobs_of(Unit::Slots(1), 1, queries);
+        if which == Which::Chosen {
+            push("tally", &bound.tally, tiles, 0, [once, 0]);
+            push("choose", &bound.choose, layout.jobs_of(Unit::Queries, 1, queries), 0, [once, k]);
+        }
+        push("totals", &bound.totals, [0, 1, 1], 0, [once, which as u32]);
+        push("gather", &bound.gather, tiles, 0, [once, which as u32]);
+        let words = QUERY_WORDS + if which == Which::Chosen { CLASSES } else { 0 };
+        let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + words * queries))];
         steps.extend(runs.iter().map(|run| Step::Run {
             name: run.name,
             bound: &run.bound,
             immediates: &run.immediates,
             groups: run.groups,
         }));
-        let stride = if ranked { 2 } else { 1 };
-        let slots = layout.capacity().slots;
-        let window = u64::from(HEAD + queries) + stride * u64::from(slots.min(WINDOW.max(slots / 8)));
-        let window = (4 * window).min(self.download.bytes());
-        steps.push(Step::Copy { from: &self.results, to: &self.download, bytes: window });
-        let pending = gpu.submit("intersection", &steps, timed)?;
-        let head = (HEAD + queries) as usize;
-        let (mut found, times) = gpu.finish(pending, &self.download, |bytes| read(bytes, window, layout, ranked))?;
+        let (mut found, times) = match (&self.best, which) {
+            (Some(best), Which::InPlace) => {
+                let (topk, parameters) = best.step(queries);
+                let bytes = best.bytes(queries);
+                steps.push(topk.step(queries, &parameters));
+                steps.push(Step::Copy { from: &best.best, to: &best.download, bytes });
+                let pending = gpu.submit("intersection", &steps, timed)?;
+                gpu.finish(pending, &best.download, |bytes| best.read(bytes, layout))?
+            }
+            _ => {
+                let stride = if ranked { 2 } else { 1 };
+                let slots = layout.capacity().slots;
+                let window = head(layout) as u64 + stride * u64::from(slots.min(WINDOW.max(slots / 8)));
+                let window = (4 * window).min(self.download.bytes());
+                steps.push(Step::Copy { from: &self.results, to: &self.download, bytes: window });
+                let pending = gpu.submit("intersection", &steps, timed)?;
+                gpu.finish(pending, &self.download, |bytes| Found::read(bytes, window, layout, ranked))?
+            }
+        };
         for (name, seconds) in times {
             match found.passes.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, sum)) => *sum += seconds,
                 None => found.passes.push((name, seconds)),
             }
         }
-        let wanted = found.places.iter().map(|(_, count)| count).sum::<usize>() * stride as usize;
-        if found.words.len() < wanted {
-            let bytes = 4 * (head + wanted) as u64;
+        if let Some(wanted) = found.lacks() {
+            let bytes = 4 * (head(layout) + wanted) as u64;
             let download = gpu.buffer("results", bytes, Usage::Download)?;
             let copy = [Step::Copy { from: &self.results, to: &download, bytes }];
             let pending = gpu.submit("results", &copy, false)?;
-            let (all, _) = gpu.finish(pending, &download, |all| read(all, bytes, layout, ranked))?;
-            found.words = all.words;
+            let (all, _) = gpu.finish(pending, &download, |all| Found::read(all, bytes, layout, ranked))?;
+            found.complete(all);
         }
         Ok(found)
     }
 
     /// Puts kernels and buffers together, unless they are.
-    fn bind(
-        &mut self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        method: &Method,
-        arena: &Arena,
-        norms: Option<&Buffer>,
-        tables: &Tables,
-    ) -> Result<(), GpuError> {
+    fn bind(&mut self, engine: Engine<'_>, want: Want<'_>) -> Result<(), GpuError> {
+        let Engine { gpu, kernels, method, arena, tables, .. } = engine;
+        let norms = match want {
+            Want::Docs => None,
+            Want::Best { norms, .. } => Some(norms),
+        };
         let what = (method.number, tables.number(), norms.is_some());
         if self.bound.as_ref().is_some_and(|bound| bound.what == what) {
             return Ok(());
@@ -257,29 +266,12 @@ impl Slot {
             sum: bind(&kernels.sum)?,
             offsets: bind(&kernels.offsets)?,
             compact: bind(&kernels.compact)?,
+            tally: bind(&kernels.tally)?,
+            choose: bind(&kernels.choose)?,
             totals: bind(&kernels.totals)?,
             gather: bind(&kernels.gather)?,
         };
         self.bound = Some(bound);
         Ok(())
     }
-}
-
-/// What the results say, as far as they are there: in the first bytes.
-fn read(bytes: &[u8], there: u64, layout: &Layout, ranked: bool) -> Found {
-    let word = |i: usize| bytes.get(4 * i..4 * i + 4).map_or(0, bytemuck::pod_read_unaligned::<u32>);
-    let head = HEAD as usize;
-    let mut found = Found { ranked, places: vec![(0, 0); layout.order.len()], ..Found::default() };
-    let mut start = 0;
-    for (row, &query) in layout.order.iter().enumerate() {
-        let count = (word(head + row) as usize).min(layout.queries[row][3] as usize);
-        found.places[query] = (start, count);
-        start += count;
-    }
-    let from = head + layout.order.len();
-    let stride = if ranked { 2 } else { 1 };
-    let to = (from + stride * start).min(there as usize / 4).max(from);
-    found.words = (from..to).map(word).collect();
-    found.blocks = (word(BLOCKS_DECODED as usize).into(), layout.blocks);
-    found
 }

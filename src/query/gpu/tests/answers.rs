@@ -1,6 +1,7 @@
 //! Right answers, whatever the codec, the mode, k, the parameters, and the shape of queries and lists.
 
 use super::*;
+use crate::query::topk::TopKOn;
 
 const PRELOAD: Options =
     Options { memory: None, preload: true, timed: false, topk: &PARTIAL_SORT, or: &or::RANGES, range_bits: None };
@@ -257,11 +258,13 @@ fn test_small_collections() {
     }
 }
 
-/// Few of many documents are good: skipping skips, and without it everything is evaluated.
+/// The documents in half of the ranges are better: once the first wave has seen some of these the other half is skipped, and
+/// without skipping everything is evaluated. How far the ranges of a wave know of each other depends on the device.
 #[test]
 fn test_ranges_are_skipped() {
     let Some(gpu) = gpu() else { return };
-    let text = |doc: u32| if doc % 4000 < 30 { "often often often often" } else { "often and more" }.to_owned();
+    let good = |doc: u32| doc < 20_000 && doc % 32 == 0;
+    let text = |doc: u32| if good(doc) { "often often often often" } else { "often and more" }.to_owned();
     let texts: Vec<String> = (0..40_000).map(text).collect();
     let built = Built::new(&texts, "simdbp");
     let index = built.open();
@@ -273,5 +276,5 @@ fn test_ranges_are_skipped() {
         check(&searcher, &plans[0], Mode::Or, 5, &hits[0], or.name);
         report.work.evaluated
     });
-    assert!(evaluated[0] < 400 && evaluated[1] == 40_000 / 64 && evaluated[2] == 0, "{evaluated:?}");
+    assert!(evaluated[0] <= 20_000 / 64 + 1 && evaluated[1] == 40_000 / 64 && evaluated[2] == 0, "{evaluated:?}");
 }

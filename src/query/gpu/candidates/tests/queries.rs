@@ -6,7 +6,8 @@ use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
 use crate::query::gpu::candidates::recipe;
 use crate::query::gpu::{GpuIntersector, Options};
-use crate::query::{Bm25, Hit, Mode, Plan, Searcher};
+use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, RADIX_SORT};
+use crate::query::{Bm25, Hit, Mode, Plan, Scores, Searcher};
 
 /// Terms of every shape over 2,500 documents, with frequencies that are all one, small, and large.
 fn index(codecs: &str) -> (tempfile::TempDir, Index) {
@@ -30,7 +31,7 @@ fn index(codecs: &str) -> (tempfile::TempDir, Index) {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("index");
     let codecs = crate::codec::parse_list(codecs).unwrap();
-    build(&target, &texts, &BuildPlan { batch: 100, codecs, ..BuildPlan::default() }).unwrap();
+    build(&target, &texts, &BuildPlan { batch: 100, codecs, impacts: Some(2), ..BuildPlan::default() }).unwrap();
     let index = Index::open(&target).unwrap();
     (dir, index)
 }
@@ -106,6 +107,33 @@ fn test_queries_agree_with_the_cpu() {
         }
         assert!(intersector.search(&plans, 0).unwrap().0.iter().all(Vec::is_empty));
     }
+}
+
+/// The host is sent no more than it needs, and the device itself chooses the same.
+#[test]
+fn test_the_best_are_chosen_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let (_dir, index) = index("simdbp");
+    let plain = || Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
+    for scores in [Scores::Bm25, Scores::Impacts] {
+        let searcher = plain().with_scores(scores).unwrap();
+        let plans = plans(&searcher);
+        for topk in [&GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT] {
+            for name in ["gpu-binary", "wu", "merge-path"] {
+                let on_host = Options { preload: true, ..Options::default() };
+                let mut by_host = GpuIntersector::new(&searcher, &gpu, on_host, name).unwrap();
+                let mut by_device = GpuIntersector::new(&searcher, &gpu, Options { topk, ..on_host }, name).unwrap();
+                for k in [1, 2, 10, 500, 5000] {
+                    let (expected, _) = by_host.search(&plans, k).unwrap();
+                    assert_eq!(by_device.search(&plans, k).unwrap().0, expected, "{name}, {}, k = {k}", topk.name);
+                    // from a batch of many to one of few, and back
+                    assert_eq!(by_device.search(&plans[3..5], k).unwrap().0, expected[3..5]);
+                }
+            }
+        }
+    }
+    let heap = Options { topk: &HEAP, ..Options::default() };
+    assert!(GpuIntersector::new(&plain(), &gpu, heap, "hs").err().unwrap().to_string().contains("partial-sort"));
 }
 
 #[test]
