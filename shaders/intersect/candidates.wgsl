@@ -103,7 +103,7 @@ const CLASS_SHIFT: u32 = 20u;
 
 // Where in `state` the results of a query in a class of scores are counted.
 fn class_of(q: u32, c: u32) -> u32 {
-    return COUNTS + QUERY_WORDS * params.queries + q * CLASSES + min(c, CLASSES - 1u);
+    return COUNTS + QUERY_WORDS * params.queries + q * CLASSES + c;
 }
 
 // Where in `state` is where the next result of a query goes.

@@ -1,4 +1,7 @@
-// How many results of each query are in which class of scores: a workgroup THREADS results.
+// How many results of each query are in which class of scores: a workgroup THREADS times SPAN results, which it counts in its own
+// memory first.
+
+var<workgroup> counts: array<atomic<u32>, CLASSES>;
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -15,10 +18,25 @@ fn main(
     }
     let job = jobs[params.first + number];
     let query = query_of(job.x);
-    let i = job.y * THREADS + own;
     let last = last_round(query);
-    if i < count_of(job.x, last) {
+    let first = job.y * THREADS * SPAN;
+    let end = min(first + THREADS * SPAN, count_of(job.x, last));
+    if first >= end {
+        return;
+    }
+    for (var c = own; c < CLASSES; c += THREADS) {
+        atomicStore(&counts[c], 0u);
+    }
+    workgroupBarrier();
+    for (var i = first + own; i < end; i += THREADS) {
         let score = scores[slot_of(query, last, i)];
-        atomicAdd(&state[class_of(job.x, score >> CLASS_SHIFT)], 1u);
+        atomicAdd(&counts[min(score >> CLASS_SHIFT, CLASSES - 1u)], 1u);
+    }
+    workgroupBarrier();
+    for (var c = own; c < CLASSES; c += THREADS) {
+        let count = atomicLoad(&counts[c]);
+        if count > 0u {
+            atomicAdd(&state[class_of(job.x, c)], count);
+        }
     }
 }

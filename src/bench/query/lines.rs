@@ -6,6 +6,7 @@ use crate::index::Index;
 use crate::query::cpu::{OR_METHODS, OrMethod};
 use crate::query::gpu::{GPU_OR_METHODS, GpuOrMethod, Options};
 use crate::query::intersect::{self, INTERSECTORS, Intersector, On, intersector};
+use crate::query::topk::{PARTIAL_SORT, TOPK, TopKMethod, TopKOn};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher};
 
 /// An index, read through one of its codecs.
@@ -22,10 +23,10 @@ pub(super) struct Place<'a> {
 #[derive(Clone)]
 pub(super) enum Way {
     Cpu(CpuMethods),
-    /// By ranges of docIDs; disjunctions by this.
-    GpuRanges(&'static GpuOrMethod),
-    /// Conjunctions by an intersector, with its parameters.
-    GpuIntersect(String),
+    /// By ranges of docIDs; disjunctions by this, and the best of them by that.
+    GpuRanges(&'static GpuOrMethod, &'static TopKMethod),
+    /// Conjunctions by an intersector, with its parameters; the best of them by that.
+    GpuIntersect(String, &'static TopKMethod),
 }
 
 /// One line of the tables.
@@ -41,23 +42,26 @@ impl Line {
     pub(super) fn engine(&self) -> &'static str {
         match self.way {
             Way::Cpu(_) => "cpu",
-            Way::GpuRanges(_) | Way::GpuIntersect(_) => "gpu",
+            Way::GpuRanges(..) | Way::GpuIntersect(..) => "gpu",
         }
     }
 
-    /// The methods that matter in its mode.
+    /// The methods that matter in its mode; that for the top k, if it is not what the engine takes by itself.
     pub(super) fn method(&self) -> String {
-        let (and, or) = match &self.way {
-            Way::Cpu(methods) => (methods.intersect.name, methods.or.name),
-            Way::GpuRanges(or) => (RANGES, or.name),
-            Way::GpuIntersect(spec) => return spec.clone(),
+        let (and, or, topk, usual) = match &self.way {
+            Way::Cpu(methods) => {
+                (methods.intersect.name, methods.or.name, methods.topk.name, CpuMethods::default().topk.name)
+            }
+            Way::GpuRanges(or, topk) => (RANGES, or.name, topk.name, PARTIAL_SORT.name),
+            Way::GpuIntersect(spec, topk) => (spec.as_str(), "", topk.name, PARTIAL_SORT.name),
         };
-        match self.mode {
-            Mode::And => and.to_owned(),
-            Mode::Or => or.to_owned(),
-            Mode::AndOr if and == or => and.to_owned(),
-            Mode::AndOr => format!("{and}, {or}"),
-        }
+        let names = match self.mode {
+            Mode::And => vec![and],
+            Mode::Or => vec![or],
+            Mode::AndOr if and == or => vec![and],
+            Mode::AndOr => vec![and, or],
+        };
+        [names, if topk == usual { Vec::new() } else { vec![topk] }].concat().join(", ")
     }
 }
 
@@ -73,13 +77,15 @@ pub(super) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// The methods that `--or` and `--intersect` name, by engine; an engine that none is named for has its best.
+/// The methods that `--or`, `--intersect` and `--topk` name, by engine; an engine that none is named for has its best.
 pub(super) struct Methods {
     or: Vec<&'static OrMethod>,
     gpu_or: Vec<&'static GpuOrMethod>,
     intersect: Vec<&'static Intersector>,
     /// With parameters; [`RANGES`] is none of the registry.
     gpu_intersect: Vec<String>,
+    topk: Vec<&'static TopKMethod>,
+    gpu_topk: Vec<&'static TopKMethod>,
 }
 
 /// The rows of a registry that are among names; "best" is `best`, and "all" are all.
@@ -102,14 +108,19 @@ impl Methods {
     ///
     /// # Errors
     /// [`crate::Error::UnknownName`].
-    pub(super) fn parse(or: &str, intersect: &str) -> crate::Result<Self> {
-        let (or, intersect) = (split_specs(or), split_specs(intersect));
+    pub(super) fn parse(or: &str, intersect: &str, topk: &str) -> crate::Result<Self> {
+        let [or, intersect, topk] = [or, intersect, topk].map(split_specs);
         let best = CpuMethods::default();
         let rows = OR_METHODS.iter().map(|row| row.name).chain(GPU_OR_METHODS.iter().map(|row| row.name));
         let short = OR_METHODS.iter().map(|row| row.short);
         check("method for OR", &or, &rows.clone().chain(short).collect::<Vec<_>>(), &rows.collect::<Vec<_>>())?;
         let rows: Vec<&str> = INTERSECTORS.iter().map(|row| row.name).chain([RANGES]).collect();
         check("intersector", &intersect, &rows, &rows)?;
+        let rows: Vec<&str> = TOPK.iter().map(|row| row.name).collect();
+        check("method for the top k", &topk, &rows, &rows)?;
+        // of what the GPU finds the host can choose the best, too
+        let gpu_topks = TOPK.iter().filter(|row| matches!(row.on, TopKOn::Gpu(_)) || row.name == PARTIAL_SORT.name);
+        let cpu_topks = TOPK.iter().filter(|row| matches!(row.on, TopKOn::Cpu(_)));
         let mut gpu_intersect: Vec<String> = Vec::new();
         for spec in &intersect {
             let on_gpu = || INTERSECTORS.iter().filter(|row| matches!(row.on, On::Gpu(_)));
@@ -131,6 +142,8 @@ impl Methods {
             gpu_or: named(&or, Options::default().or, GPU_OR_METHODS.iter().copied(), |row, name| row.name == name),
             intersect: named(&intersect, best.intersect, on_cpu.into_iter(), |row, name| row.name == name),
             gpu_intersect,
+            topk: named(&topk, best.topk, cpu_topks.copied(), |row, name| row.name == name),
+            gpu_topk: named(&topk, Options::default().topk, gpu_topks.copied(), |row, name| row.name == name),
         })
     }
 
@@ -139,7 +152,8 @@ impl Methods {
         let best = CpuMethods::default();
         let or = self.or.iter().find(|or| or.name == best.or.name).unwrap_or(&self.or[0]);
         let named = self.intersect.iter().find(|intersect| intersect.name == best.intersect.name);
-        CpuMethods { or, intersect: named.unwrap_or(&self.intersect[0]), ..best }
+        let topk = self.topk.iter().find(|topk| topk.name == best.topk.name).unwrap_or(&self.topk[0]);
+        CpuMethods { or, intersect: named.unwrap_or(&self.intersect[0]), topk }
     }
 
     /// The line of each mode on the CPU whose methods stand for all.
@@ -148,7 +162,7 @@ impl Methods {
     }
 
     /// The lines of a place on the CPU: with `and` each intersector, with `or` each method for that, and with `and-or` one of
-    /// each.
+    /// each; all of these with each method for the top k.
     pub(super) fn lines(&self, place: usize, modes: &[Mode]) -> Vec<Line> {
         let best = self.chosen();
         let of_mode = |&mode: &Mode| -> Vec<CpuMethods> {
@@ -159,7 +173,10 @@ impl Methods {
             }
         };
         let lines = modes.iter().flat_map(|mode| of_mode(mode).into_iter().map(|methods| (*mode, methods)));
-        lines.map(|(mode, methods)| Line { place, mode, way: Way::Cpu(methods) }).collect()
+        let each = |(mode, methods)| {
+            self.topk.iter().map(move |topk| Line { place, mode, way: Way::Cpu(CpuMethods { topk, ..methods }) })
+        };
+        lines.flat_map(each).collect()
     }
 
     /// The lines of a place on the GPU, those that an engine can answer in turn together: for each method for OR, the best of those
@@ -168,17 +185,20 @@ impl Methods {
         let best = Options::default().or.name;
         let chosen = self.gpu_or.iter().find(|or| or.name == best).unwrap_or(&self.gpu_or[0]).name;
         let ranges = self.gpu_intersect.iter().any(|spec| spec == RANGES);
-        let of_method = |&or: &&'static GpuOrMethod| {
+        let of_method = |or: &'static GpuOrMethod, topk: &'static TopKMethod| {
             let wanted = |mode: Mode| mode == Mode::Or || (or.name == chosen && (mode == Mode::AndOr || ranges));
             let modes = modes.iter().copied().filter(|&mode| wanted(mode));
-            modes.map(|mode| Line { place, mode, way: Way::GpuRanges(or) }).collect::<Vec<_>>()
+            modes.map(|mode| Line { place, mode, way: Way::GpuRanges(or, topk) }).collect::<Vec<_>>()
         };
-        let mut lines: Vec<Vec<Line>> = self.gpu_or.iter().map(of_method).collect();
+        let methods = self.gpu_or.iter().flat_map(|or| self.gpu_topk.iter().map(move |topk| (*or, *topk)));
+        let mut lines: Vec<Vec<Line>> = methods.map(|(or, topk)| of_method(or, topk)).collect();
         if modes.contains(&Mode::And) {
             let specs = self.gpu_intersect.iter().filter(|spec| *spec != RANGES && readable(spec, codec));
-            lines.push(
-                specs.map(|spec| Line { place, mode: Mode::And, way: Way::GpuIntersect(spec.clone()) }).collect(),
-            );
+            let specs: Vec<&String> = specs.collect();
+            for topk in &self.gpu_topk {
+                let line = |spec: &&String| Way::GpuIntersect((*spec).clone(), topk);
+                lines.push(specs.iter().map(|spec| Line { place, mode: Mode::And, way: line(spec) }).collect());
+            }
         }
         lines.retain(|lines| !lines.is_empty());
         lines
@@ -254,7 +274,7 @@ mod tests {
 
     #[test]
     fn test_methods_by_name() {
-        let methods = Methods::parse("all", "merge,best").unwrap();
+        let methods = Methods::parse("all", "merge,best", "best").unwrap();
         assert_eq!(methods.or.len(), OR_METHODS.len());
         let shown = |lines: &[Line]| lines.iter().map(|line| (line.mode, line.method())).collect::<Vec<_>>();
         let best = CpuMethods::default();
@@ -262,16 +282,25 @@ mod tests {
         let expected = [(Mode::And, "merge"), (Mode::And, best.intersect.name), (Mode::AndOr, &both)];
         let expected = expected.map(|(mode, name)| (mode, name.to_owned()));
         assert_eq!(shown(&methods.lines(3, &[Mode::And, Mode::AndOr])), expected);
-        assert!(Methods::parse("quick", "best").is_err());
-        assert!(Methods::parse("best", "quick:x=1").is_err());
+        assert!(Methods::parse("quick", "best", "best").is_err());
+        assert!(Methods::parse("best", "quick:x=1", "best").is_err());
+        assert!(Methods::parse("best", "best", "quick").is_err());
         // a method of one engine leaves the other one its best
         let codec = crate::codec::codec("simdbp").unwrap();
-        let methods = Methods::parse("accumulators,ranges", "pmf:levels=2,lrc,ranges").unwrap();
+        let methods = Methods::parse("accumulators,ranges", "pmf:levels=2,lrc,ranges", "best").unwrap();
         assert_eq!(shown(&methods.lines(0, &[Mode::Or])), [(Mode::Or, best.or.name.to_owned())]);
         let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr], codec.as_ref());
         assert_eq!(shown(&gpu[0]), [(Mode::Or, "accumulators".to_owned())]);
         assert_eq!(shown(&gpu[1]), [Mode::And, Mode::Or, Mode::AndOr].map(|mode| (mode, RANGES.to_owned())));
         assert_eq!(shown(&gpu[2]), [(Mode::And, "pmf:levels=2".to_owned())], "lrc reads no simdbp");
         assert_eq!(methods.gpu_lines(0, &[Mode::AndOr], codec.as_ref()).len(), 1);
+        // each method with each for the top k
+        let methods = Methods::parse("best", "merge,hs", "heap,partial-sort,radix-sort").unwrap();
+        assert_eq!(
+            shown(&methods.lines(0, &[Mode::And])),
+            ["merge", "merge, partial-sort"].map(|name| (Mode::And, name.to_owned()))
+        );
+        let gpu = methods.gpu_lines(0, &[Mode::And], codec.as_ref()).concat();
+        assert_eq!(shown(&gpu), ["hs", "hs, radix-sort"].map(|name| (Mode::And, name.to_owned())));
     }
 }

@@ -6,8 +6,9 @@
 //! docIDs on the host. **How**: one query at a time on one core; every method has its turn in every round, a first round does
 //! not count, and a query's time is the median of its rounds, or with `--fastest` their minimum. Means and percentiles are over
 //! the queries. The GPU works half a second before each turn: a card that idles is four times slower. Batches run on all
-//! threads, or are submitted at once; a query waits from the start of its batch to the end. **Data**: queries of a file. One with
-//! a term that no document has takes part; AND answers it at once.
+//! threads, or are submitted at once; a query waits from the start of its batch to the end. For the throughput of a GPU a batch is
+//! sent while the one before is worked on. **Data**: queries of a file. One with a term that no document has takes part; AND
+//! answers it at once.
 //!
 //! | file | its one job |
 //! |---|---|
@@ -42,12 +43,13 @@ use crate::query::cpu::OR_METHODS;
 use crate::query::gpu::GPU_OR_METHODS;
 use crate::query::intersect::{INTERSECTORS, Intersector, On};
 use crate::query::schedule::{BATCHING, Schedule};
-use crate::query::{Bm25, Mode, Plan, Scores, parse_topics};
+use crate::query::topk::{TOPK, TopKOn};
+use crate::query::{Bm25, Hit, Mode, Plan, Scores, parse_topics};
 
 pub(super) use lines::readable;
 
 use groups::Shape;
-use lines::{Line, Methods, Place};
+use lines::{Line, Methods, Place, mode_name};
 use measure::{Batched, Clock, Cpu, Measured, OnGpu, Shares};
 use output::Results;
 
@@ -60,8 +62,8 @@ use output::Results;
 #[command(after_long_help = "\
 Examples:
   gamut bench query out/gov2 --topics 05.efficiency_topics.gz
-  gamut bench query out/gov2 --topics log.txt --or all --intersect all --check
-                                            every method, and whether all have the same answers
+  gamut bench query out/gov2 --topics log.txt --or all --intersect all --topk all --check --rounds 0
+                                            whether all methods have the same answers
   gamut bench query out/input out/url out/bp --topics log.txt --codec all --csv q.csv --svg q.svg
                                             order by codec: bits, AND, OR, decoding
   gamut bench query out/gov2 --topics log.txt --engine cpu --mode and --intersect skip-list,daat
@@ -90,6 +92,9 @@ pub struct Args {
     /// takes its best
     #[arg(long, default_value = "best", value_name = "LIST", long_help = intersect_help())]
     intersect: String,
+    /// Methods for the top k, comma-separated, or best, or all; an engine that none is named for takes its best
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = topk_help())]
+    topk: String,
     /// Codecs of the indexes, comma-separated, or all [default: what queries take]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     codec: Option<Vec<String>>,
@@ -105,8 +110,8 @@ pub struct Args {
     /// What scores are: BM25, or sums of stored impacts
     #[arg(long, value_enum, default_value = "bm25")]
     scores: Scores,
-    /// Rounds that count
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Rounds that count; with 0, and --check, answers are compared and nothing is measured
+    #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: u32,
     /// Take the fastest round of each query, not the middle one: for a machine that has other work to do
     #[arg(long)]
@@ -148,6 +153,14 @@ fn or_help() -> String {
     registry(head, on_cpu) + &registry("On the GPU", on_gpu)
 }
 
+fn topk_help() -> String {
+    let rows = |gpu| TOPK.iter().filter(move |row| matches!(row.on, TopKOn::Gpu(_)) == gpu);
+    let head = "Methods for the top k, comma-separated, or \"best\", or \"all\"; an engine that none is named for takes its best; \
+                with a GPU, by partial-sort the host chooses";
+    let rows = |gpu| rows(gpu).map(|row| (row.name, row.about));
+    registry(head, rows(false)) + &registry("On the GPU", rows(true))
+}
+
 fn batch_help() -> String {
     let rows = BATCHING.iter().map(|row| (row.name, row.parameter, row.about));
     let line =
@@ -172,7 +185,8 @@ fn intersect_help() -> String {
 /// Unknown names, indexes that are not of one collection, a file that cannot be read or written, or answers that differ.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let bm25 = Bm25 { k1: args.k1, b: args.b }.checked()?;
-    let methods = Methods::parse(&args.or, &args.intersect)?;
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    ensure!(args.rounds > 0 || args.check, "--rounds 0 measures nothing; give --check, too, to compare answers only");
     let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let indexes = orders::open(&args.index)?;
     let places = lines::places(&indexes, args.codec.as_deref(), bm25, args.scores)?;
@@ -212,7 +226,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(gpu) = &gpu {
         writeln!(out, "device: {} ({})", gpu.report().name, gpu.report().driver)?;
     }
-    results.tables().iter().try_for_each(|table| table.write(&mut out))?;
+    if args.rounds > 0 {
+        results.tables().iter().try_for_each(|table| table.write(&mut out))?;
+    }
     Ok(())
 }
 
@@ -251,11 +267,12 @@ impl<'a> Bench<'a> {
             if self.args.check {
                 self.check_cpu(&lines)?;
             }
+            let lines = if self.args.rounds > 0 { lines } else { Vec::new() };
             measured.extend(self.cpu.latencies(&lines)?);
             let threads = self.args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
             let pool = measure::threads(threads)?;
             let chosen = (0..places.len()).flat_map(|place| methods.chosen_lines(place, &self.args.mode));
-            for line in chosen {
+            for line in chosen.take_while(|_| self.args.rounds > 0) {
                 for &schedule in &self.args.batch {
                     batched.extend(pool.install(|| self.cpu.batches(&line, schedule))?);
                 }
@@ -263,10 +280,17 @@ impl<'a> Bench<'a> {
         }
         for (number, place) in places.iter().enumerate() {
             let Some(gpu) = gpu else { break };
+            let expected = match self.args.check {
+                true => self.args.mode.iter().map(|&mode| Ok((mode, self.cpu.plain(number, mode)?))).collect(),
+                false => anyhow::Ok(Vec::new()),
+            }?;
             for lines in methods.gpu_lines(number, &self.args.mode, place.searcher.codec().codec()) {
                 let mut turns = OnGpu::new(place, &plans[place.index], gpu, lines, clock)?;
                 if self.args.check {
-                    self.check_gpu(number, &mut turns)?;
+                    self.check_gpu(number, &mut turns, &expected)?;
+                }
+                if self.args.rounds == 0 {
+                    continue;
                 }
                 measured.extend(turns.latencies()?);
                 for line in 0..turns.lines().len() {
@@ -279,7 +303,11 @@ impl<'a> Bench<'a> {
         }
         let rows = output::rows(places, &shapes, &measured, &batched);
         let size = |place: &Place<'_>| sizes::size(place, &plans[place.index], clock.rounds, clock.fastest);
-        let sizes = if places.len() > 1 { places.iter().map(size).collect::<anyhow::Result<_>>()? } else { Vec::new() };
+        let sizes = if places.len() > 1 && clock.rounds > 0 {
+            places.iter().map(size).collect::<anyhow::Result<_>>()?
+        } else {
+            Vec::new()
+        };
         Ok(Results { places, shapes, rows, shares, sizes })
     }
 
@@ -308,18 +336,19 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The same for the lines of a place on the GPU.
-    fn check_gpu(&self, place: usize, turns: &mut OnGpu<'_>) -> anyhow::Result<()> {
+    /// The same for the lines of a place on the GPU; `expected` are the answers of each mode.
+    fn check_gpu(&self, place: usize, turns: &mut OnGpu<'_>, expected: &[(Mode, Vec<Vec<Hit>>)]) -> anyhow::Result<()> {
         let (mut wrong, mut all) = (0, 0);
-        for line in 0..turns.lines().len() {
-            let expected = self.cpu.plain(place, turns.lines()[line].mode)?;
-            let answers = turns.answers(line)?;
-            wrong += self.cpu.check(&turns.lines()[line], &answers, &expected);
-            all += expected.len();
-        }
-        measure::no_difference(wrong, all)?;
         let Place { order, codec, .. } = &self.cpu.places[place];
-        say(&format!("{order}, {codec}: the GPU has the CPU's answers"));
-        Ok(())
+        for number in 0..turns.lines().len() {
+            let line = turns.lines()[number].clone();
+            let Some((_, expected)) = expected.iter().find(|(mode, _)| *mode == line.mode) else { continue };
+            let differ = self.cpu.check(&line, &turns.answers(number)?, expected);
+            let (mode, method, queries) = (mode_name(line.mode), line.method(), expected.len());
+            say(&format!("{order}, {codec}, {mode}, gpu {method}: {differ} of {queries} answers differ"));
+            wrong += differ;
+            all += queries;
+        }
+        measure::no_difference(wrong, all)
     }
 }

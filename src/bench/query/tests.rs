@@ -99,7 +99,7 @@ fn test_a_wrong_answer_is_found() {
     let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &texts).unwrap().0).collect();
     let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
     let cpu = Cpu { places: &places, plans: &plans, clock };
-    let line = Methods::parse("best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
+    let line = Methods::parse("best", "best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
     let expected = cpu.plain(0, Mode::Or).unwrap();
     assert_eq!(cpu.check(&line, &cpu.answers(&line).unwrap(), &expected), 0);
     assert_eq!(cpu.check_index(1, Mode::Or, &expected).unwrap(), 0, "another order has the same answers");
@@ -120,7 +120,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
     let plans = vec![lines::plan(&places[0].searcher, &texts).unwrap().0];
     let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
     let cpu = Cpu { places: &places, plans: &plans, clock };
-    let methods = Methods::parse("best", "ranges,gpu-binary,wu").unwrap();
+    let methods = Methods::parse("best", "ranges,gpu-binary,wu", "best").unwrap();
     let codec = places[0].searcher.codec().codec();
     let mut shown = Vec::new();
     for lines in methods.gpu_lines(0, &[Mode::And, Mode::Or], codec) {

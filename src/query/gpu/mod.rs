@@ -44,10 +44,10 @@ mod tests;
 
 use super::topk::{PARTIAL_SORT, TopKMethod};
 use super::{Hit, Mode, Plan, PlannedTerm, Scores, Searcher};
+use crate::Result;
 use crate::codec::Memory;
 use crate::gpu::{Buffer, Gpu, Pending, Upload, Usage};
 use crate::index::{Index, Place};
-use crate::{Error, Result};
 use arena::Arena;
 use kernels::{Kernels, Ranges, TABLES};
 use or::By;

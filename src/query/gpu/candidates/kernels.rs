@@ -14,6 +14,8 @@ pub const HEAD: u32 = 16;
 pub const QUERY_WORDS: u32 = 5;
 /// Classes that the scores of a query's results are counted by.
 pub const CLASSES: u32 = 1024;
+/// Results that a thread counts by class.
+pub const TALLY_SPAN: u32 = 16;
 /// Which of them counts blocks.
 pub const BLOCKS_DECODED: u32 = 1;
 /// Bytes of the parameters of each kernel.
@@ -105,7 +107,12 @@ impl Kernels {
             sum: build("sum", include_str!("../../../../shaders/intersect/sum.wgsl"))?,
             offsets: build("offsets", include_str!("../../../../shaders/intersect/offsets.wgsl"))?,
             compact: build("compact", include_str!("../../../../shaders/intersect/compact.wgsl"))?,
-            tally: build("tally", include_str!("../../../../shaders/intersect/tally.wgsl"))?,
+            tally: builder.build(
+                "tally",
+                include_str!("../../../../shaders/intersect/tally.wgsl"),
+                &[("SPAN", TALLY_SPAN)],
+                CLASSES,
+            )?,
             choose: build("choose", include_str!("../../../../shaders/intersect/choose.wgsl"))?,
             totals: build("totals", include_str!("../../../../shaders/intersect/totals.wgsl"))?,
             gather: build("gather", include_str!("../../../../shaders/intersect/gather.wgsl"))?,

@@ -1,6 +1,7 @@
 //! What a batch consists of: rows of queries and terms, and for each pass which workgroup does what.
 
 use super::super::slot::TermRow;
+use super::kernels::TALLY_SPAN;
 use crate::query::gpu::kernels::{TEAMS, THREADS};
 use crate::query::intersect::{Recipe, Unit};
 
@@ -23,6 +24,17 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// Room for a batch that needs either.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            queries: self.queries.max(other.queries),
+            terms: self.terms.max(other.terms),
+            jobs: self.jobs.max(other.jobs),
+            slots: self.slots.max(other.slots),
+            heads: self.heads.max(other.heads),
+        }
+    }
+
     /// Whether there is room for a batch that needs `other`.
     pub fn holds(self, other: Self) -> bool {
         self.queries >= other.queries
@@ -100,7 +112,7 @@ impl Layout {
         let mut jobs = Vec::new();
         let firsts = |column: usize| order.iter().map(move |&query| batch[query][0][column]);
         let expand = Jobs::add(&mut jobs, firsts(BLOCKS).map(|blocks| blocks.div_ceil(TEAMS)));
-        let mut strides = vec![1];
+        let mut strides = vec![1, TALLY_SPAN];
         strides.extend(recipe.passes.iter().filter_map(|pass| match pass.unit {
             Unit::Slots(stride) => Some(stride),
             _ => None,

@@ -54,18 +54,21 @@ pub use results::{Found, Want};
 pub struct Candidates {
     gpu: Gpu,
     kernels: Kernels,
-    method: Method,
-    tables: Tables,
+    /// Those that there have been, and what they have made of lists: one may go back to them.
+    methods: Vec<Method>,
+    /// The one that goes on.
+    at: usize,
     slot: Option<Slot>,
     timed: bool,
 }
 
 /// A method, compiled.
 pub struct Method {
-    /// Of each method that is compiled another one.
-    number: u64,
+    spec: String,
     recipe: Recipe,
     passes: Vec<Pipeline>,
+    /// What it keeps with lists.
+    tables: Tables,
 }
 
 /// The method that `spec` means: a name, or a name with parameters after a colon; and what it consists of for a codec.
@@ -98,7 +101,8 @@ impl Candidates {
         spec: &str,
         timed: bool,
     ) -> Result<Self> {
-        let (_, recipe) = recipe(spec, codec.as_ref())?;
+        // before any kernel is compiled
+        recipe(spec, codec.as_ref())?;
         if documents > layout::MOST_DOCUMENTS {
             return Err(Error::Invalid {
                 what: format!("{documents} documents"),
@@ -106,26 +110,31 @@ impl Candidates {
             });
         }
         let kernels = Kernels::new(gpu, codec, arena.memory(), documents, scores)?;
-        let passes = kernels.of_method(&recipe)?;
-        let method = Method { number: 0, recipe, passes };
-        Ok(Self { gpu: gpu.clone(), kernels, method, tables: Tables::new(gpu), slot: None, timed })
+        let mut candidates = Self { gpu: gpu.clone(), kernels, methods: Vec::new(), at: 0, slot: None, timed };
+        candidates.change(spec)?;
+        Ok(candidates)
     }
 
-    /// Goes on by another method; what is kept with lists is let go.
+    /// Goes on by another method.
     ///
     /// # Errors
     /// As of [`Self::new`]; then the method stays.
     pub fn change(&mut self, spec: &str) -> Result<()> {
-        let (_, recipe) = recipe(spec, self.kernels.codec())?;
-        let passes = self.kernels.of_method(&recipe)?;
-        self.method = Method { number: self.method.number + 1, recipe, passes };
-        self.tables.clear();
+        self.at = match self.methods.iter().position(|method| method.spec == spec) {
+            Some(known) => known,
+            None => {
+                let (_, recipe) = recipe(spec, self.kernels.codec())?;
+                let passes = self.kernels.of_method(&recipe)?;
+                self.methods.push(Method { spec: spec.to_owned(), recipe, passes, tables: Tables::new(&self.gpu) });
+                self.methods.len() - 1
+            }
+        };
         Ok(())
     }
 
     /// Whether the method keeps something with lists.
     pub fn has_tables(&self) -> bool {
-        self.method.recipe.table.is_some()
+        self.methods[self.at].recipe.table.is_some()
     }
 
     /// Puts what the method keeps with list number `number` into the row of a term. False if there is no room for it in this batch.
@@ -133,17 +142,18 @@ impl Candidates {
     /// # Errors
     /// [`Error::Damaged`]
     pub fn add_table(&mut self, row: &mut TermRow, number: u32, list: &ListWords<'_>) -> Result<bool> {
-        let Some(make) = &self.method.recipe.table else { return Ok(true) };
-        match self.tables.of(number, list, make)? {
+        let Method { recipe, tables, .. } = &mut self.methods[self.at];
+        let Some(make) = &recipe.table else { return Ok(true) };
+        match tables.of(number, list, make)? {
             Some(numbers) => row[9..].copy_from_slice(&numbers),
             None => return Ok(false),
         }
         Ok(true)
     }
 
-    /// Lets go of all that is kept with lists: the next batch starts anew.
+    /// Lets go of all that the method keeps with lists: the next batch starts anew.
     pub fn clear_tables(&mut self) {
-        self.tables.clear();
+        self.methods[self.at].tables.clear();
     }
 
     /// What all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.
@@ -154,15 +164,18 @@ impl Candidates {
         if queries.is_empty() {
             return Ok(Found::default());
         }
-        let layout = Layout::new(queries, &self.method.recipe);
-        self.tables.flush(&self.gpu)?;
+        let method = &mut self.methods[self.at];
+        let layout = Layout::new(queries, &method.recipe);
+        method.tables.flush(&self.gpu)?;
         let needed = layout.capacity();
         if !self.slot.as_ref().is_some_and(|slot| slot.capacity.holds(needed)) {
-            self.slot = None;
+            // no smaller than the last one in anything, so that batches of different shapes do not replace each other's for ever
+            let needed = self.slot.take().map_or(needed, |slot| needed.or(slot.capacity));
             self.slot = Some(Slot::new(&self.gpu, needed)?);
         }
         let Some(slot) = &mut self.slot else { return Ok(Found::default()) };
-        let Self { gpu, kernels, method, tables, timed, .. } = self;
-        slot.run(Engine { gpu, kernels, method, arena, tables, timed: *timed }, &layout, want)
+        let engine =
+            Engine { gpu: &self.gpu, kernels: &self.kernels, method, number: self.at, arena, timed: self.timed };
+        slot.run(engine, &layout, want)
     }
 }

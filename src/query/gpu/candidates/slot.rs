@@ -1,10 +1,9 @@
 //! The buffers of a batch, and its way through the passes.
 
 use super::Method;
-use super::kernels::{CLASSES, HEAD, Kernels, QUERY_WORDS};
+use super::kernels::{CLASSES, HEAD, Kernels, QUERY_WORDS, TALLY_SPAN};
 use super::layout::{Capacity, Layout};
 use super::results::{Best, Found, Want, Which, head};
-use super::tables::Tables;
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pipeline, Step, Usage};
 use crate::query::gpu::arena::Arena;
@@ -42,7 +41,7 @@ pub struct Slot {
 /// The kernels of a method with their buffers, and what they are bound for.
 #[derive(Debug)]
 struct BoundKernels {
-    what: (u64, u64, bool),
+    what: (usize, u64, bool),
     expand: Bound,
     passes: Vec<Bound>,
     sum: Bound,
@@ -63,10 +62,10 @@ pub struct Engine<'a> {
     pub kernels: &'a Kernels,
     /// And what for it.
     pub method: &'a Method,
+    /// Of each method another one.
+    pub number: usize,
     /// The memory for lists.
     pub arena: &'a Arena,
-    /// What the method keeps with these.
-    pub tables: &'a Tables,
     /// Time each pass.
     pub timed: bool,
 }
@@ -192,7 +191,7 @@ impl Slot {
         let once = u32::from(recipe.once);
         let tiles = layout.jobs_of(Unit::Slots(1), 1, queries);
         if which == Which::Chosen {
-            push("tally", &bound.tally, tiles, 0, [once, 0]);
+            push("tally", &bound.tally, layout.jobs_of(Unit::Slots(TALLY_SPAN), 1, queries), 0, [once, 0]);
             push("choose", &bound.choose, layout.jobs_of(Unit::Queries, 1, queries), 0, [once, k]);
         }
         push("totals", &bound.totals, [0, 1, 1], 0, [once, which as u32]);
@@ -243,12 +242,13 @@ impl Slot {
 
     /// Puts kernels and buffers together, unless they are.
     fn bind(&mut self, engine: Engine<'_>, want: Want<'_>) -> Result<(), GpuError> {
-        let Engine { gpu, kernels, method, arena, tables, .. } = engine;
+        let Engine { gpu, kernels, method, number, arena, .. } = engine;
+        let tables = &method.tables;
         let norms = match want {
             Want::Docs => None,
             Want::Best { norms, .. } => Some(norms),
         };
-        let what = (method.number, tables.number(), norms.is_some());
+        let what = (number, tables.number(), norms.is_some());
         if self.bound.as_ref().is_some_and(|bound| bound.what == what) {
             return Ok(());
         }

@@ -4,6 +4,7 @@ mod answers;
 mod trouble;
 
 use super::*;
+use crate::Error;
 use crate::gpu::testing::gpu;
 use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
