@@ -219,7 +219,7 @@ impl<'a> Engine<'a> {
         self.search_batches(plans, &[plans.len()], mode, k)
     }
 
-    /// In batches of so many queries, each sent before the one before it is done, if the engine can do that.
+    /// In batches of so many queries, each sent before the one before it is done.
     fn search_batches(
         &mut self,
         plans: &[Plan],
@@ -232,7 +232,7 @@ impl<'a> Engine<'a> {
                 searcher.search_batches(plans, sizes, mode, k).map(|(hits, report)| (hits, report.passes))
             }
             Self::Intersector(intersector, _) => {
-                intersector.search(plans, k).map(|(hits, report)| (hits, report.passes))
+                intersector.search_batches(plans, sizes, k).map(|(hits, report)| (hits, report.passes))
             }
         }
     }
@@ -306,9 +306,6 @@ impl<'a> OnGpu<'a> {
             black_box(self.engine.search(batch, line.mode, clock.k)?);
             Ok(())
         })?;
-        let Engine::Ranges(_) = &self.engine else {
-            return Ok(measured.map(|(waits, per_second)| Batched { line, schedule, waits, per_second }));
-        };
         // it need not wait for a batch before it sends the next
         let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
         let all = [batches.concat()];

@@ -107,16 +107,11 @@ impl<'a> Device<'a> {
             work.add_ranges(report);
             return Ok((hits, work));
         }
-        let mut hits = Vec::with_capacity(plans.len());
-        let mut rest = plans;
-        for &size in sizes {
-            let (batch, more) = rest.split_at(size.min(rest.len()));
-            rest = more;
-            if let Some(intersector) = self.intersector()? {
-                let (found, report) = intersector.search(batch, k)?;
-                hits.extend(found);
-                work.add_intersection(report);
-            }
+        let mut hits = vec![Vec::new(); plans.len()];
+        if let Some(intersector) = self.intersector()? {
+            let (found, report) = intersector.search_batches(plans, sizes, k)?;
+            hits = found;
+            work.add_intersection(report);
         }
         if mode == Mode::AndOr {
             let few: Vec<usize> = (0..plans.len()).filter(|&i| hits[i].len() < k).collect();

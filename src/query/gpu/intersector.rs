@@ -1,26 +1,25 @@
-//! Intersections by the methods of [`crate::query::intersect`] on a GPU: of the terms of queries to an index, and of lists that are in no
-//! index.
+//! Conjunctions to an index, by the methods of [`crate::query::intersect`] on a GPU.
 
 use super::arena::Arena;
-use super::candidates::{Candidates, Found, Want};
+use super::candidates::{Candidates, Flight, Found, Want};
 use super::kernels::TABLES;
-use super::residence::{Request, Residence, Use, placed_at};
+use super::residence::{Request, Residence, Use};
 use super::slot::TermRow;
-use super::{Options, room_for, term_row};
-use crate::codec::{Codec, Memory};
+use super::{Options, room_for};
+use crate::Result;
+use crate::codec::Memory;
 use crate::gpu::{Buffer, Gpu, Upload, Usage};
-use crate::index::{Index, List, ListWords};
+use crate::index::{Index, List};
 use crate::query::intersect::{self, On, intersector};
 use crate::query::topk::GpuTopK;
 use crate::query::{Hit, Mode, Plan, Scores, Searcher};
-use crate::{Error, Result};
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 /// Candidates of a batch at most, but for a query that has more by itself: the paper's computational threshold (Ao et al., PVLDB 4(8),
 /// 2011, section 4.1). Of more, the passes take no less time each.
-const BATCH_CANDIDATES: u64 = 1 << 22;
+pub(super) const BATCH_CANDIDATES: u64 = 1 << 22;
 /// Queries of a batch at most.
-const BATCH_QUERIES: usize = 1024;
+pub(super) const BATCH_QUERIES: usize = 1024;
 
 /// What was done for the queries of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +37,7 @@ pub struct IntersectReport {
 }
 
 impl IntersectReport {
-    fn add(&mut self, found: &Found) {
+    pub(super) fn add(&mut self, found: &Found) {
         self.batches += 1;
         let (decoded, all) = found.blocks;
         self.decoded += decoded;
@@ -118,7 +117,7 @@ impl<'a> GpuIntersector<'a> {
     /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
     pub fn intersect(&mut self, plans: &[Plan]) -> Result<(Vec<Vec<u32>>, IntersectReport)> {
         let mut results = vec![Vec::new(); plans.len()];
-        let report = self.run(plans, 0, |searcher, i, answer| {
+        let report = self.run(plans, &[plans.len()], 0, |searcher, i, answer| {
             results[i] = match answer {
                 Answer::Found(found, place, _) => found.docs(place),
                 Answer::OnCpu => on_cpu(searcher, &plans[i])?,
@@ -133,12 +132,25 @@ impl<'a> GpuIntersector<'a> {
     /// # Errors
     /// [`Error::Damaged`]; [`Error::Limit`] if the device should choose more of them than it can; [`Error::Gpu`] if it fails.
     pub fn search(&mut self, plans: &[Plan], k: usize) -> Result<(Vec<Vec<Hit>>, IntersectReport)> {
+        self.search_batches(plans, &[plans.len()], k)
+    }
+
+    /// As [`Self::search`], in batches of so many queries each, in their order; a batch that is too large for the device is split.
+    ///
+    /// # Errors
+    /// As of [`Self::search`].
+    pub fn search_batches(
+        &mut self,
+        plans: &[Plan],
+        sizes: &[usize],
+        k: usize,
+    ) -> Result<(Vec<Vec<Hit>>, IntersectReport)> {
         let mut results = vec![Vec::new(); plans.len()];
         if k == 0 {
             return Ok((results, IntersectReport::default()));
         }
         let kept = k.min(self.documents as usize) as u32;
-        let report = self.run(plans, kept, |searcher, i, answer| {
+        let report = self.run(plans, sizes, kept, |searcher, i, answer| {
             results[i] = match answer {
                 Answer::Found(found, place, unit) => best(found.pairs(place).collect(), unit, k),
                 Answer::OnCpu => searcher.search(&plans[i], Mode::And, k)?,
@@ -148,71 +160,100 @@ impl<'a> GpuIntersector<'a> {
         Ok((results, report))
     }
 
-    /// Goes through all queries batch by batch, and hands out what is found for each: the best `k`, or all if that is 0. For a query that
-    /// finds nothing this may be left out.
+    /// Goes through all queries batch by batch, one being collected while another one is on its way, and hands out what is found for each:
+    /// the best `k`, or all if that is 0. For a query that finds nothing this may be left out.
     fn run(
         &mut self,
         plans: &[Plan],
+        sizes: &[usize],
         k: u32,
         mut hand_out: impl FnMut(&Searcher<'_>, usize, Answer<'_>) -> Result<()>,
     ) -> Result<IntersectReport> {
         let mut report = IntersectReport::default();
         let mut next = 0;
+        let mut ends = sizes.iter().scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        });
+        let mut end = 0;
         // the query that the tables were let go for
         let mut cleared = None;
-        while next < plans.len() {
-            // no batch is on its way, so not even the lists of the last one have to stay
-            self.residence.begin();
-            self.residence.begin();
-            let (mut members, mut rows, mut units, mut sum) = (Vec::new(), Vec::new(), Vec::new(), 0);
-            let mut stuck = None;
-            while next < plans.len() && members.len() < BATCH_QUERIES && sum < BATCH_CANDIDATES {
-                let plan = &plans[next];
-                if !plan.terms.is_empty() && plan.missing == 0 {
-                    match self.rows_of(plan) {
-                        Ok(Ok(asked)) => {
-                            sum += u64::from(asked.rows[0][3]);
-                            members.push(next);
-                            rows.push(asked.rows);
-                            units.push(asked.unit);
-                        }
-                        Ok(Err(lack)) => {
-                            stuck = Some((next, lack));
-                            break;
-                        }
-                        Err(error) => {
-                            // what was promised to earlier queries is brought all the same
-                            self.residence.flush()?;
-                            return Err(error);
-                        }
-                    }
+        let mut sent: VecDeque<(Flight, Vec<(usize, f64)>)> = VecDeque::new();
+        while next < plans.len() || !sent.is_empty() {
+            if next < plans.len() && sent.len() < 2 {
+                while end <= next {
+                    end = ends.next().unwrap_or(plans.len()).min(plans.len());
                 }
-                next += 1;
-            }
-            self.residence.flush()?;
-            if !rows.is_empty() {
-                let want = match k {
-                    0 => Want::Docs,
-                    k => Want::Best { norms: &self.norms, k, topk: self.topk.as_ref() },
-                };
-                let found = self.candidates.run(self.residence.arenas()[0], &rows, want)?;
-                report.add(&found);
-                for (place, (&i, &unit)) in members.iter().zip(&units).enumerate() {
-                    hand_out(self.searcher, i, Answer::Found(&found, place, unit))?;
+                if sent.is_empty() {
+                    // not even the lists of the last batch have to stay
+                    self.residence.begin();
                 }
-            } else if let Some((i, lack)) = stuck {
-                // nothing else is in the way and still there is no room
-                if lack == Lack::Tables && cleared != Some(i) {
-                    self.candidates.clear_tables();
-                    cleared = Some(i);
+                let (batch, lack) = self.collect(&plans[..end], &mut next)?;
+                if !batch.rows.is_empty() {
+                    let want = match k {
+                        0 => Want::Docs,
+                        k => Want::Best { norms: &self.norms, k, topk: self.topk.as_ref() },
+                    };
+                    let flight = self.candidates.submit(self.residence.arenas()[0], &batch.rows, want)?;
+                    sent.push_back((flight, batch.members));
                     continue;
                 }
-                report.by_cpu += 1;
-                hand_out(self.searcher, i, Answer::OnCpu)?;
-                next += 1;
+                match lack {
+                    None => continue,
+                    // what is on its way may be in the way
+                    Some(_) if !sent.is_empty() => {}
+                    Some(Lack::Tables) if cleared != Some(next) => {
+                        self.candidates.clear_tables();
+                        cleared = Some(next);
+                        continue;
+                    }
+                    Some(_) => {
+                        report.by_cpu += 1;
+                        hand_out(self.searcher, next, Answer::OnCpu)?;
+                        next += 1;
+                        continue;
+                    }
+                }
+            }
+            if let Some((flight, members)) = sent.pop_front() {
+                let found = self.candidates.finish(flight)?;
+                report.add(&found);
+                for (place, (i, unit)) in members.into_iter().enumerate() {
+                    hand_out(self.searcher, i, Answer::Found(&found, place, unit))?;
+                }
             }
         }
         Ok(report)
+    }
+
+    /// As many of the queries from number `next` on as one batch takes; if it takes no more, what the next one lacks.
+    fn collect(&mut self, plans: &[Plan], next: &mut usize) -> Result<(Batch, Option<Lack>)> {
+        self.residence.begin();
+        let (mut batch, mut sum, mut lack) = (Batch::default(), 0, None);
+        while *next < plans.len() && batch.rows.len() < BATCH_QUERIES && sum < BATCH_CANDIDATES {
+            let plan = &plans[*next];
+            if !plan.terms.is_empty() && plan.missing == 0 {
+                match self.rows_of(plan) {
+                    Ok(Ok(asked)) => {
+                        sum += u64::from(asked.rows[0][3]);
+                        batch.members.push((*next, asked.unit));
+                        batch.rows.push(asked.rows);
+                    }
+                    Ok(Err(lacking)) => {
+                        lack = Some(lacking);
+                        break;
+                    }
+                    Err(error) => {
+                        // what was promised to earlier queries is brought all the same
+                        self.residence.flush()?;
+                        return Err(error);
+                    }
+                }
+            }
+            *next += 1;
+        }
+        self.residence.flush()?;
+        Ok((batch, lack))
     }
 
     /// The rows of a query, or what found no room.
@@ -240,6 +281,14 @@ impl<'a> GpuIntersector<'a> {
     pub fn documents(&self) -> u32 {
         self.documents
     }
+}
+
+/// A batch of queries.
+#[derive(Default)]
+struct Batch {
+    /// Each query's number, and what its scores have to be multiplied with.
+    members: Vec<(usize, f64)>,
+    rows: Vec<Vec<TermRow>>,
 }
 
 /// What found no room.
@@ -280,104 +329,4 @@ fn best(mut hits: Vec<(u32, u32)>, unit: f64, k: usize) -> Vec<Hit> {
     }
     hits.sort_unstable_by_key(key);
     hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect()
-}
-
-fn full() -> Error {
-    Error::Invalid { what: "the lists".to_owned(), why: "do not fit the memory of the device".to_owned() }
-}
-
-/// Intersects lists that are in no index, by one method.
-pub struct ListIntersector<'a> {
-    candidates: Candidates,
-    arena: Arena,
-    lists: Vec<(ListWords<'a>, TermRow)>,
-    codec: Arc<dyn Codec>,
-}
-
-impl<'a> ListIntersector<'a> {
-    /// Brings `lists` to the device, all of the codec `codec` and with docIDs less than `documents`, as [`ListWords::in_memory`] makes
-    /// them: all words of each are brought, and no frequencies.
-    ///
-    /// # Errors
-    /// As of [`GpuIntersector::new`].
-    pub fn new(
-        gpu: &Gpu,
-        codec: &Arc<dyn Codec>,
-        lists: &[ListWords<'a>],
-        documents: u32,
-        spec: &str,
-        timed: bool,
-    ) -> Result<Self> {
-        let words: usize = lists.iter().map(|list| 3 * list.skips.len() + list.words.len()).sum();
-        let mut arena = Arena::new(gpu, Memory::ONE, words as u64 + 4)?;
-        let candidates = Candidates::new(gpu, Arc::clone(codec), &arena, (documents, Scores::Bm25), spec, timed)?;
-        let mut placed = Vec::new();
-        for list in lists {
-            let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), list.words];
-            let total = u32::try_from(parts[0].len() + parts[1].len()).map_err(|_| full())?;
-            let at = arena.take(total).ok_or_else(full)?;
-            arena.write(at, &parts.concat())?;
-            let place = placed_at(list, at + parts[0].len() as u32, at, 0, false);
-            placed.push((list.clone(), term_row(&place, 0, 0)));
-        }
-        let mut intersector = Self { candidates, arena, lists: placed, codec: Arc::clone(codec) };
-        intersector.add_tables()?;
-        Ok(intersector)
-    }
-
-    fn add_tables(&mut self) -> Result<()> {
-        for (number, (list, row)) in (0..).zip(&mut self.lists) {
-            if list.blocks() > 1 && !self.candidates.add_table(row, number, list)? {
-                return Err(full());
-            }
-        }
-        Ok(())
-    }
-
-    /// Goes on by another method.
-    ///
-    /// # Errors
-    /// As of [`Self::new`].
-    pub fn change(&mut self, spec: &str) -> Result<()> {
-        self.candidates.change(spec)?;
-        self.add_tables()
-    }
-
-    /// The codec of the lists.
-    pub fn codec(&self) -> &dyn Codec {
-        self.codec.as_ref()
-    }
-
-    /// The docIDs that all lists of each query have, in increasing order; a query is the numbers of its lists. No lists have none.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if the device fails.
-    ///
-    /// # Panics
-    /// If there is no list of a number.
-    pub fn intersect(&mut self, queries: &[Vec<usize>]) -> Result<(Vec<Vec<u32>>, IntersectReport)> {
-        let mut report = IntersectReport::default();
-        let mut results = vec![Vec::new(); queries.len()];
-        let asked: Vec<usize> = (0..queries.len()).filter(|&query| !queries[query].is_empty()).collect();
-        let mut next = 0;
-        while next < asked.len() {
-            let (mut rows, mut sum) = (Vec::new(), 0);
-            for &query in asked[next..].iter().take(BATCH_QUERIES) {
-                let mut terms: Vec<TermRow> = queries[query].iter().map(|&list| self.lists[list].1).collect();
-                terms.sort_by_key(|row| row[3]);
-                sum += u64::from(terms[0][3]);
-                rows.push(terms);
-                if sum >= BATCH_CANDIDATES {
-                    break;
-                }
-            }
-            let found = self.candidates.run(&self.arena, &rows, Want::Docs)?;
-            report.add(&found);
-            for place in 0..rows.len() {
-                results[asked[next + place]] = found.docs(place);
-            }
-            next += rows.len();
-        }
-        Ok((results, report))
-    }
 }

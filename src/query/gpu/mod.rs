@@ -27,13 +27,15 @@
 //! | `or` | the choice of another way for OR |
 //! | `accumulators` | OR by an accumulator for each document |
 //! | [`candidates`] | intersections by the methods of [`super::intersect`] |
-//! | [`intersector`] | these for queries to an index, and for lists in no index |
+//! | [`intersector`] | these for queries to an index |
+//! | `list_intersector` | these for lists that are in no index |
 
 mod accumulators;
 pub mod arena;
 pub mod candidates;
 pub mod intersector;
 pub mod kernels;
+mod list_intersector;
 mod or;
 mod report;
 pub mod residence;
@@ -55,7 +57,8 @@ use residence::{Placed, Request, Residence};
 use slot::{Capacity, Device, Found, How, NewTable, QueryRow, Rows, Slot, TermRow};
 use std::collections::VecDeque;
 
-pub use intersector::{GpuIntersector, IntersectReport, ListIntersector};
+pub use intersector::{GpuIntersector, IntersectReport};
+pub use list_intersector::ListIntersector;
 pub use or::{GPU_OR_METHODS, GpuOrMethod, gpu_or_method};
 pub use report::Report;
 pub use residence::Use;

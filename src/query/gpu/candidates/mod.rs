@@ -44,6 +44,7 @@ use crate::query::Scores;
 use crate::query::intersect::{Intersector, On, Recipe, intersector};
 use kernels::Kernels;
 use layout::Layout;
+pub use slot::Flight;
 use slot::{Engine, Slot};
 use std::sync::Arc;
 use tables::Tables;
@@ -58,7 +59,8 @@ pub struct Candidates {
     methods: Vec<Method>,
     /// The one that goes on.
     at: usize,
-    slot: Option<Slot>,
+    /// Those that no batch is in.
+    slots: Vec<Slot>,
     timed: bool,
 }
 
@@ -110,7 +112,7 @@ impl Candidates {
             });
         }
         let kernels = Kernels::new(gpu, codec, arena.memory(), documents, scores)?;
-        let mut candidates = Self { gpu: gpu.clone(), kernels, methods: Vec::new(), at: 0, slot: None, timed };
+        let mut candidates = Self { gpu: gpu.clone(), kernels, methods: Vec::new(), at: 0, slots: Vec::new(), timed };
         candidates.change(spec)?;
         Ok(candidates)
     }
@@ -156,26 +158,35 @@ impl Candidates {
         self.methods[self.at].tables.clear();
     }
 
-    /// What all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.
+    /// Asks for what all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.
     ///
     /// # Errors
     /// [`Error::Limit`] if the device cannot choose the best of so many; [`Error::Gpu`]: it was lost, or has not enough memory.
-    pub fn run(&mut self, arena: &Arena, queries: &[Vec<TermRow>], want: Want<'_>) -> Result<Found> {
-        if queries.is_empty() {
-            return Ok(Found::default());
-        }
+    pub fn submit(&mut self, arena: &Arena, queries: &[Vec<TermRow>], want: Want<'_>) -> Result<Flight> {
         let method = &mut self.methods[self.at];
         let layout = Layout::new(queries, &method.recipe);
         method.tables.flush(&self.gpu)?;
         let needed = layout.capacity();
-        if !self.slot.as_ref().is_some_and(|slot| slot.capacity.holds(needed)) {
-            // no smaller than the last one in anything, so that batches of different shapes do not replace each other's for ever
-            let needed = self.slot.take().map_or(needed, |slot| needed.or(slot.capacity));
-            self.slot = Some(Slot::new(&self.gpu, needed)?);
-        }
-        let Some(slot) = &mut self.slot else { return Ok(Found::default()) };
+        let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
+            Some(fit) => self.slots.swap_remove(fit),
+            // no smaller than one before in anything, so that batches of different shapes do not replace each other's for ever
+            None => {
+                let needed = self.slots.pop().map_or(needed, |slot| needed.or(slot.capacity));
+                Slot::new(&self.gpu, needed)?
+            }
+        };
         let engine =
             Engine { gpu: &self.gpu, kernels: &self.kernels, method, number: self.at, arena, timed: self.timed };
-        slot.run(engine, &layout, want)
+        slot.submit(engine, layout, want)
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]: the device was lost.
+    pub fn finish(&mut self, flight: Flight) -> Result<Found> {
+        let (found, slot) = flight.finish(&self.gpu)?;
+        self.slots.push(slot);
+        Ok(found)
     }
 }

@@ -5,9 +5,10 @@ use super::kernels::{CLASSES, HEAD, Kernels, QUERY_WORDS, TALLY_SPAN};
 use super::layout::{Capacity, Layout};
 use super::results::{Best, Found, Want, Which, head};
 use crate::Result;
-use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pipeline, Step, Usage};
+use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Pipeline, Step, Usage};
 use crate::query::gpu::arena::Arena;
 use crate::query::intersect::Unit;
+use std::sync::Arc;
 
 /// Results that come back with the first copy, at least.
 const WINDOW: u32 = 1 << 16;
@@ -35,7 +36,25 @@ pub struct Slot {
     best: Option<Best>,
     /// In place of what a batch does without.
     nothing: Buffer,
-    bound: Option<BoundKernels>,
+    bound: Option<Arc<BoundKernels>>,
+}
+
+/// A batch on its way, in its slot.
+#[derive(Debug)]
+pub struct Flight {
+    slot: Slot,
+    layout: Layout,
+    pending: Pending,
+    comes: Comes,
+}
+
+/// What comes of a batch.
+#[derive(Clone, Copy, Debug)]
+enum Comes {
+    /// The best of each query.
+    Best,
+    /// Results, as far as they are in the first bytes.
+    Results { bytes: u64, ranked: bool },
 }
 
 /// The kernels of a method with their buffers, and what they are bound for.
@@ -116,14 +135,14 @@ impl Slot {
         })
     }
 
-    /// Takes a batch through all passes in one submission, and waits for its results.
+    /// Sends a batch through all passes in one submission.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the device cannot choose the best of so many; [`crate::Error::Gpu`]: it was lost, or is out of memory.
     ///
     /// # Panics
     /// If the batch is larger than the slot.
-    pub fn run(&mut self, engine: Engine<'_>, layout: &Layout, want: Want<'_>) -> Result<Found> {
+    pub fn submit(mut self, engine: Engine<'_>, layout: Layout, want: Want<'_>) -> Result<Flight> {
         let Engine { gpu, method, timed, .. } = engine;
         assert!(self.capacity.holds(layout.capacity()), "the batch is larger than its slot");
         gpu.write(&self.terms, 0, bytemuck::cast_slice(&layout.terms))?;
@@ -144,8 +163,7 @@ impl Slot {
                 (Which::InPlace, k)
             }
         };
-        self.bind(engine, want)?;
-        let Some(bound) = &self.bound else { return Ok(Found::default()) };
+        let bound = self.bind(engine, want)?;
         let software = gpu.report().kind == AdapterKind::Software;
         let span = if software { SOFTWARE_SPAN } else { u32::MAX };
         let immediates = |[first, jobs, _]: [u32; 3], round: u32, numbers: [u32; 2]| {
@@ -204,44 +222,32 @@ impl Slot {
             immediates: &run.immediates,
             groups: run.groups,
         }));
-        let (mut found, times) = match (&self.best, which) {
-            (Some(best), Which::InPlace) => {
-                let (topk, parameters) = best.step(queries);
-                let bytes = best.bytes(queries);
-                steps.push(topk.step(queries, &parameters));
-                steps.push(Step::Copy { from: &best.best, to: &best.download, bytes });
-                let pending = gpu.submit("intersection", &steps, timed)?;
-                gpu.finish(pending, &best.download, |bytes| best.read(bytes, layout))?
+        let last = match (&self.best, which) {
+            (Some(best), Which::InPlace) => Some((best, best.step(queries))),
+            _ => None,
+        };
+        let comes = match &last {
+            Some((best, (topk, parameters))) => {
+                steps.push(topk.step(queries, parameters));
+                steps.push(Step::Copy { from: &best.best, to: &best.download, bytes: best.bytes(queries) });
+                Comes::Best
             }
-            _ => {
+            None => {
                 let stride = if ranked { 2 } else { 1 };
                 let slots = layout.capacity().slots;
-                let window = head(layout) as u64 + stride * u64::from(slots.min(WINDOW.max(slots / 8)));
-                let window = (4 * window).min(self.download.bytes());
-                steps.push(Step::Copy { from: &self.results, to: &self.download, bytes: window });
-                let pending = gpu.submit("intersection", &steps, timed)?;
-                gpu.finish(pending, &self.download, |bytes| Found::read(bytes, window, layout, ranked))?
+                let window = head(&layout) as u64 + stride * u64::from(slots.min(WINDOW.max(slots / 8)));
+                let bytes = (4 * window).min(self.download.bytes());
+                steps.push(Step::Copy { from: &self.results, to: &self.download, bytes });
+                Comes::Results { bytes, ranked }
             }
         };
-        for (name, seconds) in times {
-            match found.passes.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, sum)) => *sum += seconds,
-                None => found.passes.push((name, seconds)),
-            }
-        }
-        if let Some(wanted) = found.lacks() {
-            let bytes = 4 * (head(layout) + wanted) as u64;
-            let download = gpu.buffer("results", bytes, Usage::Download)?;
-            let copy = [Step::Copy { from: &self.results, to: &download, bytes }];
-            let pending = gpu.submit("results", &copy, false)?;
-            let (all, _) = gpu.finish(pending, &download, |all| Found::read(all, bytes, layout, ranked))?;
-            found.complete(all);
-        }
-        Ok(found)
+        let pending = gpu.submit("intersection", &steps, timed)?;
+        drop(steps);
+        Ok(Flight { slot: self, layout, pending, comes })
     }
 
     /// Puts kernels and buffers together, unless they are.
-    fn bind(&mut self, engine: Engine<'_>, want: Want<'_>) -> Result<(), GpuError> {
+    fn bind(&mut self, engine: Engine<'_>, want: Want<'_>) -> Result<Arc<BoundKernels>, GpuError> {
         let Engine { gpu, kernels, method, number, arena, .. } = engine;
         let tables = &method.tables;
         let norms = match want {
@@ -249,8 +255,8 @@ impl Slot {
             Want::Best { norms, .. } => Some(norms),
         };
         let what = (number, tables.number(), norms.is_some());
-        if self.bound.as_ref().is_some_and(|bound| bound.what == what) {
-            return Ok(());
+        if let Some(bound) = self.bound.as_ref().filter(|bound| bound.what == what) {
+            return Ok(Arc::clone(bound));
         }
         let bind = |pipeline: &Pipeline| {
             let (norms, words) = (norms.unwrap_or(&self.nothing), tables.buffer().unwrap_or(&self.nothing));
@@ -259,7 +265,7 @@ impl Slot {
             let buffers: Vec<&Buffer> = arena.buffers().chain(own).chain(rest).collect();
             gpu.bind("intersection", pipeline, &buffers)
         };
-        let bound = BoundKernels {
+        let bound = Arc::new(BoundKernels {
             what,
             expand: bind(&kernels.expand)?,
             passes: method.passes.iter().map(bind).collect::<Result<_, _>>()?,
@@ -270,8 +276,42 @@ impl Slot {
             choose: bind(&kernels.choose)?,
             totals: bind(&kernels.totals)?,
             gather: bind(&kernels.gather)?,
+        });
+        self.bound = Some(Arc::clone(&bound));
+        Ok(bound)
+    }
+}
+
+impl Flight {
+    /// Waits for the batch: what was found, and the slot, for another one.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub fn finish(self, gpu: &Gpu) -> Result<(Found, Slot), GpuError> {
+        let Self { slot, layout, pending, comes } = self;
+        let (mut found, times) = match (&slot.best, comes) {
+            (Some(best), Comes::Best) => gpu.finish(pending, &best.download, |bytes| best.read(bytes, &layout))?,
+            (_, Comes::Results { bytes, ranked }) => {
+                let read = |there: &[u8]| Found::read(there, bytes, &layout, ranked);
+                let (mut found, times) = gpu.finish(pending, &slot.download, read)?;
+                if let Some(wanted) = found.lacks() {
+                    let bytes = 4 * (head(&layout) + wanted) as u64;
+                    let download = gpu.buffer("results", bytes, Usage::Download)?;
+                    let copy = [Step::Copy { from: &slot.results, to: &download, bytes }];
+                    let pending = gpu.submit("results", &copy, false)?;
+                    let (all, _) = gpu.finish(pending, &download, |all| Found::read(all, bytes, &layout, ranked))?;
+                    found.complete(all);
+                }
+                (found, times)
+            }
+            (None, Comes::Best) => (Found::default(), Vec::new()),
         };
-        self.bound = Some(bound);
-        Ok(())
+        for (name, seconds) in times {
+            match found.passes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => found.passes.push((name, seconds)),
+            }
+        }
+        Ok((found, slot))
     }
 }

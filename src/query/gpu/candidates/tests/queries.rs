@@ -103,7 +103,11 @@ fn test_queries_agree_with_the_cpu() {
             }
             // one by one, as a batch each
             let (alone, _) = intersector.search(&plans[4..5], 10).unwrap();
-            assert_eq!(alone[0], intersector.search(&plans, 10).unwrap().0[4]);
+            let (together, _) = intersector.search(&plans, 10).unwrap();
+            assert_eq!(alone[0], together[4]);
+            // in batches of given sizes, and what these leave over
+            let (hits, report) = intersector.search_batches(&plans, &[1, 0, 5, 2], 10).unwrap();
+            assert!(hits == together && report.batches == 4, "{name} over {codec}: {} batches", report.batches);
         }
         assert!(intersector.search(&plans, 0).unwrap().0.iter().all(Vec::is_empty));
     }
