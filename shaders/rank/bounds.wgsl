@@ -7,6 +7,8 @@
 // 16 bits a range, PADDED ranges a query
 @group(0) @binding(NEXT+3) var<storage, read_write> bounds: array<u32>;
 @group(0) @binding(NEXT+4) var<storage, read_write> state: array<atomic<u32>>;
+// the greatest bound of each tile of a query
+@group(0) @binding(NEXT+5) var<storage, read_write> tile_bounds: array<u32>;
 
 struct Params {
     queries: u32,
@@ -16,6 +18,7 @@ var<immediate> params: Params;
 
 var<workgroup> sparse: array<atomic<u32>, TILE>;
 var<workgroup> counts: array<atomic<u32>, BOUND_BUCKETS>;
+var<workgroup> tile_bound: atomic<u32>;
 var<workgroup> blocks_from: u32;
 var<workgroup> blocks_to: u32;
 
@@ -76,6 +79,9 @@ fn main(
     for (var i = thread; i < BOUND_BUCKETS; i += THREADS) {
         atomicStore(&counts[i], 0u);
     }
+    if thread == 0u {
+        atomicStore(&tile_bound, 0u);
+    }
     // a thread has EACH neighbouring ranges
     //[
     var sum@ = 0u;
@@ -119,8 +125,12 @@ fn main(
     // one of a thread's ranges stands for all of them: where to cut is no matter of right or wrong
     if greatest > 0u {
         atomicAdd(&counts[greatest >> BOUND_BUCKET], 1u);
+        atomicMax(&tile_bound, greatest);
     }
     workgroupBarrier();
+    if thread == 0u {
+        tile_bounds[number] = atomicLoad(&tile_bound);
+    }
     for (var i = thread; i < BOUND_BUCKETS; i += THREADS) {
         let count = atomicLoad(&counts[i]);
         if count > 0u {

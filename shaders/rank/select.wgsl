@@ -5,6 +5,8 @@
 @group(0) @binding(2) var<storage, read_write> state: array<atomic<u32>>;
 // query * PADDED + range
 @group(0) @binding(3) var<storage, read_write> queue: array<u32>;
+// the greatest bound of each tile of a query
+@group(0) @binding(4) var<storage, read> tile_bounds: array<u32>;
 
 struct Params {
     queries: u32,
@@ -18,6 +20,7 @@ var<immediate> params: Params;
 
 var<workgroup> chosen: atomic<u32>;
 var<workgroup> base: u32;
+var<workgroup> hopeless: u32;
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -38,6 +41,13 @@ fn main(
     var high = NO_CUT;
     if params.last == 0u {
         low = atomicLoad(&state[at + CUTS + params.wave]);
+    }
+    if thread == 0u {
+        // for most tiles this is all there is to do
+        hopeless = select(0u, 1u, tile_bounds[number] < max(max(threshold, low << BOUND_BUCKET), 1u));
+    }
+    if workgroupUniformLoad(&hopeless) == 1u {
+        return;
     }
     if params.wave > 0u {
         high = atomicLoad(&state[at + CUTS + params.wave - 1u]);

@@ -256,7 +256,7 @@ impl Kernels {
                 "bounds",
                 include_str!("../../../shaders/rank/bounds.wgsl"),
                 &[list, scores, state],
-                &[R, R, R, W, W],
+                &[R, R, R, W, W, W],
                 4,
                 (TEAMS, R),
             ))?,
@@ -265,7 +265,7 @@ impl Kernels {
                 "select",
                 include_str!("../../../shaders/rank/select.wgsl"),
                 &[state],
-                &[R, R, W, W],
+                &[R, R, W, W, R],
                 12,
             ))?,
             evaluate: pipeline(parts.decoder(

@@ -191,17 +191,18 @@ impl Slot {
         let queries = storage("queries", 8 * count)?;
         let state = storage("state", u64::from(HEAD) + count * u64::from(STATE))?;
         let range_bounds = storage("range bounds", count * padded / 2)?;
+        let tile_bounds = storage("tile bounds", count * padded / u64::from(TILE))?;
         let queue = storage("queue", count * padded)?;
         let hits = storage("hits", 2 * count * u64::from(capacity.room))?;
         let best = storage("results", result_words + u64::from(HEAD))?;
         let download = gpu.buffer("results", 4 * (result_words + u64::from(HEAD)), Usage::Download)?;
         let maxima = storage("range maxima", padded * u64::from(Self::tables_at_once(ranges)))?;
-        let own = [&terms, &queries, norms, &range_bounds, &state];
+        let own = [&terms, &queries, norms, &range_bounds, &state, &tile_bounds];
         let bounds = gpu.bind("bounds", &kernels.bounds, &behind_lists(arenas, &own))?;
         let own = [&terms, &queries, norms, &range_bounds, &queue, &state, &hits];
         let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arenas, &own))?;
         let cuts = gpu.bind("cuts", &kernels.cuts, &[&queries, &state])?;
-        let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue])?;
+        let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue, &tile_bounds])?;
         let accumulators = match &kernels.accumulators {
             Some(kernels) if capacity.accumulators => {
                 Some(Accumulators::new(gpu, kernels, ranges, capacity.queries, [&queries, &state, &hits])?)
