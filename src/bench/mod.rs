@@ -6,6 +6,8 @@ pub mod codecs;
 mod copier;
 pub mod intersect;
 mod orders;
+#[doc = include_str!("papers.md")]
+pub mod papers {}
 mod plot;
 pub mod query;
 mod rounds;
