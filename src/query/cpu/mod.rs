@@ -241,10 +241,11 @@ fn furnish(
     required: bool,
     tables: &Tables,
     scoring: &Scoring<'_>,
+    k: usize,
 ) -> Result<()> {
     match scoring {
-        Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer),
-        Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index)),
+        Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer, k),
+        Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index), k),
     }
 }
 
@@ -254,7 +255,7 @@ pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &m
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
     if methods.or.run.tables {
-        furnish(index, &mut terms, false, tables, scoring)?;
+        furnish(index, &mut terms, false, tables, scoring, k)?;
     }
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
@@ -275,7 +276,7 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
         });
     };
     if method.ranking == Ranking::ByRanges {
-        furnish(index, &mut terms, true, tables, scoring)?;
+        furnish(index, &mut terms, true, tables, scoring, k)?;
     }
     if terms.iter().any(|term| term.table.is_some()) {
         match scoring {

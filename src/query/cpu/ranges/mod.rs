@@ -43,11 +43,23 @@ use reader::Reader;
 use std::cell::RefCell;
 use sums::Sums;
 
-/// Gives every term with a long list its table. None gets one if there is no use for them, or if one of them is not made yet.
-pub(super) fn furnish(terms: &mut [Scored<'_>], required: bool, tables: &Tables, scorer: &impl Scorer) -> Result<()> {
+/// Up to so many of the best, or as many as there are groups of ranges, ranges are faster than blocks: more are in too many
+/// ranges.
+const FEW: usize = 100;
+
+/// Gives every term with a long list its table, to find the best `k`. None gets one if there is no use for them, or if one of
+/// them is not made yet.
+pub(super) fn furnish(
+    terms: &mut [Scored<'_>],
+    required: bool,
+    tables: &Tables,
+    scorer: &impl Scorer,
+    k: usize,
+) -> Result<()> {
     // One list has nothing to be bounded with, and one posting has no position.
     let single = |term: &Scored<'_>| matches!(term.probe.list(), List::Single { .. });
-    if terms.len() < 2 || (required && terms.iter().any(single)) {
+    let many = k > FEW.max(scorer.documents() / (table::RANGE * table::GROUP));
+    if many || terms.len() < 2 || (required && terms.iter().any(single)) {
         return Ok(());
     }
     tables.furnish(terms, scorer)
