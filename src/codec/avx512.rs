@@ -166,6 +166,22 @@ pub fn four_from(x: __m512i) -> __m512i {
     _mm512_add_epi8(_mm512_shuffle_epi8(x, lowest_byte), _mm512_set1_epi32(0x0302_0100))
 }
 
+/// Which of `n` (at most 128) fields of up to [`Fields::NEAR`] bits, the first of which starts at bit `at`, is `value`; the first
+/// of several. Words that are not there count as zeros.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
+pub fn place_of(words: &[u32], at: usize, width: u32, n: usize, value: u32) -> Option<usize> {
+    let bytes = bytemuck::cast_slice(words);
+    let fields = Fields::new(at % 8, width);
+    let value = _mm512_set1_epi32(value.cast_signed());
+    let mut found = 0u128;
+    for i in 0..n.div_ceil(16) {
+        let here = _mm512_and_si512(fields.get::<false>(bytes, at / 8 + 2 * width as usize * i), fields.mask);
+        found |= u128::from(_mm512_cmpeq_epi32_mask(here, value)) << (16 * i);
+    }
+    let place = found.trailing_zeros() as usize;
+    (place < n).then_some(place)
+}
+
 /// [`super::bits::unpack`] for fields that are there, of 1 to 32 bits.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
 pub fn unpack(words: &[u32], at: usize, width: u32, out: &mut [[u32; 16]]) {

@@ -24,6 +24,8 @@
 //!
 //! `w` is the width that makes the block smallest, the smaller one of equals.
 
+#[cfg(target_arch = "x86_64")]
+use crate::codec::avx512;
 use crate::codec::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
 
 /// Frequencies per block.
@@ -136,6 +138,19 @@ impl<'a> Frequencies<'a> {
         (sound && block.len_words() <= words.len()).then_some(block)
     }
 
+    /// What is read first to read a block: the words from its offset on, or those of the one block. To be prefetched.
+    #[inline]
+    pub fn start_of(&self, index: usize) -> &'a [u32] {
+        self.words.get(index..).unwrap_or(&[])
+    }
+
+    /// What is read then: the words of the block and all after it; none for a block that there is not.
+    #[inline]
+    pub fn words_of(&self, index: usize) -> &'a [u32] {
+        let at = if self.len as usize > BLOCK { self.words.get(index).copied().unwrap_or(u32::MAX) } else { 0 };
+        self.words.get(at as usize..).unwrap_or(&[])
+    }
+
     /// Whether all are 1, so that there are no words.
     pub fn all_one(&self) -> bool {
         self.ones
@@ -181,16 +196,25 @@ impl FrequencyBlock<'_> {
 
     fn overflow_at(&self, i: usize) -> Option<u32> {
         let positions = HEADER_BITS + self.n * self.width as usize;
+        let Some(place) = self.exception(positions, i as u32)? else { return Some(0) };
+        let at = positions + 7 * self.exceptions + place * self.overflow as usize;
+        Some(get_bits(self.words, at, self.overflow)? << self.width)
+    }
+
+    /// Which exception is at position `i`; the outer `None` if the words are damaged.
+    fn exception(&self, positions: usize, i: u32) -> Option<Option<usize>> {
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return Some(unsafe { avx512::place_of(self.words, positions, 7, self.exceptions, i) });
+        }
         let (mut low, mut high) = (0, self.exceptions);
         while low < high {
             let middle = (low + high) / 2;
-            if get_bits(self.words, positions + 7 * middle, 7)? < i as u32 { low = middle + 1 } else { high = middle }
+            if get_bits(self.words, positions + 7 * middle, 7)? < i { low = middle + 1 } else { high = middle }
         }
-        if low == self.exceptions || get_bits(self.words, positions + 7 * low, 7)? != i as u32 {
-            return Some(0);
-        }
-        let at = positions + 7 * self.exceptions + low * self.overflow as usize;
-        Some(get_bits(self.words, at, self.overflow)? << self.width)
+        let found = low < self.exceptions && get_bits(self.words, positions + 7 * low, 7)? == i;
+        Some(found.then_some(low))
     }
 
     /// Decodes all frequencies of the block into the front of `out` and returns how many there are; what is behind
@@ -200,11 +224,14 @@ impl FrequencyBlock<'_> {
         let slots = &mut out[..self.n];
         let positions = HEADER_BITS + self.n * self.width as usize;
         let overflows = positions + 7 * self.exceptions;
-        for e in 0..self.exceptions {
-            let slot = slots.get_mut(get_bits(self.words, positions + 7 * e, 7)? as usize)?;
-            let high = get_bits(self.words, overflows + e * self.overflow as usize, self.overflow)?;
-            // A width of 32 leaves no exception, as `Frequencies::block` checked.
-            *slot |= high << self.width;
+        if self.exceptions > 0 {
+            let (mut places, mut highs) = ([0; UNPACKED], [0; UNPACKED]);
+            unpack(self.words, positions, 7, self.exceptions, &mut places)?;
+            unpack(self.words, overflows, self.overflow, self.exceptions, &mut highs)?;
+            for (&place, &high) in places[..self.exceptions].iter().zip(&highs) {
+                // A width of 32 leaves no exception, as `Frequencies::block` checked.
+                *slots.get_mut(place as usize)? |= high << self.width;
+            }
         }
         let whole = slots.iter().fold(true, |whole, &value| whole & (value != u32::MAX));
         slots.iter_mut().for_each(|slot| *slot = slot.wrapping_add(1));

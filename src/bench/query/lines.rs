@@ -278,10 +278,12 @@ mod tests {
         assert_eq!(methods.or.len(), OR_METHODS.len());
         let shown = |lines: &[Line]| lines.iter().map(|line| (line.mode, line.method())).collect::<Vec<_>>();
         let best = CpuMethods::default();
-        let both = format!("{}, {}", best.intersect.name, best.or.name);
-        let expected = [(Mode::And, "merge"), (Mode::And, best.intersect.name), (Mode::AndOr, &both)];
+        assert_eq!(best.intersect.name, best.or.name, "one name is enough for both");
+        let expected = [(Mode::And, "merge"), (Mode::And, best.intersect.name), (Mode::AndOr, best.or.name)];
         let expected = expected.map(|(mode, name)| (mode, name.to_owned()));
         assert_eq!(shown(&methods.lines(3, &[Mode::And, Mode::AndOr])), expected);
+        let mixed = Methods::parse("wand", "merge", "best").unwrap().lines(0, &[Mode::AndOr]);
+        assert_eq!(shown(&mixed), [(Mode::AndOr, "merge, wand".to_owned())]);
         assert!(Methods::parse("quick", "best", "best").is_err());
         assert!(Methods::parse("best", "quick:x=1", "best").is_err());
         assert!(Methods::parse("best", "best", "quick").is_err());

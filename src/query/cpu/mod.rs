@@ -8,22 +8,26 @@ mod and;
 mod feed;
 mod or;
 mod probe;
+mod ranges;
 mod scorer;
 mod simd;
 mod survivors;
 
 pub use or::{OR_METHODS, OrMethod, or_method};
+pub(super) use ranges::Tables;
 pub(super) use scorer::{Bm25Scorer, Scoring};
 
 use feed::Feed;
 use probe::Probe;
+use ranges::Table;
 use scorer::{ImpactScorer, Scorer, Weight};
 
-use super::intersect::{self, Intersector, On};
+use super::intersect::{self, Intersector, On, Ranking};
 use super::plan::Plan;
 use super::topk::{self, Hit, TopK, TopKMethod};
 use crate::Result;
 use crate::index::{Bound, CodecRef, Cursor, Index, Place, TermInfo};
+use std::sync::Arc;
 
 /// Which method does what.
 #[derive(Clone, Copy)]
@@ -39,7 +43,7 @@ pub struct CpuMethods {
 impl Default for CpuMethods {
     /// The fastest.
     fn default() -> Self {
-        Self { or: &or::BLOCK_MAX_MAXSCORE, intersect: &intersect::DAAT, topk: &topk::HEAP }
+        Self { or: &or::RANGES, intersect: &intersect::RANGES, topk: &topk::HEAP }
     }
 }
 
@@ -58,7 +62,7 @@ pub struct TermWork {
     /// Blocks of the list; the others than those decoded were skipped. A term with one document has one, which is never
     /// decoded: the posting lies in the dictionary.
     pub blocks: u64,
-    /// Blocks of docIDs decoded; with mode `and-or`, by either run.
+    /// Blocks of docIDs decoded; with mode `and-or`, by either run. Reading a list once to make its table does not count.
     pub decoded: u64,
     /// Postings whose part of a score was computed.
     pub scored: u64,
@@ -78,6 +82,10 @@ struct Scored<'a> {
     /// For a window of documents at a time, to read all of them or to look some up.
     feed: Feed<'a>,
     probe: Probe<'a>,
+    /// Of a long list, once it is made, for the methods that use it.
+    table: Option<Arc<Table>>,
+    /// TermID.
+    id: u32,
     weight: Weight<'a>,
     /// No posting adds more than this.
     bound: f32,
@@ -134,6 +142,11 @@ impl Sum {
         self.by_order.iter().sum()
     }
 
+    /// Forgets what was put.
+    fn clear(&mut self) {
+        self.by_order.fill(0.0);
+    }
+
     /// One part for [`Self::take`].
     fn put(&mut self, order: usize, part: f32) {
         self.by_order[order] = part;
@@ -161,7 +174,19 @@ fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scorin
         let list = index.list(&term.info, codec)?;
         let probe = Probe::new(list.clone(), weight);
         let (cursor, feed) = (Cursor::new(list.clone()), Feed::new(list, weight));
-        Ok(Scored { cursor, feed, probe, weight, bound, order, hint: 0, part: 0.0, scored: 0 })
+        Ok(Scored {
+            cursor,
+            feed,
+            probe,
+            weight,
+            bound,
+            order,
+            hint: 0,
+            part: 0.0,
+            scored: 0,
+            table: None,
+            id: term.id,
+        })
     });
     scored.collect()
 }
@@ -200,18 +225,38 @@ fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>>
     Ok(top.into_sorted())
 }
 
-/// The best `k` documents that have any term of the plan.
-pub(super) fn or(
+/// A query, and what it is answered from.
+pub(super) struct Request<'a> {
+    pub(super) index: &'a Index,
+    pub(super) codec: CodecRef<'a>,
+    pub(super) plan: &'a Plan,
+    pub(super) scoring: Scoring<'a>,
+    pub(super) tables: &'a Tables,
+}
+
+/// Gives the terms the tables of their lists, if queries have use for them.
+fn furnish(
     index: &Index,
-    codec: CodecRef<'_>,
-    plan: &Plan,
-    k: usize,
-    methods: &CpuMethods,
+    terms: &mut [Scored<'_>],
+    required: bool,
+    tables: &Tables,
     scoring: &Scoring<'_>,
-    work: &mut Work,
-) -> Result<Vec<Hit>> {
-    let mut terms = open(index, codec, plan, scoring)?;
+    k: usize,
+) -> Result<()> {
+    match scoring {
+        Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer, k),
+        Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index), k),
+    }
+}
+
+/// The best `k` documents that have any term of the plan.
+pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &mut Work) -> Result<Vec<Hit>> {
+    let Request { index, codec, plan, scoring, tables } = request;
+    let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
+    if methods.or.run.tables {
+        furnish(index, &mut terms, false, tables, scoring, k)?;
+    }
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
         Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
@@ -220,16 +265,9 @@ pub(super) fn or(
 }
 
 /// The best `k` documents that have all terms of the plan, which lacks none.
-pub(super) fn and(
-    index: &Index,
-    codec: CodecRef<'_>,
-    plan: &Plan,
-    k: usize,
-    methods: &CpuMethods,
-    scoring: &Scoring<'_>,
-    work: &mut Work,
-) -> Result<Vec<Hit>> {
-    let mut terms = open(index, codec, plan, scoring)?;
+pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &mut Work) -> Result<Vec<Hit>> {
+    let Request { index, codec, plan, scoring, tables } = request;
+    let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
     let On::Cpu(method) = &methods.intersect.on else {
         return Err(crate::Error::Invalid {
@@ -237,13 +275,21 @@ pub(super) fn and(
             why: "runs on a GPU; choose one that runs on the CPU".to_owned(),
         });
     };
-    if method.bounded {
+    if method.ranking == Ranking::ByRanges {
+        furnish(index, &mut terms, true, tables, scoring, k)?;
+    }
+    if terms.iter().any(|term| term.table.is_some()) {
+        match scoring {
+            Scoring::Bm25(scorer) => ranges::run(&mut terms, true, scorer, &mut top),
+            Scoring::Impacts(_) => ranges::run(&mut terms, true, &by_impacts(index), &mut top),
+        }
+    } else if method.ranking != Ranking::Afterwards {
         match scoring {
             Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
             Scoring::Impacts(_) => and::daat(&mut terms, &by_impacts(index), &mut top),
         }
     } else {
-        let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, codec)).collect::<Result<_>>()?;
+        let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, *codec)).collect::<Result<_>>()?;
         let mut matches = intersect::Matches::with_positions();
         (method.run)(&lists, &mut matches)?;
         match scoring {

@@ -52,6 +52,11 @@ impl<'a> Probe<'a> {
         }
     }
 
+    /// The list.
+    pub(super) fn list(&self) -> &List<'a> {
+        &self.list
+    }
+
     /// Goes to the block that may have `doc`, and returns the first docID that it cannot have, and what its postings add at
     /// most.
     #[inline]

@@ -37,6 +37,13 @@ impl<'a> Weight<'a> {
     }
 }
 
+impl Weight<'_> {
+    /// The same with a factor of 1: what all queries with the term have in common.
+    pub(super) fn unit(&self) -> Self {
+        Self { factor: 1.0, ..*self }
+    }
+}
+
 /// Turns postings into parts of a score.
 pub(super) trait Scorer {
     /// Whether a posting's position in its list is all that counts, and neither its frequency nor its document does.
@@ -44,6 +51,9 @@ pub(super) trait Scorer {
 
     /// Documents of the index.
     fn documents(&self) -> usize;
+
+    /// Asks for what the part of a document is made of, beside the posting.
+    fn prefetch(&self, doc: u32);
 
     /// The part of one posting.
     fn part(&self, weight: &Weight<'_>, doc: u32, tf: u32, position: usize) -> f32;
@@ -87,6 +97,11 @@ impl Scorer for Bm25Scorer<'_> {
 
     fn documents(&self) -> usize {
         self.lens.len()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, doc: u32) {
+        simd::prefetch(self.lens.get(doc as usize..).unwrap_or(&[]), 1);
     }
 
     #[inline]
@@ -138,6 +153,8 @@ impl Scorer for ImpactScorer {
     fn documents(&self) -> usize {
         self.documents
     }
+
+    fn prefetch(&self, _: u32) {}
 
     #[inline]
     fn part(&self, weight: &Weight<'_>, _: u32, _: u32, position: usize) -> f32 {

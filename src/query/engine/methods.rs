@@ -2,7 +2,7 @@
 
 use crate::query::cpu::{OR_METHODS, or_method};
 use crate::query::gpu::{GPU_OR_METHODS, GpuOrMethod, Options, gpu_or_method};
-use crate::query::intersect::{INTERSECTORS, Intersector, On, intersector};
+use crate::query::intersect::{INTERSECTORS, Intersector, On, RANGES, intersector};
 use crate::query::topk::{PARTIAL_SORT, TOPK, TopKMethod, TopKOn, topk};
 use crate::query::{CpuMethods, Mode};
 use crate::{Error, Result};
@@ -103,7 +103,11 @@ impl Choice {
         let row = |name, short, about, on| Row { name, short, about, on };
         match self {
             Self::Intersect => {
-                let on = |method: &Intersector| [matches!(method.on, On::Cpu(_)), matches!(method.on, On::Gpu(_))];
+                // A GPU has this one, too, as the method that it takes if none is named.
+                let on = |method: &Intersector| match method.on {
+                    On::Cpu(_) => [true, method.name == RANGES.name],
+                    On::Gpu(_) => [false, true],
+                };
                 INTERSECTORS.iter().map(|method| row(method.name, method.name, method.about, on(method))).collect()
             }
             Self::Or => {
@@ -128,12 +132,15 @@ impl Choice {
         let rows = self.rows();
         let here: Vec<&str> = rows.iter().filter(|row| row.runs_on(kind)).map(|row| row.name).collect();
         let (option, here) = (self.option(), here.join(", "));
-        let row = rows.iter().find(|row| name == row.name || name == row.short);
-        let row = row.ok_or_else(|| Error::Invalid {
-            what: format!("--{option} {name}"),
-            why: format!("no such method; with --engine {} there are: {here}", kind.name()),
-        })?;
-        if row.runs_on(kind) {
+        // A name may stand for a method on either engine.
+        let named: Vec<&Row> = rows.iter().filter(|row| name == row.name || name == row.short).collect();
+        if named.is_empty() {
+            return Err(Error::Invalid {
+                what: format!("--{option} {name}"),
+                why: format!("no such method; with --engine {} there are: {here}", kind.name()),
+            });
+        }
+        if named.iter().any(|row| row.runs_on(kind)) {
             return Ok(());
         }
         let elsewhere = if kind == EngineKind::Cpu { "a GPU" } else { "the CPU" };
@@ -159,7 +166,7 @@ impl Methods {
             let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
             Choice::Intersect.check(kind, name)?;
             match kind {
-                EngineKind::Gpu => methods.gpu.intersect = Some(spec.clone()),
+                EngineKind::Gpu => methods.gpu.intersect = (spec != RANGES.name).then(|| spec.clone()),
                 EngineKind::Cpu if parameters.is_empty() => methods.cpu.intersect = intersector(name)?,
                 EngineKind::Cpu => return refuse("intersect", spec, "methods of the CPU have no parameters"),
             }
@@ -194,7 +201,7 @@ impl Methods {
         let (all, any, best) = match kind {
             EngineKind::Cpu => (self.cpu.intersect.name, self.cpu.or.name, self.cpu.topk.name),
             EngineKind::Gpu => {
-                let all = self.gpu.intersect.as_deref().unwrap_or("ranges");
+                let all = self.gpu.intersect.as_deref().unwrap_or(RANGES.name);
                 (all, self.gpu.or.name, self.gpu.topk.name)
             }
         };

@@ -39,10 +39,10 @@ fn test_methods_that_make_no_sense_are_refused() {
         let why = refused(Gpu, Mode::AndOr, &names);
         assert!(why.starts_with(&format!("{option}: runs on the CPU only; with --engine gpu there are: ")), "{why}");
     }
-    let (all, any) = (names(Some("pmf:levels=2"), None, None), names(None, Some("ranges"), None));
+    let (all, any) = (names(Some("pmf:levels=2"), None, None), names(None, Some("accumulators"), None));
     for (names, option) in [
         (&all, "--intersect pmf"),
-        (&any, "--or ranges"),
+        (&any, "--or accumulators"),
         (&names(None, None, Some("radix-sort")), "--topk radix-sort"),
     ] {
         let why = refused(Cpu, Mode::AndOr, names);
@@ -50,10 +50,16 @@ fn test_methods_that_make_no_sense_are_refused() {
         assert!(Methods::chosen(Gpu, Mode::AndOr, names).is_ok());
     }
     assert!(refused(Gpu, Mode::Or, &all).starts_with("--intersect pmf:levels=2: finds documents with all"));
-    assert!(refused(Gpu, Mode::And, &any).starts_with("--or ranges: finds documents with any"));
+    assert!(refused(Gpu, Mode::And, &any).starts_with("--or accumulators: finds documents with any"));
     assert!(Methods::chosen(Gpu, Mode::And, &names(Some("hs"), None, Some("group-heap"))).is_ok());
     assert!(Methods::chosen(Gpu, Mode::And, &names(Some("hs"), None, Some("partial-sort"))).is_ok());
     assert!(refused(Cpu, Mode::And, &names(Some("merge:x=1"), None, None)).contains("no parameters"));
+    for kind in [Cpu, Gpu] {
+        let either = Methods::chosen(kind, Mode::AndOr, &names(Some("ranges"), Some("ranges"), None)).unwrap();
+        assert!(either.gpu.intersect.is_none(), "what it does if none is named");
+        let used = either.names(kind, Mode::AndOr);
+        assert_eq!((&used[0].1[..], &used[1].1[..]), ("ranges", "ranges"));
+    }
     let unknown = refused(Cpu, Mode::And, &names(Some("bogo"), None, None));
     assert!(unknown.contains("no such method") && unknown.contains("there are: merge, binary, gallop"), "{unknown}");
 }

@@ -1,7 +1,7 @@
 //! Binary search, over the skip entries and then in one block.
 
 use super::blocks::Blocks;
-use super::{CpuIntersect, Found, Intersector, On, pairwise};
+use super::{CpuIntersect, Found, Intersector, On, Ranking, pairwise};
 use crate::Result;
 
 /// `binary`.
@@ -9,7 +9,7 @@ pub static BINARY: Intersector = Intersector {
     name: "binary",
     about: "halves the rest of the skip entries for every docID of the shorter list, then the one block that may have it",
     paper: "Liu et al.: Griffin (PPoPP 2018), sections 2.2 and 3.1.2; Ao et al.: Efficient parallel lists intersection (PVLDB 4(8), 2011), section 3",
-    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), bounded: false }),
+    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), ranking: Ranking::Afterwards }),
 };
 
 fn filter(candidates: &[u32], list: &mut Blocks<'_>, found: &mut Found) -> Result<()> {

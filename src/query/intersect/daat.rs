@@ -1,6 +1,6 @@
 //! A document at a time, all lists at once.
 
-use super::{CpuIntersect, Intersector, Matches, On};
+use super::{CpuIntersect, Intersector, Matches, On, Ranking};
 use crate::Result;
 use crate::index::{Cursor, END, List};
 
@@ -9,10 +9,10 @@ pub static DAAT: Intersector = Intersector {
     name: "daat",
     about: "asks all lists for the next document of the shortest; a query scores on the way and skips what cannot be among the best",
     paper: "Turtle, Flood: Query evaluation: strategies and optimizations (IP&M 31(6), 1995, doi:10.1016/0306-4573(95)00020-H); Ding, Suel: Faster top-k document retrieval using block-max indexes (SIGIR 2011, doi:10.1145/2009916.2010048)",
-    on: On::Cpu(CpuIntersect { run, bounded: true }),
+    on: On::Cpu(CpuIntersect { run, ranking: Ranking::ByBlocks }),
 };
 
-fn run(lists: &[List<'_>], matches: &mut Matches) -> Result<()> {
+pub(super) fn run(lists: &[List<'_>], matches: &mut Matches) -> Result<()> {
     matches.open(lists.len());
     let mut cursors: Vec<(usize, Cursor<'_>)> = lists.iter().cloned().map(Cursor::new).enumerate().collect();
     cursors.sort_by_key(|(_, cursor)| cursor.df());

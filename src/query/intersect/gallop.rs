@@ -1,7 +1,7 @@
 //! Steps that double from where the last search ended, then halves.
 
 use super::blocks::Blocks;
-use super::{CpuIntersect, Found, Intersector, On, pairwise};
+use super::{CpuIntersect, Found, Intersector, On, Ranking, pairwise};
 use crate::Result;
 
 /// `gallop`.
@@ -9,7 +9,7 @@ pub static GALLOP: Intersector = Intersector {
     name: "gallop",
     about: "as binary, but from where the last search ended, by steps that double; cheap where the next hit is near",
     paper: "Bentley, Yao: An almost optimal algorithm for unbounded searching (IPL 5(3), 1976, doi:10.1016/0020-0190(76)90071-5); Demaine, Lopez-Ortiz, Munro: Adaptive set intersections, unions, and differences (SODA 2000)",
-    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), bounded: false }),
+    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), ranking: Ranking::Afterwards }),
 };
 
 fn filter(candidates: &[u32], list: &mut Blocks<'_>, found: &mut Found) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Two lists side by side.
 
 use super::blocks::Blocks;
-use super::{CpuIntersect, Found, Intersector, On, pairwise};
+use super::{CpuIntersect, Found, Intersector, On, Ranking, pairwise};
 use crate::Result;
 
 /// `merge`.
@@ -9,7 +9,7 @@ pub static MERGE: Intersector = Intersector {
     name: "merge",
     about: "walks two lists side by side, every docID of both; best where they are of like length",
     paper: "Hwang, Lin: A simple algorithm for merging two disjoint linearly ordered sets (SIAM J. Comput. 1(1), 1972, doi:10.1137/0201004); Liu et al.: Griffin (PPoPP 2018), section 2.2",
-    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), bounded: false }),
+    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), ranking: Ranking::Afterwards }),
 };
 
 /// Also for [`super::svs`].

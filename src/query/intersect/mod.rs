@@ -1,6 +1,6 @@
 //! Documents that all of several lists have: one registry, one file per method.
 //!
-//! All methods but [`DAAT`] go pair by pair, from the shortest list to the longest: what is left of the shorter ones, decoded, is
+//! All methods but [`DAAT`] and [`RANGES`] go pair by pair, from the shortest list to the longest: what is left of the shorter ones, decoded, is
 //! looked up in the next list, block by block. What they find are docIDs and, for ranking, the position of each in every
 //! list, by which a frequency is read without its neighbours. Methods on a GPU are in `gpu`.
 
@@ -10,6 +10,7 @@ mod daat;
 mod gallop;
 mod gpu;
 mod merge;
+mod ranges;
 mod skip_list;
 mod stride;
 mod svs;
@@ -24,6 +25,7 @@ use blocks::Blocks;
 
 pub use daat::DAAT;
 pub use gpu::{GpuIntersect, MakeTable, PartSize, Pass, Recipe, Table, Unit};
+pub use ranges::RANGES;
 
 /// A way to intersect lists. All give the same documents.
 pub struct Intersector {
@@ -51,8 +53,19 @@ pub enum On {
 pub struct CpuIntersect {
     /// Intersects at least one list; the columns of positions are in the order of the lists.
     pub(super) run: fn(&[List<'_>], &mut Matches) -> Result<()>,
-    /// A query scores documents while they are found, and skips those whose bounds do not pass the threshold.
-    pub(super) bounded: bool,
+    /// How a query has its documents scored.
+    pub(super) ranking: Ranking,
+}
+
+/// How the documents of an intersection are scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranking {
+    /// When all are found.
+    Afterwards,
+    /// While they are found, and those whose bounds per block do not pass the threshold are skipped.
+    ByBlocks,
+    /// As by blocks, with bounds per range of docIDs and what is kept in memory of long lists.
+    ByRanges,
 }
 
 /// All methods, simple ones first. Everything that offers a choice walks this slice.
@@ -64,6 +77,7 @@ pub static INTERSECTORS: &[&Intersector] = &[
     &stride::STRIDE,
     &svs::SVS,
     &daat::DAAT,
+    &ranges::RANGES,
     &gpu::MERGE_PATH,
     &gpu::PMF,
     &gpu::WU,

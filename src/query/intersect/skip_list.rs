@@ -6,7 +6,7 @@
 //! the block that it ends at, docIDs are walked one by one, as nodes of the lowest level.
 
 use super::blocks::Blocks;
-use super::{CpuIntersect, Found, Intersector, On, pairwise};
+use super::{CpuIntersect, Found, Intersector, On, Ranking, pairwise};
 use crate::Result;
 
 /// `skip-list`.
@@ -14,7 +14,7 @@ pub static SKIP_LIST: Intersector = Intersector {
     name: "skip-list",
     about: "climbs and descends a skip list over the blocks from where the last search ended, then walks the block",
     paper: "Pugh: Skip lists: a probabilistic alternative to balanced trees (CACM 33(6), 1990, doi:10.1145/78973.78977); Moffat, Zobel: Self-indexing inverted files (TOIS 14(4), 1996, doi:10.1145/237496.237497)",
-    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), bounded: false }),
+    on: On::Cpu(CpuIntersect { run: |lists, matches| pairwise(lists, matches, filter), ranking: Ranking::Afterwards }),
 };
 
 /// Bits of the distance that one level's pointers span more than those of the level below.

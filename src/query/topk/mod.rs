@@ -121,6 +121,11 @@ impl TopK {
         Self { collect: true, ..Self::new(k) }
     }
 
+    /// How many hits are kept.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
     /// A document that comes after all documents seen and does not score more than this is not among the best k.
     #[inline]
     pub fn threshold(&self) -> f32 {

@@ -40,7 +40,7 @@ impl Accumulators {
     }
 }
 
-fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
     let slack = scorer.slack(terms.len());
     let mut sums = Sum::new(terms.len());
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));

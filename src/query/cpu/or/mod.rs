@@ -4,6 +4,7 @@ mod block_max_maxscore;
 mod block_max_wand;
 mod exhaustive;
 mod maxscore;
+mod ranges;
 mod wand;
 
 use super::super::named;
@@ -12,7 +13,7 @@ use crate::Result;
 use crate::index::END;
 use crate::query::topk::{Hit, TopK};
 
-pub(super) use block_max_maxscore::BLOCK_MAX_MAXSCORE;
+pub(super) use ranges::RANGES;
 
 /// A way to rank the documents that have any term. All give the same answer.
 pub struct OrMethod {
@@ -33,14 +34,20 @@ pub struct OrMethod {
 pub(super) struct Run {
     pub(super) bm25: fn(&mut [Scored<'_>], &Bm25Scorer<'_>, &mut TopK),
     pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK),
+    /// Whether it has use for the tables of long lists.
+    pub(super) tables: bool,
 }
 
 /// Compiles a method for both ways to make up scores.
 macro_rules! run {
     ($run:ident) => {
+        run!($run, tables: false)
+    };
+    ($run:ident, tables: $tables:literal) => {
         Run {
             bm25: |terms, scorer, top| $run(terms, scorer, top),
             impacts: |terms, scorer, top| $run(terms, scorer, top),
+            tables: $tables,
         }
     };
 }
@@ -53,6 +60,7 @@ pub static OR_METHODS: &[&OrMethod] = &[
     &wand::WAND,
     &block_max_wand::BLOCK_MAX_WAND,
     &block_max_maxscore::BLOCK_MAX_MAXSCORE,
+    &ranges::RANGES,
 ];
 
 /// The method called `name`, or so for short.

@@ -1,0 +1,133 @@
+//! Queries by all ranges: those with the greatest bounds first, the others in order.
+
+use super::super::{Scored, Scorer};
+use super::Room;
+use super::batch::{Batch, Query};
+use super::table::{RANGE, Table};
+use crate::query::topk::TopK;
+
+/// How many ranges make a first threshold.
+pub(super) fn first(k: usize) -> usize {
+    k.saturating_add(6)
+}
+
+/// How many times as many make a better one.
+const MORE: usize = 8;
+/// What is asked for when so many ranges come before it.
+const AHEAD: usize = 8;
+
+/// Documents that any term has, or, if all are `REQUIRED`, those that all have: then each has a table, else those in `short` have
+/// none.
+#[inline(always)]
+pub(super) fn run<const REQUIRED: bool>(
+    short: &mut [Scored<'_>],
+    tables: &[&Table],
+    query: &mut Query<'_>,
+    scorer: &impl Scorer,
+    top: &mut TopK,
+    room: &mut Room,
+) {
+    let Room { sums, batch, ranges, .. } = room;
+    sums.scan(&query.readers, REQUIRED);
+    for term in &mut *short {
+        term.feed.window(0, u32::MAX, scorer);
+        sums.add(term.feed.docs(), term.feed.parts());
+    }
+    let mut found = Found { parts: vec![[0.0; RANGE]; short.len()], known: vec![0.0; short.len()] };
+    let mut done = f32::INFINITY;
+    for n in [first(top.k()), first(top.k()).saturating_mul(MORE), usize::MAX] {
+        let least = sums.nth(n);
+        if least >= done {
+            continue;
+        }
+        sums.gather(least, done, query.hope(top), ranges);
+        for (i, &range) in ranges.iter().enumerate() {
+            if let Some(&next) = ranges.get(i + AHEAD) {
+                tables.iter().for_each(|table| table.prefetch(next as usize));
+            }
+            let range = range as usize;
+            if query.hope(top).has(sums.of(range)) {
+                found.look_into::<REQUIRED>(range, sums.of(range), short, tables, query, scorer, top, batch);
+            }
+        }
+        batch.flush(query, scorer, top);
+        done = least;
+        if done == 0.0 {
+            return;
+        }
+    }
+}
+
+/// What the short lists have in a range.
+struct Found {
+    /// Per short list and document of the range.
+    parts: Vec<[f32; RANGE]>,
+    /// Per short list, for one document.
+    known: Vec<f32>,
+}
+
+impl Found {
+    /// Takes the documents of a range that have hope; none scores more than `bound`.
+    #[allow(clippy::too_many_arguments, reason = "what a query consists of, borrowed in parts")]
+    #[inline(always)]
+    fn look_into<const REQUIRED: bool>(
+        &mut self,
+        range: usize,
+        bound: f32,
+        short: &[Scored<'_>],
+        tables: &[&Table],
+        query: &mut Query<'_>,
+        scorer: &impl Scorer,
+        top: &mut TopK,
+        batch: &mut Batch,
+    ) {
+        let start = (range * RANGE) as u32;
+        let mut documents = 0u16;
+        if REQUIRED {
+            documents = tables.iter().fold(u16::MAX, |all, table| all & table.documents(range));
+        } else {
+            let mut bounds = [0f32; RANGE];
+            for (term, parts) in short.iter().zip(&mut self.parts) {
+                *parts = [0.0; RANGE];
+                let at = term.feed.docs().partition_point(|&doc| doc < start);
+                for (&doc, &part) in term.feed.docs()[at..].iter().zip(&term.feed.parts()[at..]).take(RANGE) {
+                    if doc - start >= RANGE as u32 {
+                        break;
+                    }
+                    let lane = (doc - start) as usize % RANGE;
+                    parts[lane] = part;
+                    bounds[lane] += part;
+                    documents |= 1 << lane;
+                }
+            }
+            for (table, reader) in tables.iter().zip(&query.readers) {
+                let (here, bound) = (table.documents(range), reader.bound(range));
+                documents |= here;
+                for (lane, sum) in bounds.iter_mut().enumerate() {
+                    *sum += if here >> lane & 1 != 0 { bound } else { 0.0 };
+                }
+            }
+            let hope = query.hope(top);
+            let hopeful = bounds.iter().enumerate().map(|(lane, &bound)| u16::from(hope.has(bound)) << lane);
+            documents &= hopeful.fold(0, |all, bit| all | bit);
+        }
+        while documents != 0 {
+            let lane = documents.trailing_zeros() as usize % RANGE;
+            documents &= documents - 1;
+            let doc = start + lane as u32;
+            self.known.iter_mut().zip(&self.parts).for_each(|(known, parts)| *known = parts[lane]);
+            batch.push(doc, &self.known, scorer);
+            for (reader, table) in query.readers.iter().zip(tables) {
+                let has = REQUIRED || table.has(doc);
+                batch.place(reader, if has { Some(table.position(doc)) } else { None });
+            }
+            if batch.is_full() {
+                batch.flush(query, scorer, top);
+                // The threshold may have passed what the rest can reach.
+                if !query.hope(top).has(bound) {
+                    return;
+                }
+            }
+        }
+    }
+}
