@@ -178,6 +178,26 @@ impl<'a> Searcher<'a> {
         Ok((hits, work))
     }
 
+    /// Keeps in memory what [`Self::search`] keeps of long lists once queries have read as much of them as that takes: at once, of the
+    /// plan's terms, if the fastest methods have use for it. For a program that answers many queries.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub fn prepare(&self, plan: &Plan, mode: Mode, k: usize) -> Result<()> {
+        let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
+        let request = cpu::Request { index, codec, plan, scoring, tables };
+        if k == 0 || plan.terms.is_empty() {
+            return Ok(());
+        }
+        if mode != Mode::Or && plan.missing == 0 {
+            cpu::prepare(&request, true, k)?;
+        }
+        if mode != Mode::And {
+            cpu::prepare(&request, false, k)?;
+        }
+        Ok(())
+    }
+
     /// What each term of a plan adds to the score of a document at most.
     ///
     /// # Errors

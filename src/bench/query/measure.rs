@@ -100,6 +100,12 @@ impl Cpu<'_> {
     /// One query at a time, on one core.
     pub(super) fn latencies(&self, lines: &[Line]) -> anyhow::Result<Vec<Measured>> {
         let queries = self.plans[0].len();
+        for line in lines {
+            let place = &self.places[line.place];
+            for plan in &self.plans[place.index] {
+                place.searcher.prepare(plan, line.mode, self.clock.k)?;
+            }
+        }
         let seconds = interleave(lines.len(), queries, self.clock.rounds, &mut CpuTurns(self, lines))?;
         Ok(picked(lines, seconds, self.clock))
     }

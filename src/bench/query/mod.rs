@@ -7,7 +7,7 @@
 //! not count, and a query's time is the median of its rounds, or with `--fastest` their minimum. Means and percentiles are over
 //! the queries. The GPU works half a second before each turn: a card that idles is four times slower. Batches run on all
 //! threads, or are submitted at once; a query waits from the start of its batch to the end. For the throughput of a GPU a batch is
-//! sent while the one before is worked on. **Data**: queries of a file. One with a term that no document has takes part; AND
+//! sent while the one before is worked on. What methods keep in memory of lists (`ranges`) is there before. **Data**: queries of a file. One with a term that no document has takes part; AND
 //! answers it at once.
 //!
 //! | file | its one job |

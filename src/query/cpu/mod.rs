@@ -19,7 +19,7 @@ pub(super) use scorer::{Bm25Scorer, Scoring};
 
 use feed::Feed;
 use probe::Probe;
-use ranges::Table;
+use ranges::{Table, When};
 use scorer::{ImpactScorer, Scorer, Weight};
 
 use super::intersect::{self, Intersector, On, Ranking};
@@ -242,11 +242,18 @@ fn furnish(
     tables: &Tables,
     scoring: &Scoring<'_>,
     k: usize,
+    when: When,
 ) -> Result<()> {
     match scoring {
-        Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer, k),
-        Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index), k),
+        Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer, k, when),
+        Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index), k, when),
     }
+}
+
+/// Makes the tables that the plan's terms lack, if queries for the best `k` have use for them, whether that pays or not.
+pub(super) fn prepare(request: &Request<'_>, required: bool, k: usize) -> Result<()> {
+    let Request { index, codec, plan, scoring, tables } = request;
+    furnish(index, &mut open(index, *codec, plan, scoring)?, required, tables, scoring, k, When::Now)
 }
 
 /// The best `k` documents that have any term of the plan.
@@ -255,11 +262,14 @@ pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &m
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
     if methods.or.run.tables {
-        furnish(index, &mut terms, false, tables, scoring, k)?;
+        furnish(index, &mut terms, false, tables, scoring, k, When::ItPays)?;
     }
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
         Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
+    }
+    if methods.or.run.tables && terms.iter().all(|term| term.table.is_none()) {
+        tables.settle(&terms);
     }
     close(terms, top, work)
 }
@@ -276,7 +286,7 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
         });
     };
     if method.ranking == Ranking::ByRanges {
-        furnish(index, &mut terms, true, tables, scoring, k)?;
+        furnish(index, &mut terms, true, tables, scoring, k, When::ItPays)?;
     }
     if terms.iter().any(|term| term.table.is_some()) {
         match scoring {
@@ -287,6 +297,9 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
         match scoring {
             Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
             Scoring::Impacts(_) => and::daat(&mut terms, &by_impacts(index), &mut top),
+        }
+        if method.ranking == Ranking::ByRanges {
+            tables.settle(&terms);
         }
     } else {
         let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, *codec)).collect::<Result<_>>()?;

@@ -31,6 +31,7 @@ mod tests;
 
 pub(super) use table::Table;
 pub(in crate::query) use tables::Tables;
+pub(super) use tables::When;
 
 use super::{Scored, Scorer, Sum};
 use crate::Result;
@@ -48,13 +49,14 @@ use sums::Sums;
 const FEW: usize = 100;
 
 /// Gives every term with a long list its table, to find the best `k`. None gets one if there is no use for them, or if one of
-/// them is not made yet.
+/// them is not made.
 pub(super) fn furnish(
     terms: &mut [Scored<'_>],
     required: bool,
     tables: &Tables,
     scorer: &impl Scorer,
     k: usize,
+    when: When,
 ) -> Result<()> {
     // One list has nothing to be bounded with, and one posting has no position.
     let single = |term: &Scored<'_>| matches!(term.probe.list(), List::Single { .. });
@@ -62,7 +64,7 @@ pub(super) fn furnish(
     if many || terms.len() < 2 || (required && terms.iter().any(single)) {
         return Ok(());
     }
-    tables.furnish(terms, scorer)
+    tables.furnish(terms, scorer, when)
 }
 
 /// What queries of a thread use one after the other.

@@ -22,9 +22,25 @@ pub(in crate::query) struct Tables {
 
 #[derive(Default)]
 struct Known {
-    /// By termID. A term that was asked for once has none.
-    tables: HashMap<u32, Option<Arc<Table>>>,
+    /// By termID. A term that was never asked for has none.
+    lists: HashMap<u32, Entry>,
     bytes: usize,
+}
+
+/// What is known of a long list.
+enum Entry {
+    /// Queries have read so many of its postings.
+    Read(u64),
+    Made(Arc<Table>),
+}
+
+/// When a table is made that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum When {
+    /// Once queries have read as much of the list as making it takes: then all of them together have waited no more than twice as
+    /// long as if the best time had been known before.
+    ItPays,
+    Now,
 }
 
 impl Tables {
@@ -33,57 +49,68 @@ impl Tables {
         Self { known: RwLock::default(), room: size_of_val(index.list_files(codec).postings).max(LEAST) }
     }
 
-    /// Gives every term with a long list its table, or none if one is missing. A table is made when it is asked for a second time:
-    /// reading a whole list pays only if more queries come.
-    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer) -> Result<()> {
+    /// Gives every term with a long list its table, or none if one is missing and is not made.
+    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) -> Result<()> {
         let mut missing = Vec::new();
-        let mut unknown = false;
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        for (i, term) in terms.iter_mut().enumerate().filter(|(_, term)| long(term).is_some()) {
-            match known.tables.get(&term.id) {
-                Some(Some(table)) => term.table = Some(table.clone()),
-                Some(None) => missing.push((i, true)),
-                None => {
-                    missing.push((i, false));
-                    unknown = true;
-                }
-            }
-        }
         let mut left = self.room.saturating_sub(known.bytes);
+        let mut all = true;
+        for (i, term) in terms.iter_mut().enumerate() {
+            let Some(list) = long(term) else { continue };
+            let read = match known.lists.get(&term.id) {
+                Some(Entry::Made(table)) => {
+                    term.table = Some(table.clone());
+                    continue;
+                }
+                Some(Entry::Read(read)) => *read,
+                None => 0,
+            };
+            let rest = left.checked_sub(bytes(list.documents as usize));
+            all &= rest.is_some() && (when == When::Now || read >= price(list));
+            left = rest.unwrap_or(left);
+            missing.push(i);
+        }
         drop(known);
-        if missing.is_empty() {
+        if !all {
+            terms.iter_mut().for_each(|term| term.table = None);
             return Ok(());
         }
-        for (i, seen) in missing {
+        for i in missing {
             let term = &mut terms[i];
-            if let Some(list) = long(term).filter(|_| seen) {
-                let size = bytes(list.documents as usize);
-                match left.checked_sub(size) {
-                    Some(rest) => left = rest,
-                    None => {
-                        unknown = true;
-                        continue;
-                    }
+            if let Some(list) = long(term) {
+                let (table, size) = (Arc::new(Table::new(list, &term.weight, scorer)?), bytes(list.documents as usize));
+                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                // Another thread may have made the same one.
+                if !matches!(known.lists.insert(term.id, Entry::Made(table.clone())), Some(Entry::Made(_))) {
+                    known.bytes += size;
                 }
-                term.table = Some(Arc::new(Table::new(list, &term.weight, scorer)?));
+                term.table = Some(table);
             }
-            self.remember(&terms[i]);
-        }
-        if unknown {
-            terms.iter_mut().for_each(|term| term.table = None);
         }
         Ok(())
     }
 
-    fn remember(&self, term: &Scored<'_>) {
+    /// Remembers how much of their long lists terms without tables have read.
+    pub(in super::super) fn settle(&self, terms: &[Scored<'_>]) {
+        let long: Vec<_> = terms.iter().filter_map(|term| Some((term, long(term)?))).collect();
+        if long.is_empty() {
+            return;
+        }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let slot = known.tables.entry(term.id).or_default();
-        // Another thread may have made the same one.
-        if let (None, Some(table), Some(list)) = (&slot, &term.table, long(term)) {
-            *slot = Some(table.clone());
-            known.bytes += bytes(list.documents as usize);
+        for (term, list) in long {
+            let blocks = term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded;
+            let scored = term.scored + term.feed.scored + term.probe.scored;
+            let now = u64::from(blocks) * list.codec.block_len() as u64 + scored;
+            if let Entry::Read(read) = known.lists.entry(term.id).or_insert(Entry::Read(0)) {
+                *read += now;
+            }
         }
     }
+}
+
+/// What a table takes to make, in postings read: all of the list's, each docID and score, and memory that was not touched yet.
+fn price(list: &ListWords<'_>) -> u64 {
+    2 * u64::from(list.df) + u64::from(list.documents) / 16
 }
 
 /// The list of a term if it is to have a table.
