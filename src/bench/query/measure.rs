@@ -97,15 +97,18 @@ impl Cpu<'_> {
         self.places[line.place].searcher.search_with(plan, line.mode, self.clock.k, methods)
     }
 
+    /// Has in memory what methods keep of lists.
+    pub(super) fn prepare(&self, lines: &[Line]) -> crate::Result<()> {
+        let all = |line: &Line| {
+            let place = &self.places[line.place];
+            self.plans[place.index].iter().try_for_each(|plan| place.searcher.prepare(plan, line.mode, self.clock.k))
+        };
+        lines.iter().try_for_each(all)
+    }
+
     /// One query at a time, on one core.
     pub(super) fn latencies(&self, lines: &[Line]) -> anyhow::Result<Vec<Measured>> {
         let queries = self.plans[0].len();
-        for line in lines {
-            let place = &self.places[line.place];
-            for plan in &self.plans[place.index] {
-                place.searcher.prepare(plan, line.mode, self.clock.k)?;
-            }
-        }
         let seconds = interleave(lines.len(), queries, self.clock.rounds, &mut CpuTurns(self, lines))?;
         Ok(picked(lines, seconds, self.clock))
     }

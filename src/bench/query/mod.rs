@@ -264,6 +264,7 @@ impl<'a> Bench<'a> {
         let mut shares: Vec<Shares> = Vec::new();
         if self.args.engine.contains(&Engine::Cpu) {
             let lines: Vec<Line> = (0..places.len()).flat_map(|place| methods.lines(place, &self.args.mode)).collect();
+            self.cpu.prepare(&lines)?;
             if self.args.check {
                 self.check_cpu(&lines)?;
             }

@@ -83,11 +83,26 @@ fn test_what_is_refused_and_why() {
         (format!("{a} --topics {a}/none"), "none"),
         (format!("{a} --topics {topics} --scores impacts"), "has no impacts"),
         (format!("{a} --topics {topics} --b 2"), "--b"),
+        (format!("{a} --topics {topics} --topk zigzag"), "bucket-select"),
+        (format!("{a} --topics {topics} --rounds 0"), "--check"),
         (format!("{a} --topics {topics} --csv {a}/no/such"), "cannot write"),
     ] {
         let error = run(&args(&format!("{line} --engine cpu"))).expect_err(&line);
         assert!(format!("{error:#}").contains(why), "{line}: {error:#}");
     }
+}
+
+/// With no round answers are compared, and there is nothing to put down.
+#[test]
+fn test_answers_are_compared_without_measuring() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    index(dir.path(), "a", 0);
+    std::fs::write(at("topics"), "red apple\npie leaf\n").unwrap();
+    let (a, topics, csv) = (at("a"), at("topics"), at("csv"));
+    let all = "--or all --intersect all --topk all --engine cpu --check --rounds 0 --batch order";
+    run(&args(&format!("{a} --topics {topics} --csv {csv} {all}"))).unwrap();
+    assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), 1, "a head and no row");
 }
 
 #[test]
