@@ -14,6 +14,7 @@ pub mod demo;
 pub mod devices;
 pub mod dump;
 pub mod index;
+pub mod output;
 pub mod query;
 pub mod reencode;
 pub mod reorder;

@@ -33,7 +33,7 @@ pub struct Args {
     /// Directory of the index
     index: PathBuf,
     /// Codecs to write, comma-separated, with parameters after a colon, or "all"
-    #[arg(short, long, value_name = "LIST", required_unless_present_any = ["drop", "estimate", "impacts"])]
+    #[arg(short, long, value_name = "LIST")]
     codec: Option<String>,
     /// Write an 8-bit quantised BM25 score (impact) of every posting, as `gamut index --impacts` does
     #[arg(long, conflicts_with = "estimate")]
@@ -72,6 +72,12 @@ const IMPACTS: &str = "impacts";
 /// # Errors
 /// See [`reencode::reencode`]; the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.codec.is_none() && args.drop.is_empty() && !args.estimate && !args.impacts {
+        anyhow::bail!(
+            "say what to do with {}: --codec or --impacts writes, --drop takes out, --estimate prints what each codec would take",
+            args.index.display()
+        );
+    }
     let add = match args.codec.as_deref() {
         Some(list) => codec::parse_list(list)?,
         None if args.estimate => codec::all(),

@@ -13,8 +13,9 @@ const MAX_IMPACT_WORDS: u64 = ((1 << 24) - 1) / MAX_IMPACT as u64;
 
 /// Answers queries from one index with one codec and one set of parameters. Shared between threads.
 ///
-/// Keeps something of every long list (those with a document in 64 or more) that was in two queries, for the fastest methods on the
-/// CPU: a fifth of a byte per document of the index and list, and in all no more than the lists' docIDs take up in the files.
+/// Keeps something of every long list (those with a document in 64 or more) for the fastest methods on the CPU, once queries have read as
+/// much of it as that takes: a fifth of a byte per document of the index and list, and in all no more than the lists' docIDs take up in
+/// the files, or 1 MiB.
 pub struct Searcher<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,

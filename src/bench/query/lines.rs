@@ -82,7 +82,7 @@ pub(super) struct Methods {
     or: Vec<&'static OrMethod>,
     gpu_or: Vec<&'static GpuOrMethod>,
     intersect: Vec<&'static Intersector>,
-    /// With parameters; [`RANGES`] is none of the registry.
+    /// With parameters; [`RANGES`] is what the GPU does without an intersector.
     gpu_intersect: Vec<String>,
     topk: Vec<&'static TopKMethod>,
     gpu_topk: Vec<&'static TopKMethod>,
@@ -114,8 +114,14 @@ impl Methods {
         let rows = OR_METHODS.iter().map(|row| row.name).chain(GPU_OR_METHODS.iter().map(|row| row.name));
         let short = OR_METHODS.iter().map(|row| row.short);
         check("method for OR", &or, &rows.clone().chain(short).collect::<Vec<_>>(), &rows.collect::<Vec<_>>())?;
-        let rows: Vec<&str> = INTERSECTORS.iter().map(|row| row.name).chain([RANGES]).collect();
+        let rows: Vec<&str> = INTERSECTORS.iter().map(|row| row.name).collect();
         check("intersector", &intersect, &rows, &rows)?;
+        if let Some(spec) = intersect.iter().find(|spec| name_of(spec) == RANGES && *spec != RANGES) {
+            return Err(crate::Error::Invalid {
+                what: format!("intersector \"{spec}\""),
+                why: "has no parameters".to_owned(),
+            });
+        }
         let rows: Vec<&str> = TOPK.iter().map(|row| row.name).collect();
         check("method for the top k", &topk, &rows, &rows)?;
         // of what the GPU finds the host can choose the best, too
@@ -219,14 +225,15 @@ pub(in crate::bench) fn readable(spec: &str, codec: &dyn Codec) -> bool {
 /// [`crate::Error::UnknownName`] for a name that is neither known nor "best" nor "all".
 fn check(kind: &'static str, specs: &[String], known: &[&str], choices: &[&str]) -> crate::Result<()> {
     let unknown = |spec: &&String| ![&["best", "all"], known].concat().contains(&name_of(spec));
-    match specs.iter().find(unknown) {
-        None => Ok(()),
-        Some(spec) => Err(crate::Error::UnknownName {
-            kind,
-            name: spec.clone(),
-            choices: [&["best", "all"], choices].concat().join(", "),
-        }),
+    let Some(spec) = specs.iter().find(unknown) else { return Ok(()) };
+    // a name may stand for a method of either engine
+    let mut once = vec!["best", "all"];
+    for name in choices {
+        if !once.contains(name) {
+            once.push(name);
+        }
     }
+    Err(crate::Error::UnknownName { kind, name: spec.clone(), choices: once.join(", ") })
 }
 
 /// Each index through each codec.
@@ -287,6 +294,9 @@ mod tests {
         assert!(Methods::parse("quick", "best", "best").is_err());
         assert!(Methods::parse("best", "quick:x=1", "best").is_err());
         assert!(Methods::parse("best", "best", "quick").is_err());
+        assert!(Methods::parse("best", "ranges:x=1", "best").is_err());
+        let error = Methods::parse("quick", "best", "best").err().unwrap().to_string();
+        assert_eq!(error.matches(" ranges").count(), 2, "and ranges-exhaustive: {error}");
         // a method of one engine leaves the other one its best
         let codec = crate::codec::codec("simdbp").unwrap();
         let methods = Methods::parse("accumulators,ranges", "pmf:levels=2,lrc,ranges", "best").unwrap();

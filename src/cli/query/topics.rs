@@ -2,13 +2,14 @@
 
 use super::answer::names;
 use super::settings::Settings;
+use crate::cli::output::Output;
 use crate::query::engine::Engine;
 use crate::query::{Hit, Plan, Topic, parse_topics};
 use crate::{Error, Result};
 use anyhow::Context as _;
 use rayon::prelude::*;
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -58,34 +59,6 @@ impl TopicFile {
     }
 }
 
-/// A file that takes its name only once it is complete.
-struct Output {
-    file: BufWriter<tempfile::NamedTempFile>,
-    path: PathBuf,
-}
-
-impl Output {
-    fn create(path: &Path) -> Result<Self> {
-        if path.is_dir() {
-            let why = "is a directory; give the name of a file".to_owned();
-            return Err(Error::Invalid { what: path.display().to_string(), why });
-        }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".gamut-run-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(parent).map_err(Error::io("create a file beside", path))?;
-        Ok(Self { file: BufWriter::new(file), path: path.to_owned() })
-    }
-
-    fn finish(self) -> Result<()> {
-        let file = self.file.into_inner().map_err(|error| Error::io("write", &self.path)(error.into_error()))?;
-        file.persist(&self.path).map_err(|error| Error::io("rename to", &self.path)(error.error))?;
-        Ok(())
-    }
-}
-
 /// White space would split the column of the run file.
 fn column(id: &str) -> String {
     let mut out = String::with_capacity(id.len());
@@ -130,8 +103,7 @@ pub fn run(
         for (topic, hits) in chunk.iter().zip(&answers) {
             for (rank, Hit { doc, score }) in (1..).zip(hits) {
                 let id = column(&names[doc].id);
-                writeln!(output.file, "{} Q0 {id} {rank} {score} {}", topic.id, args.tag)
-                    .map_err(Error::io("write", run))?;
+                output.line(format_args!("{} Q0 {id} {rank} {score} {}", topic.id, args.tag))?;
             }
             answered += usize::from(!hits.is_empty());
             hits_written += hits.len();
@@ -157,20 +129,5 @@ mod tests {
     #[test]
     fn test_columns_of_a_run_file_stay_one_word() {
         assert_eq!(column("http://a.test/x y\u{a0}z"), "http://a.test/x%20y%C2%A0z");
-    }
-
-    #[test]
-    fn test_output_appears_only_when_finished() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("run");
-        drop(Output::create(&path).unwrap());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-        let mut output = Output::create(&path).unwrap();
-        writeln!(output.file, "x").unwrap();
-        assert!(!path.exists());
-        output.finish().unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "x\n");
-        assert!(Output::create(dir.path()).is_err(), "a directory");
-        assert!(Output::create(&dir.path().join("no/such/run")).is_err());
     }
 }

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 
 use crate::Error;
 use crate::build::synthetic::{self, By, SyntheticLog};
+use crate::cli::output::Output;
 use crate::index::Index;
 use crate::query::parse_topics;
 use crate::text::{Analyzer, AnalyzerSpec, TermSink};
@@ -90,8 +91,9 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
         }
     };
     anyhow::ensure!(!log.queries.is_empty(), "no query has a word; see `gamut query --help` for the formats of logs");
-    let lines: String = log.queries.iter().map(|(id, text)| format!("{id}\t{text}\n")).collect();
-    fs::write(output, lines).map_err(Error::io("write", output))?;
+    let mut file = Output::create(output)?;
+    log.queries.iter().try_for_each(|(id, text)| file.line(format_args!("{id}\t{text}")))?;
+    file.finish()?;
     writeln!(std::io::stdout().lock(), "{}: {}", output.display(), summary(&log, &how))?;
     Ok(())
 }

@@ -243,7 +243,7 @@ fn furnish(
     scoring: &Scoring<'_>,
     k: usize,
     when: When,
-) -> Result<()> {
+) {
     match scoring {
         Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer, k, when),
         Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index), k, when),
@@ -253,7 +253,8 @@ fn furnish(
 /// Makes the tables that the plan's terms lack, if queries for the best `k` have use for them, whether that pays or not.
 pub(super) fn prepare(request: &Request<'_>, required: bool, k: usize) -> Result<()> {
     let Request { index, codec, plan, scoring, tables } = request;
-    furnish(index, &mut open(index, *codec, plan, scoring)?, required, tables, scoring, k, When::Now)
+    furnish(index, &mut open(index, *codec, plan, scoring)?, required, tables, scoring, k, When::Now);
+    Ok(())
 }
 
 /// The best `k` documents that have any term of the plan.
@@ -262,7 +263,7 @@ pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &m
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
     if methods.or.run.tables {
-        furnish(index, &mut terms, false, tables, scoring, k, When::ItPays)?;
+        furnish(index, &mut terms, false, tables, scoring, k, When::ItPays);
     }
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
@@ -286,7 +287,7 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
         });
     };
     if method.ranking == Ranking::ByRanges {
-        furnish(index, &mut terms, true, tables, scoring, k, When::ItPays)?;
+        furnish(index, &mut terms, true, tables, scoring, k, When::ItPays);
     }
     if terms.iter().any(|term| term.table.is_some()) {
         match scoring {

@@ -166,6 +166,9 @@ impl Methods {
             let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
             Choice::Intersect.check(kind, name)?;
             match kind {
+                EngineKind::Gpu if name == RANGES.name && !parameters.is_empty() => {
+                    return refuse("intersect", spec, "ranges has no parameters");
+                }
                 EngineKind::Gpu => methods.gpu.intersect = (spec != RANGES.name).then(|| spec.clone()),
                 EngineKind::Cpu if parameters.is_empty() => methods.cpu.intersect = intersector(name)?,
                 EngineKind::Cpu => return refuse("intersect", spec, "methods of the CPU have no parameters"),

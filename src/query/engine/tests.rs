@@ -53,6 +53,7 @@ fn test_methods_that_make_no_sense_are_refused() {
     assert!(refused(Gpu, Mode::And, &any).starts_with("--or accumulators: finds documents with any"));
     assert!(Methods::chosen(Gpu, Mode::And, &names(Some("hs"), None, Some("group-heap"))).is_ok());
     assert!(Methods::chosen(Gpu, Mode::And, &names(Some("hs"), None, Some("partial-sort"))).is_ok());
+    assert!(refused(Gpu, Mode::And, &names(Some("ranges:x=1"), None, None)).contains("has no parameters"));
     assert!(refused(Cpu, Mode::And, &names(Some("merge:x=1"), None, None)).contains("no parameters"));
     for kind in [Cpu, Gpu] {
         let either = Methods::chosen(kind, Mode::AndOr, &names(Some("ranges"), Some("ranges"), None)).unwrap();

@@ -73,8 +73,8 @@ impl<'a> GpuIntersector<'a> {
     /// `pmf:levels=3`.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] or [`Error::Invalid`] for a method, parameter, or codec that the method cannot read, if all lists should be
-    /// brought and do not fit, or if another method of the CPU than partial-sort is to choose the best; [`Error::Gpu`].
+    /// [`crate::Error::UnknownName`] or [`crate::Error::Invalid`] for a method, parameter, or codec that the method cannot read, if all lists should be
+    /// brought and do not fit, or if another method of the CPU than partial-sort is to choose the best; [`crate::Error::Gpu`].
     pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options, spec: &str) -> Result<Self> {
         let index: &'a Index = searcher.index();
         let codec = searcher.codec();
@@ -114,7 +114,7 @@ impl<'a> GpuIntersector<'a> {
     /// The documents that have all terms of each query, in increasing order.
     ///
     /// # Errors
-    /// [`Error::Damaged`], or [`Error::Gpu`] if the device fails.
+    /// [`crate::Error::Damaged`], or [`crate::Error::Gpu`] if the device fails.
     pub fn intersect(&mut self, plans: &[Plan]) -> Result<(Vec<Vec<u32>>, IntersectReport)> {
         let mut results = vec![Vec::new(); plans.len()];
         let report = self.run(plans, &[plans.len()], 0, |searcher, i, answer| {
@@ -130,7 +130,7 @@ impl<'a> GpuIntersector<'a> {
     /// The best `k` documents that have all terms of each query, best first.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::Limit`] if the device should choose more of them than it can; [`Error::Gpu`] if it fails.
+    /// [`crate::Error::Damaged`]; [`crate::Error::Limit`] if the device should choose more of them than it can; [`crate::Error::Gpu`] if it fails.
     pub fn search(&mut self, plans: &[Plan], k: usize) -> Result<(Vec<Vec<Hit>>, IntersectReport)> {
         self.search_batches(plans, &[plans.len()], k)
     }

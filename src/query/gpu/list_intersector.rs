@@ -30,7 +30,7 @@ impl<'a> ListIntersector<'a> {
     /// them: all words of each are brought, and no frequencies.
     ///
     /// # Errors
-    /// As of [`GpuIntersector::new`].
+    /// As of [`super::GpuIntersector::new`].
     pub fn new(
         gpu: &Gpu,
         codec: &Arc<dyn Codec>,

@@ -142,7 +142,7 @@ impl<'a> GpuSearcher<'a> {
     /// For the index, codec and parameters of `searcher`, which answers what the device cannot.
     ///
     /// # Errors
-    /// [`Error::Gpu`], or [`Error::Invalid`] if all lists should be brought and do not fit, or if another method of the CPU
+    /// [`crate::Error::Gpu`], or [`crate::Error::Invalid`] if all lists should be brought and do not fit, or if another method of the CPU
     /// than [`PARTIAL_SORT`] is to choose the best.
     pub fn new(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> Result<Self> {
         let index: &'a Index = searcher.index();
@@ -187,7 +187,7 @@ impl<'a> GpuSearcher<'a> {
     /// The best `k` documents of each query, best first.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::Limit`] for a k that the method of the GPU does not take; [`Error::Gpu`] if the device fails.
+    /// [`crate::Error::Damaged`]; [`crate::Error::Limit`] for a k that the method of the GPU does not take; [`crate::Error::Gpu`] if the device fails.
     pub fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> Result<(Vec<Vec<Hit>>, Report)> {
         self.search_batches(plans, &[plans.len()], mode, k)
     }

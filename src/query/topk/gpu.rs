@@ -172,7 +172,8 @@ impl GpuTopK {
     /// [`Counts::head`], which is at most `head`. No document stands twice among the hits of a query.
     ///
     /// # Errors
-    /// [`Error::Limit`] for a capacity that the method does not take; [`Error::Gpu`].
+    /// [`Error::Limit`] for a capacity that the method does not take, but for the hits of queries that have no room in common: these are
+    /// to be [checked](Self::check) batch by batch; [`Error::Gpu`].
     ///
     /// # Panics
     /// If `hits` or `best` is too small.
@@ -184,7 +185,9 @@ impl GpuTopK {
         counts: &Buffer,
         (best, head): (&Buffer, u32),
     ) -> Result<BoundTopK> {
-        self.check(gpu, capacity.room, capacity.k)?;
+        // where queries have rooms of their own, whoever sends a batch knows the largest
+        let room = if capacity.hits == Hits::SameRoom { capacity.room } else { 1 };
+        self.check(gpu, room, capacity.k)?;
         // scratch memory has so many parts, each for so many hits
         let (parts, each) = match capacity.hits {
             Hits::SameRoom => (capacity.queries, capacity.room),

@@ -18,7 +18,8 @@ pub(super) struct Page {
     name: String,
     closing: bool,
     closes_itself: bool,
-    attributes: Vec<(String, String)>,
+    /// As bytes: the tokenizer may hand a character over in parts.
+    attributes: Vec<(Vec<u8>, Vec<u8>)>,
     last_start: String,
     /// Elements being invisible from which length of the text on.
     templates: Vec<usize>,
@@ -56,9 +57,9 @@ impl Page {
         }
         if matches!(name, "a" | "area" | "base")
             && self.templates.is_empty()
-            && let Some((_, href)) = self.attributes.iter().find(|(name, _)| name == "href")
+            && let Some((_, href)) = self.attributes.iter().find(|(name, _)| name == b"href")
         {
-            self.links.push(href.trim().to_owned());
+            self.links.push(text(href).trim().to_owned());
         }
         if self.foreign > 0 {
             if matches!(name, "svg" | "math") && !self.closes_itself {
@@ -186,10 +187,10 @@ impl Emitter for Holder {
         self.0.attributes.push(Default::default());
     }
     fn push_attribute_name(&mut self, name: &[u8]) {
-        self.0.attributes.last_mut().unwrap().0.push_str(&text(name));
+        self.0.attributes.last_mut().unwrap().0.extend_from_slice(name);
     }
     fn push_attribute_value(&mut self, value: &[u8]) {
-        self.0.attributes.last_mut().unwrap().1.push_str(&text(value));
+        self.0.attributes.last_mut().unwrap().1.extend_from_slice(value);
     }
     fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
     fn set_doctype_system_identifier(&mut self, _: &[u8]) {}

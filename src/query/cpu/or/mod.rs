@@ -29,8 +29,8 @@ pub struct OrMethod {
     pub(super) run: Run,
 }
 
-/// Pushes the documents that can be among the best, in increasing order. There is at least one term; terms may be put in
-/// another order.
+/// Pushes the documents that can be among the best; a method that does not go by docID has to push those that score as much as the
+/// threshold, too. There is at least one term; terms may be put in another order.
 pub(super) struct Run {
     pub(super) bm25: fn(&mut [Scored<'_>], &Bm25Scorer<'_>, &mut TopK),
     pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK),

@@ -34,7 +34,6 @@ pub(in crate::query) use tables::Tables;
 pub(super) use tables::When;
 
 use super::{Scored, Scorer, Sum};
-use crate::Result;
 #[cfg(target_arch = "x86_64")]
 use crate::codec::avx512;
 use crate::index::List;
@@ -57,14 +56,14 @@ pub(super) fn furnish(
     scorer: &impl Scorer,
     k: usize,
     when: When,
-) -> Result<()> {
+) {
     // One list has nothing to be bounded with, and one posting has no position.
     let single = |term: &Scored<'_>| matches!(term.probe.list(), List::Single { .. });
     let many = k > FEW.max(scorer.documents() / (table::RANGE * table::GROUP));
     if many || terms.len() < 2 || (required && terms.iter().any(single)) {
-        return Ok(());
+        return;
     }
-    tables.furnish(terms, scorer, when)
+    tables.furnish(terms, scorer, when);
 }
 
 /// What queries of a thread use one after the other.

@@ -3,7 +3,6 @@
 use super::super::Scored;
 use super::super::scorer::Scorer;
 use super::table::{Table, bytes};
-use crate::Result;
 use crate::index::{CodecRef, Index, List, ListWords};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -32,6 +31,8 @@ enum Entry {
     /// Queries have read so many of its postings.
     Read(u64),
     Made(Arc<Table>),
+    /// The list is damaged somewhere: queries that do not come there are answered without a table.
+    Damaged,
 }
 
 /// When a table is made that is not there.
@@ -44,56 +45,66 @@ pub(in super::super) enum When {
 }
 
 impl Tables {
-    /// None yet. They will not take up more memory than the docIDs of all lists do in the files of the codec.
+    /// None yet. They will not take up more memory than the docIDs of all lists do in the files of the codec, or [`LEAST`]; what is made
+    /// stays, and lists for which there is no room left have none.
     pub(in crate::query) fn new(index: &Index, codec: CodecRef<'_>) -> Self {
         Self { known: RwLock::default(), room: size_of_val(index.list_files(codec).postings).max(LEAST) }
     }
 
     /// Gives every term with a long list its table, or none if one is missing and is not made.
-    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) -> Result<()> {
+    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) {
         let mut missing = Vec::new();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let mut left = self.room.saturating_sub(known.bytes);
         let mut all = true;
         for (i, term) in terms.iter_mut().enumerate() {
             let Some(list) = long(term) else { continue };
-            let read = match known.lists.get(&term.id) {
+            match known.lists.get(&term.id) {
                 Some(Entry::Made(table)) => {
                     term.table = Some(table.clone());
                     continue;
                 }
-                Some(Entry::Read(read)) => *read,
-                None => 0,
-            };
-            let rest = left.checked_sub(bytes(list.documents as usize));
-            all &= rest.is_some() && (when == When::Now || read >= price(list));
-            left = rest.unwrap_or(left);
+                Some(Entry::Damaged) => all = false,
+                Some(Entry::Read(read)) => all &= when == When::Now || *read >= price(list),
+                None => all &= when == When::Now,
+            }
             missing.push(i);
         }
         drop(known);
-        if !all {
+        if !(all && missing.iter().all(|&i| self.make(&mut terms[i], scorer))) {
             terms.iter_mut().for_each(|term| term.table = None);
-            return Ok(());
         }
-        for i in missing {
-            let term = &mut terms[i];
-            if let Some(list) = long(term) {
-                let (table, size) = (Arc::new(Table::new(list, &term.weight, scorer)?), bytes(list.documents as usize));
-                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                // Another thread may have made the same one.
-                if !matches!(known.lists.insert(term.id, Entry::Made(table.clone())), Some(Entry::Made(_))) {
-                    known.bytes += size;
-                }
-                term.table = Some(table);
+    }
+
+    /// Makes a term's table, if there is room for it and the list is sound.
+    fn make(&self, term: &mut Scored<'_>, scorer: &impl Scorer) -> bool {
+        let Some(list) = long(term) else { return true };
+        let size = bytes(list.documents as usize);
+        let known = || self.known.write().unwrap_or_else(PoisonError::into_inner);
+        {
+            // Another thread may be making tables at the same time, even this one.
+            let mut known = known();
+            if known.bytes + size > self.room {
+                return false;
             }
+            known.bytes += size;
         }
-        Ok(())
+        let made = Table::new(list, &term.weight, scorer).map(Arc::new);
+        let entry = made.as_ref().map_or(Entry::Damaged, |table| Entry::Made(table.clone()));
+        let mut known = known();
+        let before = known.lists.insert(term.id, entry);
+        if made.is_err() || matches!(before, Some(Entry::Made(_))) {
+            known.bytes -= size;
+        }
+        term.table = made.ok();
+        term.table.is_some()
     }
 
     /// Remembers how much of their long lists terms without tables have read.
     pub(in super::super) fn settle(&self, terms: &[Scored<'_>]) {
         let long: Vec<_> = terms.iter().filter_map(|term| Some((term, long(term)?))).collect();
-        if long.is_empty() {
+        let Some((_, list)) = long.first() else { return };
+        let full = self.known.read().unwrap_or_else(PoisonError::into_inner).bytes + bytes(list.documents as usize);
+        if full > self.room {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
