@@ -51,6 +51,17 @@ impl Tables {
         Self { known: RwLock::default(), room: size_of_val(index.list_files(codec).postings).max(LEAST) }
     }
 
+    #[cfg(test)]
+    pub(super) fn with_room(room: usize) -> Self {
+        Self { known: RwLock::default(), room }
+    }
+
+    /// Bytes that tables take up.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
     /// Gives every term with a long list its table, or none if one is missing and is not made.
     pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) {
         let mut missing = Vec::new();

@@ -1,9 +1,12 @@
 //! Tables and bounds against looking at every posting.
 
-use super::super::scorer::{Bm25Scorer, Scorer as _, Weight};
+use super::super::open;
+use super::super::scorer::{Bm25Scorer, Scorer as _, Scoring, Weight};
 use super::table::{RANGE, Table};
+use super::{Tables, When};
 use crate::codec;
-use crate::index::{BoundReader, ListWords, Norm};
+use crate::index::{BoundReader, Index, ListWords, Norm};
+use crate::query::{Bm25, Mode, Searcher};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -65,4 +68,79 @@ fn test_bounds_are_tight() {
         let part = scorer.part(&weight, doc, 1, 0);
         assert!(part <= bound && bound - part < 1.01 * table.step(&weight), "document {doc}: {part}, {bound}");
     }
+}
+
+/// An index of three long lists, a short one and one posting, in one codec.
+fn built(dir: &std::path::Path) -> std::path::PathBuf {
+    let text = |doc: u32| {
+        let word = |word: &'static str, in_it: bool| if in_it { word } else { "" };
+        let words = [word("every", true), word("even", doc % 2 == 0), word("third", doc % 3 == 0)];
+        format!("{} {} {}", words.join(" "), word("short", doc % 500 == 7), word("once", doc == 9))
+    };
+    let texts: Vec<String> = (0..5000).map(text).collect();
+    let texts: Vec<_> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let plan = crate::index::tests::Plan {
+        batch: 500,
+        codecs: codec::parse_list("simdbp").unwrap(),
+        ..crate::index::tests::Plan::default()
+    };
+    let target = dir.join("index");
+    crate::index::tests::build(&target, &texts, &plan).unwrap();
+    target
+}
+
+const QUERIES: [&str; 5] = ["every even third", "even third", "short every", "every even short", "once even"];
+
+/// As many tables as there is room for, and each once.
+#[test]
+fn test_tables_take_up_no_more_than_they_may() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = Index::open(&built(dir.path())).unwrap();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let norm = index.norm(0.9, 0.4);
+    let scorer = Bm25Scorer::new(index.lens(), norm, BoundReader::new(norm, norm, 10));
+    let scoring = Scoring::Bm25(Bm25Scorer::new(index.lens(), norm, BoundReader::new(norm, norm, 10)));
+    let each = super::table::bytes(5000);
+    for room in 0..4 {
+        let tables = Tables::with_room(room * each + each / 2);
+        for text in QUERIES.iter().chain(&QUERIES) {
+            let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
+            let mut terms = open(&index, searcher.codec(), &plan, &scoring).unwrap();
+            tables.furnish(&mut terms, &scorer, When::Now);
+            let furnished = terms.iter().filter(|term| term.table.is_some()).count();
+            let long = terms.iter().filter(|term| term.cursor.df() >= 5000 / 64).count();
+            assert!(furnished == long || furnished == 0, "{text}: {furnished} of {long}");
+            assert!(furnished > 0 || room < 3, "{text} with room for three");
+        }
+        assert_eq!(tables.bytes(), room * each, "as many as there is room for");
+    }
+}
+
+/// Words that say anything: an answer, or an error that says so; and what cannot be made is no error by itself.
+#[test]
+fn test_damaged_lists_have_no_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = built(dir.path());
+    let file = target.join("simdbp/postings.bin");
+    let sound = std::fs::read(&file).unwrap();
+    let (mut answered, mut refused) = (0, 0);
+    for damage in 0..40 {
+        let mut bytes = sound.clone();
+        let at = damage * bytes.len() / 40;
+        let end = (at + 24).min(bytes.len());
+        bytes[at..end].iter_mut().for_each(|byte| *byte ^= 0xff);
+        std::fs::write(&file, bytes).unwrap();
+        let Ok(index) = Index::open(&target) else { continue };
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        for text in QUERIES.iter().chain(&QUERIES) {
+            let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
+            let found = searcher.prepare(&plan, Mode::AndOr, 5).and_then(|()| searcher.search(&plan, Mode::Or, 5));
+            match found {
+                Ok(hits) => answered += usize::from(hits.len() == 5),
+                Err(crate::Error::Damaged { .. }) => refused += 1,
+                Err(other) => panic!("{text}: {other}"),
+            }
+        }
+    }
+    assert!(answered > 0 && refused > 0, "{answered} answered, {refused} refused");
 }
