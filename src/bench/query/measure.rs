@@ -46,9 +46,11 @@ pub(super) struct Batched {
     pub(super) per_second: f64,
 }
 
-/// Where the time of a mode goes on the GPU: the name of each part, and seconds.
+/// Where the time of a line goes on the GPU: the name of each part, and seconds.
 pub(super) struct Shares {
     pub(super) line: Line,
+    /// How queries went: one by one, or packed in batches.
+    pub(super) queries: String,
     pub(super) parts: Vec<(&'static str, f64)>,
 }
 
@@ -326,36 +328,51 @@ impl<'a> OnGpu<'a> {
         Ok(both.map(|((waits, _), (_, per_second))| Batched { line, schedule, waits, per_second }))
     }
 
-    /// Where the time goes: all queries once more, one at a time, with every pass timed.
-    pub(super) fn shares(self) -> anyhow::Result<Vec<Shares>> {
+    /// Where the time goes: all queries once more, one at a time and packed in batches, with every pass timed.
+    pub(super) fn shares(self, schedules: &[Schedule]) -> anyhow::Result<Vec<Shares>> {
         let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
         drop(untimed);
         let engine = Engine::new(place, gpu, &lines, true)?;
         let mut turns = Self { place, plans, clock, gpu, engine, lines };
+        let alone = plans.iter().map(|plan| vec![plan.clone()]).collect();
+        let in_batches = schedules.iter().map(|&schedule| (format!("{schedule:?}"), packed(schedule, plans)));
+        let ways: Vec<(String, Vec<Vec<Plan>>)> =
+            std::iter::once((ALONE.to_owned(), alone)).chain(in_batches).collect();
         let mut shares = Vec::new();
         for number in 0..turns.lines.len() {
             turns.prepare(number)?;
             let line = turns.lines[number].clone();
             // what is made for a list when a query first asks for it does not count
             turns.engine.search(plans, line.mode, clock.k)?;
-            let start = Instant::now();
-            let mut parts = Passes::new();
-            for query in 0..plans.len() {
-                let (_, passes) = turns.engine.search(&plans[query..=query], line.mode, clock.k)?;
-                for (name, seconds) in passes {
-                    match parts.iter_mut().find(|part| part.0 == name) {
-                        Some(part) => part.1 += seconds,
-                        None => parts.push((name, seconds)),
-                    }
-                }
+            for (queries, batches) in &ways {
+                let parts = turns.parts(line.mode, batches)?;
+                shares.push(Shares { line: line.clone(), queries: queries.clone(), parts });
             }
-            let rest = start.elapsed().as_secs_f64() - parts.iter().map(|part| part.1).sum::<f64>();
-            parts.push(("host and transfer", rest.max(0.0)));
-            shares.push(Shares { line, parts });
         }
         Ok(shares)
     }
+
+    /// Seconds of each pass of some batches, and of the rest.
+    fn parts(&mut self, mode: Mode, batches: &[Vec<Plan>]) -> anyhow::Result<Passes> {
+        let start = Instant::now();
+        let mut parts = Passes::new();
+        for batch in batches {
+            let (_, passes) = self.engine.search(batch, mode, self.clock.k)?;
+            for (name, seconds) in passes {
+                match parts.iter_mut().find(|part| part.0 == name) {
+                    Some(part) => part.1 += seconds,
+                    None => parts.push((name, seconds)),
+                }
+            }
+        }
+        let rest = start.elapsed().as_secs_f64() - parts.iter().map(|part| part.1).sum::<f64>();
+        parts.push(("host and transfer", rest.max(0.0)));
+        Ok(parts)
+    }
 }
+
+/// What queries that are in no batch are called.
+const ALONE: &str = "one by one";
 
 /// Fails if any answer was wrong.
 ///

@@ -1,5 +1,6 @@
 //! `gamut bench query`: how long queries take, by method, mode, codec, order of the documents and engine, in the shapes of Ding et
-//! al. (tables 2 and 3), Ao et al. (figures 5 and 6, table 3), Griffin (figures 8, 14 and 15) and Wu et al. (figures 10 and 11).
+//! al. (tables 2 and 3), Ao et al. (figures 5, 6 and 9, tables 3 and 7), Griffin (figures 7, 8, 14 and 15) and Wu et al. (figures 7 to
+//! 11).
 //!
 //! **What is measured**: evaluation, from the plan with its terms looked up to the best k docIDs with their scores, which is what
 //! PISA's tools time as well; analysis and lookup are reported apart, external ids are not fetched. On the GPU from submission to
@@ -299,7 +300,7 @@ impl<'a> Bench<'a> {
                         batched.extend(turns.batches(line, schedule)?);
                     }
                 }
-                shares.extend(turns.shares()?);
+                shares.extend(turns.shares(&self.args.batch)?);
             }
         }
         let rows = output::rows(places, &shapes, &measured, &batched);

@@ -197,7 +197,7 @@ fn in_batches(rows: &[Row]) -> Table {
     table(title, NAMES.len() + 1, head, rows)
 }
 
-/// Where the GPU's time goes (Ding et al., table 3).
+/// Where the GPU's time goes (Ding et al., table 3; Ao et al., figure 9 b).
 fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     let mut parts: Vec<&str> = Vec::new();
     for (name, _) in shares.iter().flat_map(|shares| &shares.parts) {
@@ -210,7 +210,7 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     let line = |shares: &Shares| {
         let Place { order, codec, .. } = &places[shares.line.place];
         let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
-        let names = [order.clone(), (*codec).to_owned(), mode, method];
+        let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
         let all: f64 = shares.parts.iter().map(|part| part.1).sum();
         let share = |name: &&str| {
             let found = shares.parts.iter().find(|part| part.0 == *name);
@@ -219,8 +219,9 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
         names.into_iter().chain(parts.iter().map(share)).collect()
     };
     let rows = shares.iter().map(line).collect();
-    let title = "Where the time of single queries goes on the GPU, percent (Ding et al., table 3)";
-    table(title, 4, ["order", "codec", "mode", "method"].iter().chain(&parts).copied(), rows)
+    let title = "Where the time goes on the GPU, percent (Ding et al., table 3; Ao et al., figure 9 b)";
+    let head = ["order", "codec", "mode", "method", "queries"];
+    table(title, head.len(), head.iter().chain(&parts).copied(), rows)
 }
 
 /// Orders and codecs side by side.

@@ -150,8 +150,9 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
         let measured = turns.latencies().unwrap();
         shown.extend(measured.iter().map(|measured| measured.line.method()));
         assert!(measured.iter().all(|measured| measured.seconds.iter().all(|&seconds| seconds > 0.0)));
-        let shares = turns.shares().unwrap();
-        assert_eq!(shares.len(), measured.len());
+        let shares = turns.shares(&[Schedule::default()]).unwrap();
+        assert_eq!(shares.len(), 2 * measured.len(), "one by one and in batches");
+        assert!(shares.chunks(2).all(|both| both[0].queries == "one by one" && both[1].queries.starts_with("order")));
         assert!(shares.iter().all(|shares| shares.parts.len() > 1), "passes and the host");
     }
     assert_eq!(shown, ["ranges", "ranges", "gpu-binary", "wu"]);
