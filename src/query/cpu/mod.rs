@@ -234,7 +234,7 @@ pub(super) struct Request<'a> {
     pub(super) tables: &'a Tables,
 }
 
-/// Gives the terms the tables of their lists, if queries have use for them.
+/// Gives the terms the tables of their lists, if queries have use for them; true if what they read is to be settled.
 fn furnish(
     index: &Index,
     terms: &mut [Scored<'_>],
@@ -243,7 +243,7 @@ fn furnish(
     scoring: &Scoring<'_>,
     k: usize,
     when: When,
-) {
+) -> bool {
     match scoring {
         Scoring::Bm25(scorer) => ranges::furnish(terms, required, tables, scorer, k, when),
         Scoring::Impacts(_) => ranges::furnish(terms, required, tables, &by_impacts(index), k, when),
@@ -262,14 +262,12 @@ pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &m
     let Request { index, codec, plan, scoring, tables } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = methods.topk.on_cpu(k)?;
-    if methods.or.run.tables {
-        furnish(index, &mut terms, false, tables, scoring, k, When::ItPays);
-    }
+    let lacking = methods.or.run.tables && furnish(index, &mut terms, false, tables, scoring, k, When::ItPays);
     match scoring {
         Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
         Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
     }
-    if methods.or.run.tables && terms.iter().all(|term| term.table.is_none()) {
+    if lacking {
         tables.settle(&terms);
     }
     close(terms, top, work)
@@ -286,9 +284,8 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
             why: "runs on a GPU; choose one that runs on the CPU".to_owned(),
         });
     };
-    if method.ranking == Ranking::ByRanges {
-        furnish(index, &mut terms, true, tables, scoring, k, When::ItPays);
-    }
+    let lacking =
+        method.ranking == Ranking::ByRanges && furnish(index, &mut terms, true, tables, scoring, k, When::ItPays);
     if terms.iter().any(|term| term.table.is_some()) {
         match scoring {
             Scoring::Bm25(scorer) => ranges::run(&mut terms, true, scorer, &mut top),
@@ -299,7 +296,7 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
             Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
             Scoring::Impacts(_) => and::daat(&mut terms, &by_impacts(index), &mut top),
         }
-        if method.ranking == Ranking::ByRanges {
+        if lacking {
             tables.settle(&terms);
         }
     } else {

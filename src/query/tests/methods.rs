@@ -252,3 +252,31 @@ fn test_names() {
     let error = or_method("bmx").err().unwrap().to_string();
     assert!(error.contains("exhaustive, maxscore, wand, block-max-wand, block-max-maxscore"), "{error}");
 }
+
+/// A single query reads blocks; queries that come back to a list have a table made of it once they have read it twice over, and then read
+/// no block of it any more.
+#[test]
+fn test_tables_are_made_once_they_pay() {
+    let texts: Vec<String> =
+        (0..1000).map(|doc| if doc % 50 == 3 { "common rare" } else { "common" }.to_owned()).collect();
+    with_index(&texts, "simdbp", |index, _| {
+        let searcher = Searcher::new(index, None, Bm25::default()).unwrap();
+        let plan = searcher.plan(&searcher.parse("rare common").unwrap()).unwrap();
+        let run = |mode| searcher.explain(&plan, mode, 10, &CpuMethods::default()).unwrap();
+        let (mut read, mut queries) = (0, 0);
+        let hits = run(Mode::Or).0;
+        while queries < 100 {
+            let (again, work) = run(Mode::Or);
+            assert_eq!(again, hits);
+            if work.terms[1].decoded == 0 {
+                break;
+            }
+            read += 128 * work.terms[1].decoded + work.terms[1].scored;
+            queries += 1;
+        }
+        assert!(read > 0 && queries < 100, "{queries} queries read {read}");
+        assert!(read < 2 * (2 * 1000 + 1000 / 16), "{queries} queries read {read} before there was a table");
+        // conjunctions have use for it, too
+        assert_eq!(run(Mode::And).1.terms[1].decoded, 0);
+    });
+}

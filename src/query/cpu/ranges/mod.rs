@@ -48,7 +48,7 @@ use sums::Sums;
 const FEW: usize = 100;
 
 /// Gives every term with a long list its table, to find the best `k`. None gets one if there is no use for them, or if one of
-/// them is not made.
+/// them is not made; then true if what is read of the lists is to be [settled](Tables::settle).
 pub(super) fn furnish(
     terms: &mut [Scored<'_>],
     required: bool,
@@ -56,14 +56,14 @@ pub(super) fn furnish(
     scorer: &impl Scorer,
     k: usize,
     when: When,
-) {
+) -> bool {
     // One list has nothing to be bounded with, and one posting has no position.
     let single = |term: &Scored<'_>| matches!(term.probe.list(), List::Single { .. });
     let many = k > FEW.max(scorer.documents() / (table::RANGE * table::GROUP));
     if many || terms.len() < 2 || (required && terms.iter().any(single)) {
-        return;
+        return false;
     }
-    tables.furnish(terms, scorer, when);
+    tables.furnish(terms, scorer, when)
 }
 
 /// What queries of a thread use one after the other.

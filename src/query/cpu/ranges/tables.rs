@@ -5,6 +5,7 @@ use super::super::scorer::Scorer;
 use super::table::{Table, bytes};
 use crate::index::{CodecRef, Index, List, ListWords};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A list is long if there is a posting in so many documents.
@@ -29,7 +30,7 @@ struct Known {
 /// What is known of a long list.
 enum Entry {
     /// Queries have read so many of its postings.
-    Read(u64),
+    Read(AtomicU64),
     Made(Arc<Table>),
     /// The list is damaged somewhere: queries that do not come there are answered without a table.
     Damaged,
@@ -62,28 +63,32 @@ impl Tables {
         self.known.read().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
-    /// Gives every term with a long list its table, or none if one is missing and is not made.
-    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) {
+    /// Gives every term with a long list its table, or none if one is missing and is not made. True if what the terms then read is to be
+    /// [settled](Self::settle): it may be made another time.
+    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) -> bool {
         let mut missing = Vec::new();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all = true;
+        let (mut all, mut full) = (true, false);
         for (i, term) in terms.iter_mut().enumerate() {
             let Some(list) = long(term) else { continue };
+            full = known.bytes + bytes(list.documents as usize) > self.room;
             match known.lists.get(&term.id) {
                 Some(Entry::Made(table)) => {
                     term.table = Some(table.clone());
                     continue;
                 }
                 Some(Entry::Damaged) => all = false,
-                Some(Entry::Read(read)) => all &= when == When::Now || *read >= price(list),
+                Some(Entry::Read(read)) => all &= when == When::Now || read.load(Ordering::Relaxed) >= price(list),
                 None => all &= when == When::Now,
             }
             missing.push(i);
         }
         drop(known);
-        if !(all && missing.iter().all(|&i| self.make(&mut terms[i], scorer))) {
-            terms.iter_mut().for_each(|term| term.table = None);
+        if all && missing.iter().all(|&i| self.make(&mut terms[i], scorer)) {
+            return false;
         }
+        terms.iter_mut().for_each(|term| term.table = None);
+        !full
     }
 
     /// Makes a term's table, if there is room for it and the list is sound.
@@ -112,19 +117,28 @@ impl Tables {
 
     /// Remembers how much of their long lists terms without tables have read.
     pub(in super::super) fn settle(&self, terms: &[Scored<'_>]) {
-        let long: Vec<_> = terms.iter().filter_map(|term| Some((term, long(term)?))).collect();
-        let Some((_, list)) = long.first() else { return };
-        let full = self.known.read().unwrap_or_else(PoisonError::into_inner).bytes + bytes(list.documents as usize);
-        if full > self.room {
-            return;
-        }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        for (term, list) in long {
+        let read = |term: &Scored<'_>| {
+            let list = long(term)?;
             let blocks = term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded;
             let scored = term.scored + term.feed.scored + term.probe.scored;
-            let now = u64::from(blocks) * list.codec.block_len() as u64 + scored;
-            if let Entry::Read(read) = known.lists.entry(term.id).or_insert(Entry::Read(0)) {
-                *read += now;
+            Some((term.id, u64::from(blocks) * list.codec.block_len() as u64 + scored))
+        };
+        let mut new = Vec::new();
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        for (id, now) in terms.iter().filter_map(read) {
+            match known.lists.get(&id) {
+                Some(Entry::Read(read)) => _ = read.fetch_add(now, Ordering::Relaxed),
+                Some(Entry::Made(_) | Entry::Damaged) => {}
+                None => new.push((id, now)),
+            }
+        }
+        drop(known);
+        if !new.is_empty() {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            for (id, now) in new {
+                if let Entry::Read(read) = known.lists.entry(id).or_insert(Entry::Read(AtomicU64::new(0))) {
+                    *read.get_mut() += now;
+                }
             }
         }
     }
