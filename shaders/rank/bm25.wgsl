@@ -8,30 +8,71 @@ fn tfs_of(t: Term, position: u32) -> vec4<u32> {
         return vec4<u32>(t.tf);
     }
     let number = position >> 7u;
+    let n = min(t.df - number * 128u, 128u);
+    // where the block's slots start, and what its bits mean
     var at = t.tf;
-    if t.kind != TF_BLOCK {
-        at += word(t.tf + number);
-    }
-    let head = word(at);
-    let width = min(head & 63u, 32u);
-    let exceptions = min((head >> 6u) & 255u, 128u);
-    let over = min((head >> 14u) & 63u, 32u);
-    let i = position & 127u;
-    var tfs = fields(at, 20u + i * width, width);
-    if exceptions > 0u {
-        let places = 20u + min(t.df - number * 128u, 128u) * width;
-        var low = 0u;
-        var high = exceptions;
-        while low < high {
-            let middle = (low + high) >> 1u;
-            if field(at, places + 7u * middle, 7u) < i { low = middle + 1u; } else { high = middle; }
+    var slots: u32;
+    var width: u32;
+    var exceptions: u32;
+    var over: u32;
+    if t.kind == TF_BLOCK {
+        let head = word(at);
+        let bits = firstLeadingBit(n) + 1u;
+        width = head & 31u;
+        exceptions = extractBits(head, 5u, bits);
+        over = extractBits(head, 5u + bits, 5u);
+        slots = 5u + bits + select(0u, 5u, exceptions > 0u);
+    } else {
+        let blocks = (t.df + 127u) >> 7u;
+        let group = number >> 5u;
+        let bases = (blocks - 1u) >> 5u;
+        let entry = word(at + bases + number);
+        var start = bases + blocks;
+        if group > 0u {
+            start = word(at + group - 1u);
         }
-        for (var k = low; k < exceptions; k++) {
-            let place = field(at, places + 7u * k, 7u);
-            if place >= i + 4u {
-                break;
+        at += start;
+        slots = (entry & 0x3fffu) << 3u;
+        width = extractBits(entry, 14u, 5u);
+        exceptions = extractBits(entry, 19u, 8u);
+        over = entry >> 27u;
+    }
+    let i = position & 127u;
+    var tfs = fields(at, slots + i * width, width);
+    if exceptions > 0u {
+        exceptions = min(exceptions, n);
+        let told = slots + n * width;
+        let bits = firstLeadingBit(n - 1u) + 1u;
+        if exceptions * bits <= n {
+            // their positions
+            let highs = told + exceptions * bits;
+            var low = 0u;
+            var high = exceptions;
+            while low < high {
+                let middle = (low + high) >> 1u;
+                if field(at, told + bits * middle, bits) < i { low = middle + 1u; } else { high = middle; }
             }
-            tfs[(place - i) & 3u] |= field(at, places + 7u * exceptions + k * over, over) << (width & 31u);
+            for (var k = low; k < exceptions; k++) {
+                let place = field(at, told + bits * k, bits);
+                if place >= i + 4u {
+                    break;
+                }
+                tfs[(place - i) & 3u] |= (field(at, highs + k * over, over) + 1u) << width;
+            }
+        } else {
+            // a bit for each frequency
+            let highs = told + n;
+            var k = 0u;
+            for (var first = 0u; first < i; first += 32u) {
+                k += countOneBits(field(at, told + first, min(i - first, 32u)));
+            }
+            let here = field(at, told + i, 4u);
+            for (var c = 0u; c < 4u; c++) {
+                if ((here >> c) & 1u) != 0u {
+                    tfs[c] |= (field(at, highs + k * over, over) + 1u) << width;
+                    k++;
+                }
+            }
         }
     }
     return tfs + 1u;

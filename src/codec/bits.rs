@@ -98,6 +98,15 @@ impl<'a> Packer<'a> {
         }
     }
 
+    /// Appends zeros up to the next multiple of `bits`, at most 64.
+    #[inline]
+    pub fn align(&mut self, bits: u32) {
+        let over = self.fill % bits;
+        if over > 0 {
+            self.push(0, bits - over);
+        }
+    }
+
     /// Sets bits of zeroed words, one by one, in ascending order: `positions` count from the first bit.
     /// The bits pushed so far stay; the next field goes to bit `end`.
     #[inline]
@@ -139,6 +148,26 @@ pub fn get_bits(words: &[u32], at: usize, width: u32) -> Option<u32> {
     let low = u64::from(*words.get(word)?);
     let high = if shift + width > 32 { u64::from(*words.get(word + 1)?) } else { 0 };
     Some((((low | high << 32) >> shift) & ((1u64 << width) - 1)) as u32)
+}
+
+/// How many ones there are among the `i` (at most 127) bits from bit `at` on, and whether the one after them is one; `None` past
+/// the end of `words`.
+#[inline(always)]
+pub fn set_before(words: &[u32], at: usize, i: usize) -> Option<(u32, bool)> {
+    let (word, shift) = (at / 32, at % 32);
+    if let Some(near) = words.get(word..).and_then(|words| words.first_chunk::<5>()) {
+        // Five words have 128 bits from any bit of the first on.
+        let low = u64::from(near[0]) | u64::from(near[1]) << 32;
+        let high = u64::from(near[2]) | u64::from(near[3]) << 32;
+        let bits = u128::from(low) | u128::from(high) << 64;
+        let bits = bits >> shift | u128::from(near[4]) << 1 << (127 - shift);
+        return Some(((bits & ((1 << i) - 1)).count_ones(), bits >> i & 1 != 0));
+    }
+    let mut ones = 0;
+    for start in (0..i).step_by(32) {
+        ones += get_bits(words, at + start, (i - start).min(32) as u32)?.count_ones();
+    }
+    Some((ones, get_bits(words, at + i, 1)? != 0))
 }
 
 /// Slots of a buffer for [`unpack`]: a block of 128 and what the last group writes beyond it.

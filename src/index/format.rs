@@ -15,7 +15,7 @@ use crate::{Error, Result};
 use std::path::Path;
 
 /// Version of the whole format; an index with another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Words of a window; its last word is never used by a list.
 pub const WINDOW_WORDS: u64 = 1 << 29;

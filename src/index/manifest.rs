@@ -174,7 +174,7 @@ impl Manifest {
         if self.impacts.k1.to_bits() != super::DEFAULT_K1.to_bits()
             || self.impacts.b.to_bits() != super::DEFAULT_B.to_bits()
         {
-            return Some("impacts of other parameters than format version 1 has".to_owned());
+            return Some("impacts of other parameters than this format version has".to_owned());
         }
         let quantised = self.file(impacts::IMPACTS).is_some();
         if self.impacts.maximum.is_some() != quantised

@@ -119,9 +119,9 @@ fn test_other_versions_are_refused_clearly() {
     let target = sample(dir.path());
     let manifest = target.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"version\": 1,", "\"version\": 9,")).unwrap();
+    fs::write(&manifest, text.replace("\"version\": 2,", "\"version\": 9,")).unwrap();
     let error = Index::open(&target).err().unwrap().to_string();
-    assert!(error.contains("version 9") && error.contains("version 1"), "{error}");
+    assert!(error.contains("version 9") && error.contains("version 2"), "{error}");
     fs::write(&manifest, text).unwrap();
     let file = target.join("tf.bin");
     let mut bytes = fs::read(&file).unwrap();

@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
     /// Asks for the start of what [`Self::prefetch_posting`] asks for.
     #[inline(always)]
     pub(super) fn prefetch_start(&self, position: usize) {
-        prefetch(self.list.tf.start_of(position / tf::BLOCK), 1);
+        self.list.tf.start_of(position / tf::BLOCK).iter().for_each(|words| prefetch(words, 1));
     }
 
     /// Asks for what a posting is read from.
