@@ -163,3 +163,20 @@ fn scan_max(x: u32, me: Me) -> vec2<u32> {
     workgroupBarrier();
     return vec2<u32>(before, max(before, x));
 }
+
+// Every kernel is its
+//     fn work(number: u32, own: u32, me: Me)
+// what a workgroup does, by its number among those of the pass: most have a job each. `own` is the thread's number in it.
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //TEAM_BUILTINS
+) {
+    //TEAM
+    let number = group.y * grid.x + group.x;
+    if number < params.jobs {
+        work(number, number_of(me), me);
+    }
+}

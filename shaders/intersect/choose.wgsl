@@ -1,19 +1,7 @@
 // The least class that the best k (`other`) results of each query fall in, and how many results are in it and above: a
 // workgroup a query.
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
-    let q = group.y * grid.x + group.x;
-    if q >= params.jobs {
-        return;
-    }
+fn work(q: u32, own: u32, me: Me) {
     let each = CLASSES / THREADS;
     // the first thread has the highest classes
     let top = CLASSES - 1u - own * each;

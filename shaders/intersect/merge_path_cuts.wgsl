@@ -1,15 +1,7 @@
 // Where each part starts: a thread a part.
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
-    let number = (group.y * grid.x + group.x) * THREADS + own;
+fn work(group: u32, own: u32, me: Me) {
+    let number = group * THREADS + own;
     if number >= params.jobs {
         return;
     }

@@ -1,18 +1,6 @@
 // Where the candidates of each THREADS slots go: a workgroup a query.
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
-    let q = group.y * grid.x + group.x;
-    if q >= params.jobs {
-        return;
-    }
+fn work(q: u32, own: u32, me: Me) {
     let query = query_of(q);
     let tiles = (count_of(q, params.round - 1u) + THREADS - 1u) / THREADS;
     var carry = 0u;

@@ -1,18 +1,6 @@
 // The last level: every candidate's block; then the blocks that have candidates are decoded, and the candidates looked up in these.
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
-    let number = group.y * grid.x + group.x;
-    if number >= params.jobs {
-        return;
-    }
+fn work(number: u32, own: u32, me: Me) {
     let job = jobs[params.first + number];
     let query = query_of(job.x);
     let count = count_of(job.x, params.round - 1u);

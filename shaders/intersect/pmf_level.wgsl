@@ -1,19 +1,7 @@
 // A level of Parallel Merge Find: the block that each `number`-th candidate falls into. The candidates that the level before has found,
 // each `other`-th, bound the search; the first level, where `other` is 0, goes over all blocks.
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
-    let number = group.y * grid.x + group.x;
-    if number >= params.jobs {
-        return;
-    }
+fn work(number: u32, own: u32, me: Me) {
     let job = jobs[params.first + number];
     let query = query_of(job.x);
     let count = count_of(job.x, params.round - 1u);

@@ -1,13 +1,7 @@
 // Where each query's results go, and how many they are: one workgroup. Unless they stay in place, they start with the counters and a
 // word a query.
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
+fn work(number: u32, own: u32, me: Me) {
     var carry = 0u;
     for (var base = 0u; base < params.queries; base += THREADS) {
         let q = base + own;

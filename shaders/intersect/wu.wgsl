@@ -23,19 +23,7 @@ fn hillis_steele(x: u32, own: u32) -> vec2<u32> {
     return found;
 }
 
-@compute @workgroup_size(THREADS)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-    //TEAM_BUILTINS
-) {
-    //TEAM
-    let own = number_of(me);
-    let q = group.y * grid.x + group.x;
-    if q >= params.jobs {
-        return;
-    }
+fn work(q: u32, own: u32, me: Me) {
     let query = query_of(q);
     for (var n = params.round; n < min(query.terms, params.other); n++) {
         let t = term_of(query.first + n);

@@ -2,6 +2,15 @@
 //
 // The kernel declares norms: array<f32>, K of each document.
 
+// 128 bits from bit `bit` of the words that start at word `at`.
+fn bits_128(at: u32, bit: u32) -> vec4<u32> {
+    let i = at + (bit >> 5u);
+    let near = vec4<u32>(word(i), word(i + 1u), word(i + 2u), word(i + 3u));
+    let next = vec4<u32>(near.yzw, word(i + 4u));
+    // in two steps, since a shift by 32 is none
+    return (near >> vec4<u32>(bit & 31u)) | ((next << vec4<u32>(31u - (bit & 31u))) << vec4<u32>(1u));
+}
+
 // The frequencies at four positions of a list, from `position` on, a multiple of 4.
 fn tfs_of(t: Term, position: u32) -> vec4<u32> {
     if t.kind == TF_CONSTANT {
@@ -43,37 +52,39 @@ fn tfs_of(t: Term, position: u32) -> vec4<u32> {
         exceptions = min(exceptions, n);
         let told = slots + n * width;
         let bits = firstLeadingBit(n - 1u) + 1u;
-        if exceptions * bits <= n {
-            // their positions
-            let highs = told + exceptions * bits;
-            var low = 0u;
-            var high = exceptions;
-            while low < high {
-                let middle = (low + high) >> 1u;
-                if field(at, told + bits * middle, bits) < i { low = middle + 1u; } else { high = middle; }
-            }
-            for (var k = low; k < exceptions; k++) {
-                let place = field(at, told + bits * k, bits);
-                if place >= i + 4u {
-                    break;
-                }
-                tfs[(place - i) & 3u] |= (field(at, highs + k * over, over) + 1u) << width;
+        let positions = exceptions * bits;
+        // what tells exceptions is 128 bits at most
+        var flags = bits_128(at, told);
+        // so many exceptions come before these four, and these of them are some
+        var k = 0u;
+        var here = 0u;
+        if positions <= n {
+            for (var e = 0u; e < exceptions; e++) {
+                let place = extractBits(flags.x, 0u, bits);
+                k += select(0u, 1u, place < i);
+                here |= select(0u, 1u << (place & 3u), (place ^ i) < 4u);
+                flags = (flags >> vec4<u32>(bits)) | (vec4<u32>(flags.yzw, 0u) << vec4<u32>(32u - bits));
             }
         } else {
-            // a bit for each frequency
-            let highs = told + n;
-            var k = 0u;
-            for (var first = 0u; first < i; first += 32u) {
-                k += countOneBits(field(at, told + first, min(i - first, 32u)));
-            }
-            let here = field(at, told + i, 4u);
-            for (var c = 0u; c < 4u; c++) {
-                if ((here >> c) & 1u) != 0u {
-                    tfs[c] |= (field(at, highs + k * over, over) + 1u) << width;
-                    k++;
-                }
-            }
+            // a bit each
+            let parts = vec4<u32>(0u, 1u, 2u, 3u);
+            let part = vec4<u32>(i >> 5u);
+            let below = vec4<u32>((1u << (i & 31u)) - 1u);
+            let before = select(select(vec4<u32>(0u), below, parts == part), vec4<u32>(0xffffffffu), parts < part);
+            let counts = countOneBits(flags & before);
+            k = counts.x + counts.y + counts.z + counts.w;
+            let own = select(vec4<u32>(0u), flags, parts == part);
+            here = (own.x | own.y | own.z | own.w) >> (i & 31u);
         }
+        // of what is above the slots, the first belongs to the first of them, and so on
+        let highs = (fields(at, told + min(positions, n) + k * over, over) + 1u) << vec4<u32>(width);
+        let has = (vec4<u32>(here) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u);
+        let second = select(highs.x, highs.y, has.x == 1u);
+        let two = has.x + has.y;
+        let third = select(select(highs.x, highs.y, two == 1u), highs.z, two == 2u);
+        let three = two + has.z;
+        let fourth = select(select(highs.x, highs.y, three == 1u), select(highs.z, highs.w, three == 3u), three >= 2u);
+        tfs |= select(vec4<u32>(0u), vec4<u32>(highs.x, second, third, fourth), has == vec4<u32>(1u));
     }
     return tfs + 1u;
 }
