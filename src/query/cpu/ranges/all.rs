@@ -53,9 +53,10 @@ pub(super) fn run<const REQUIRED: bool>(
         batch.flush(query, scorer, top);
         done = least;
         if done == 0.0 {
-            return;
+            break;
         }
     }
+    batch.finish(query, scorer, top);
 }
 
 /// What the short lists have in a range.
@@ -107,16 +108,14 @@ impl Found {
                     *sum += if here >> lane & 1 != 0 { bound } else { 0.0 };
                 }
             }
-            let hope = query.hope(top);
-            let hopeful = bounds.iter().enumerate().map(|(lane, &bound)| u16::from(hope.has(bound)) << lane);
-            documents &= hopeful.fold(0, |all, bit| all | bit);
+            documents &= query.hope(top).mask(&bounds) as u16;
         }
         while documents != 0 {
             let lane = documents.trailing_zeros() as usize % RANGE;
             documents &= documents - 1;
             let doc = start + lane as u32;
             self.known.iter_mut().zip(&self.parts).for_each(|(known, parts)| *known = parts[lane]);
-            batch.push(doc, &self.known, scorer);
+            batch.push(doc, &self.known);
             for (reader, table) in query.readers.iter().zip(tables) {
                 let has = REQUIRED || table.has(doc);
                 batch.place(reader, if has { Some(table.position(doc)) } else { None });

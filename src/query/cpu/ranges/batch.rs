@@ -1,13 +1,17 @@
-//! Scores of documents that are found: some at a time, so that what one is made of comes near while others are looked at.
+//! Scores of documents that are found: first bounds of all, from what is kept of the lists in memory, then what is read for the
+//! best.
 
 use super::super::simd::Hope;
 use super::super::{Scorer, Sum};
 use super::reader::Reader;
-use super::table::RANGE;
 use crate::query::topk::{Hit, TopK};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// Documents that are scored together.
+/// Documents that are looked at together, so that what is known of one comes near while others are looked at.
 const BATCH: usize = 64;
+/// Documents that wait for their scores at most.
+const WAITING: usize = 1024;
 /// A list lacks the document.
 const NONE: u32 = u32::MAX;
 
@@ -20,6 +24,8 @@ pub(super) struct Query<'a> {
     /// Room for rounding, more than 1.
     pub(super) slack: f32,
     pub(super) sum: Sum,
+    /// What the best `k` are known to score at least.
+    pub(super) floor: f32,
 }
 
 impl Query<'_> {
@@ -27,87 +33,190 @@ impl Query<'_> {
     #[inline(always)]
     pub(super) fn hope(&self, top: &TopK) -> Hope {
         // Documents come in any order, and of two with the same score the first is better: the slack lets equals pass.
-        Hope { more: 0.0, slack: self.slack, threshold: top.threshold() }
+        Hope { more: 0.0, slack: self.slack, threshold: top.threshold().max(self.floor) }
     }
 }
 
 /// Documents with the parts that are known, and where the readers' lists have them.
 #[derive(Default)]
-pub(super) struct Batch {
+struct Documents {
     docs: Vec<u32>,
     known: Vec<f32>,
     positions: Vec<u32>,
-    /// Per reader, what it and those after it add to a document at most.
+}
+
+impl Documents {
+    fn clear(&mut self) {
+        self.docs.clear();
+        self.known.clear();
+        self.positions.clear();
+    }
+}
+
+/// Documents on their way to a score.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// Of which nothing is known yet but where they are.
+    new: Documents,
+    /// Those that have hope when the bound of each posting is known.
+    waiting: Documents,
+    /// What each of these scores at most.
+    bounds: Vec<f32>,
+    /// The greatest of what any documents score at least, as bits, which are in the same order: up to `k`.
+    least: BinaryHeap<Reverse<u32>>,
+    order: Vec<usize>,
     rest: Vec<f32>,
 }
 
 impl Batch {
-    /// Adds a document; [`Self::place`] follows for each reader.
+    /// Adds a document, which was not added before; [`Self::place`] follows for each reader.
     #[inline(always)]
-    pub(super) fn push(&mut self, doc: u32, known: &[f32], scorer: &impl Scorer) {
-        self.docs.push(doc);
-        self.known.extend_from_slice(known);
-        scorer.prefetch(doc);
+    pub(super) fn push(&mut self, doc: u32, known: &[f32]) {
+        self.new.docs.push(doc);
+        self.new.known.extend_from_slice(known);
     }
 
     /// Says where the list of the next reader has the last document.
     #[inline(always)]
     pub(super) fn place(&mut self, reader: &Reader<'_>, position: Option<usize>) {
         if let Some(position) = position {
-            reader.prefetch_start(position);
+            reader.prefetch_bound(position);
         }
-        self.positions.push(position.map_or(NONE, |position| position as u32));
+        self.new.positions.push(position.map_or(NONE, |position| position as u32));
     }
 
-    /// Whether it is time for [`Self::flush`]: later documents will meet a higher threshold.
+    /// Whether it is time for [`Self::flush`]: later documents will meet a higher floor.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        self.docs.len() >= BATCH
+        self.new.docs.len() >= BATCH
     }
 
-    /// Scores the documents, as far as they have hope, and forgets them.
+    /// Finds out what the documents score at least and at most. Those without hope are forgotten.
     #[inline(always)]
     pub(super) fn flush(&mut self, query: &mut Query<'_>, scorer: &impl Scorer, top: &mut TopK) {
         let n = query.readers.len();
         let known = query.orders.len() - n;
-        for positions in self.positions.chunks_exact(n) {
+        let hope = query.hope(top);
+        for (i, &doc) in self.new.docs.iter().enumerate() {
+            let positions = &self.new.positions[i * n..][..n];
+            let parts = &self.new.known[i * known..][..known];
+            let sum: f32 = parts.iter().sum();
+            let (mut least, mut most) = (sum, sum);
             for (reader, &position) in query.readers.iter().zip(positions) {
                 if position != NONE {
-                    reader.prefetch_posting(position as usize);
+                    let (low, high) = reader.bounds_at(position as usize);
+                    least += low;
+                    most += high;
                 }
+            }
+            if !hope.has(most) {
+                continue;
+            }
+            self.waiting.docs.push(doc);
+            self.waiting.known.extend_from_slice(parts);
+            self.waiting.positions.extend_from_slice(positions);
+            self.bounds.push(most);
+            note(&mut self.least, least, top.k());
+        }
+        self.new.clear();
+        if let Some(&Reverse(least)) = self.least.peek().filter(|_| self.least.len() >= top.k()) {
+            // Twice the room for rounding: there and in the scores.
+            query.floor = query.floor.max(f32::from_bits(least) / (query.slack * query.slack));
+        }
+        if self.waiting.docs.len() >= WAITING {
+            self.settle(query, scorer, top);
+        }
+    }
+
+    /// Scores the documents that wait, as far as they have hope still, and forgets them: those with the greatest bounds first.
+    #[inline(always)]
+    fn settle(&mut self, query: &mut Query<'_>, scorer: &impl Scorer, top: &mut TopK) {
+        let n = query.readers.len();
+        let known = query.orders.len() - n;
+        let Self { waiting, bounds, order, rest, .. } = self;
+        let hope = query.hope(top);
+        order.clear();
+        order.extend((0..bounds.len()).filter(|&i| hope.has(bounds[i])));
+        order.sort_unstable_by(|&a, &b| bounds[b].total_cmp(&bounds[a]));
+        for some in order.chunks(BATCH) {
+            let postings = |i: usize| {
+                let there = query.readers.iter().zip(&waiting.positions[i * n..][..n]);
+                there.filter(|&(_, &position)| position != NONE).map(|(reader, &position)| (reader, position as usize))
+            };
+            for &i in some {
+                scorer.prefetch(waiting.docs[i]);
+                postings(i).for_each(|(reader, position)| reader.prefetch_start(position));
+            }
+            for &i in some {
+                postings(i).for_each(|(reader, position)| reader.prefetch_posting(position));
+            }
+            for &i in some {
+                let positions = &waiting.positions[i * n..][..n];
+                rest.clear();
+                rest.resize(n, 0.0);
+                let mut more = 0.0;
+                for ((reader, &position), rest) in query.readers.iter().zip(positions).zip(&mut *rest).rev() {
+                    more += if position == NONE { 0.0 } else { reader.bounds_at(position as usize).1 };
+                    *rest = more;
+                }
+                score(query, waiting.docs[i], &waiting.known[i * known..][..known], positions, rest, scorer, top);
             }
         }
-        self.rest.clear();
-        self.rest.resize(n + 1, 0.0);
-        'docs: for (i, &doc) in self.docs.iter().enumerate() {
-            let hope = query.hope(top);
-            let positions = &self.positions[i * n..][..n];
-            for (at, &position) in positions.iter().enumerate().rev() {
-                let bound = if position == NONE { 0.0 } else { query.readers[at].bound(doc as usize / RANGE) };
-                self.rest[at] = self.rest[at + 1] + bound;
-            }
-            let mut sum = 0.0;
-            query.sum.clear();
-            for (&part, &order) in self.known[i * known..][..known].iter().zip(&query.orders) {
-                sum += part;
-                query.sum.put(order, part);
-            }
-            for (at, &position) in positions.iter().enumerate() {
-                if !(Hope { more: self.rest[at], ..hope }).has(sum) {
-                    continue 'docs;
-                }
-                if position != NONE {
-                    let part = query.readers[at].part(doc, position as usize, scorer);
-                    sum += part;
-                    query.sum.put(query.orders[known + at], part);
-                }
-            }
-            if hope.has(sum) {
-                top.push(Hit { doc, score: query.sum.take() });
-            }
+        waiting.clear();
+        bounds.clear();
+    }
+
+    /// All that is left to do for a query.
+    #[inline(always)]
+    pub(super) fn finish(&mut self, query: &mut Query<'_>, scorer: &impl Scorer, top: &mut TopK) {
+        self.flush(query, scorer, top);
+        self.settle(query, scorer, top);
+        self.least.clear();
+    }
+}
+
+/// Keeps the `k` greatest.
+#[inline(always)]
+fn note(greatest: &mut BinaryHeap<Reverse<u32>>, least: f32, k: usize) {
+    let least = Reverse(least.max(0.0).to_bits());
+    if greatest.len() < k {
+        greatest.push(least);
+    } else if let Some(mut lowest) = greatest.peek_mut()
+        && least < *lowest
+    {
+        *lowest = least;
+    }
+}
+
+/// Scores a document, unless it turns out to have no hope; `rest` is what a reader and those after it add at most.
+#[inline(always)]
+fn score(
+    query: &mut Query<'_>,
+    doc: u32,
+    known: &[f32],
+    positions: &[u32],
+    rest: &[f32],
+    scorer: &impl Scorer,
+    top: &mut TopK,
+) {
+    let hope = query.hope(top);
+    let mut sum = 0.0;
+    query.sum.clear();
+    for (&part, &order) in known.iter().zip(&query.orders) {
+        sum += part;
+        query.sum.put(order, part);
+    }
+    for (at, (&position, &more)) in positions.iter().zip(rest).enumerate() {
+        if !(Hope { more, ..hope }).has(sum) {
+            return;
         }
-        self.docs.clear();
-        self.known.clear();
-        self.positions.clear();
+        if position != NONE {
+            let part = query.readers[at].part(doc, position as usize, scorer);
+            sum += part;
+            query.sum.put(query.orders[known.len() + at], part);
+        }
+    }
+    if hope.has(sum) {
+        top.push(Hit { doc, score: query.sum.take() });
     }
 }

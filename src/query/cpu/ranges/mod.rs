@@ -115,7 +115,7 @@ fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, 
     let short = terms.iter().take_while(|term| term.table.is_none()).count();
     let (short, long) = terms.split_at_mut(short);
     let readers = long.iter().filter_map(|term| match (term.probe.list(), &term.table) {
-        (List::Blocks(list), Some(table)) => Some(Reader::with_table(list.clone(), term.weight, table.clone())),
+        (List::Blocks(list), Some(table)) => Some(Reader::new(list.clone(), term.weight, table.clone())),
         _ => None,
     });
     let mut query = Query {
@@ -123,6 +123,7 @@ fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, 
         orders: short.iter().chain(&*long).map(|term| term.order).collect(),
         slack: scorer.slack(n).max(1.0 + (n as f32 + 4.0) * 2.4e-7),
         sum: Sum::new(n),
+        floor: f32::NEG_INFINITY,
     };
     let tables: Vec<&Table> = long.iter().filter_map(|term| term.table.as_deref()).collect();
     match (short, required) {
@@ -132,9 +133,7 @@ fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, 
         (short, true) => all::run::<true>(short, &tables, &mut query, scorer, top, room),
         (short, false) => all::run::<false>(short, &tables, &mut query, scorer, top, room),
     }
-    // The shortest list's reader, if there is one, comes first and has settled its account.
-    let readers = query.readers.into_iter().rev().zip(long.iter_mut().rev());
-    for (reader, term) in readers {
+    for (reader, term) in query.readers.into_iter().zip(long) {
         term.probe.scored += reader.scored;
         term.probe.damage = term.probe.damage.take().or(reader.damage);
     }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub(super) struct Reader<'a> {
     list: ListWords<'a>,
     weight: Weight<'a>,
-    table: Option<Arc<Table>>,
-    /// What a step of the table adds; without a table, what no posting exceeds.
+    table: Arc<Table>,
+    /// What a step of the table adds.
     step: f32,
     /// The block of frequencies that was asked for last, and how often.
     asked: usize,
@@ -28,18 +28,9 @@ pub(super) struct Reader<'a> {
 const OFTEN: u32 = 4;
 
 impl<'a> Reader<'a> {
-    /// Of a list with a table.
-    pub(super) fn with_table(list: ListWords<'a>, weight: Weight<'a>, table: Arc<Table>) -> Self {
+    /// Of a list and its table.
+    pub(super) fn new(list: ListWords<'a>, weight: Weight<'a>, table: Arc<Table>) -> Self {
         let step = table.step(&weight);
-        Self::new(list, weight, Some(table), step)
-    }
-
-    /// Of a list without one; no posting adds more than `bound`.
-    pub(super) fn without_table(list: ListWords<'a>, weight: Weight<'a>, bound: f32) -> Self {
-        Self::new(list, weight, None, bound)
-    }
-
-    fn new(list: ListWords<'a>, weight: Weight<'a>, table: Option<Arc<Table>>, step: f32) -> Self {
         Self {
             list,
             weight,
@@ -55,17 +46,27 @@ impl<'a> Reader<'a> {
     }
 
     /// The steps of all ranges, and what one adds.
-    pub(super) fn maxima(&self) -> Option<(&[u8], f32)> {
-        Some((self.table.as_ref()?.maxima(), self.step))
+    pub(super) fn maxima(&self) -> (&[u8], f32) {
+        (self.table.maxima(), self.step)
     }
 
     /// What no posting in a range exceeds.
     #[inline(always)]
     pub(super) fn bound(&self, range: usize) -> f32 {
-        match &self.table {
-            Some(table) => self.step * f32::from(table.maxima()[range]),
-            None => self.step,
-        }
+        self.step * f32::from(self.table.maxima()[range])
+    }
+
+    /// Asks for what [`Self::bounds_at`] reads.
+    #[inline(always)]
+    pub(super) fn prefetch_bound(&self, position: usize) {
+        self.table.prefetch_steps(position);
+    }
+
+    /// What the posting at a position adds at least and at most.
+    #[inline(always)]
+    pub(super) fn bounds_at(&self, position: usize) -> (f32, f32) {
+        let steps = f32::from(self.table.steps(position));
+        (self.step * (steps - 1.0), self.step * steps)
     }
 
     /// Asks for the start of what [`Self::prefetch_posting`] asks for.

@@ -19,7 +19,7 @@ pub(super) struct Sums {
 impl Sums {
     /// What the terms with tables add to each range; if all are `required`, 0 where one has no posting.
     pub(super) fn scan(&mut self, readers: &[Reader<'_>], required: bool) {
-        let tables: Vec<(&[u8], f32)> = readers.iter().filter_map(Reader::maxima).collect();
+        let tables: Vec<(&[u8], f32)> = readers.iter().map(Reader::maxima).collect();
         let n = tables.iter().map(|(maxima, _)| maxima.len()).min().unwrap_or(0);
         // What is there is written over.
         self.sums.resize(n, 0.0);

@@ -10,19 +10,19 @@ use crate::index::ListWords;
 pub(super) const RANGE: usize = 16;
 /// Ranges that are looked at together.
 pub(super) const GROUP: usize = 64;
-/// Words of bits that are counted together: a cache line of them.
-const LINE: usize = 8;
+/// Documents whose bits stand in a word, below how many of the list come before them.
+const WORD: usize = 32;
 
 /// Which documents a list has, where, and what they add at most.
 pub(in super::super) struct Table {
     /// Per range, in whole groups: 0 if it has no document of the list, else how many steps no part exceeds.
     maxima: Vec<u8>,
+    /// Per posting, how many steps its part does not exceed: the least number of them that is more than 0.
+    steps: Vec<u8>,
     /// A step, for a weight with a factor of 1.
     step: f32,
-    /// One bit per document, in whole groups.
+    /// One bit per document, in whole groups: the upper half of a word, whose lower half says how many are set before it.
     bits: Vec<u64>,
-    /// Per line of bits, how many are set before it.
-    ranks: Vec<u32>,
 }
 
 /// More than rounding can take from a product or two.
@@ -36,7 +36,8 @@ impl Table {
         let (step, steps) = (most * ROOM / 255.0, 255.0 / most);
         let ranges = ranges(list.documents as usize);
         let mut maxima = vec![0u8; ranges];
-        let mut bits = vec![0u64; ranges * RANGE / 64];
+        let mut each = Vec::with_capacity(list.df as usize);
+        let mut bits = vec![0u64; ranges * RANGE / WORD];
         let (mut docs, mut parts) = ([0; MAX_BLOCK_LEN], [0.0; MAX_BLOCK_LEN]);
         for block in 0..list.blocks() {
             let n = list.block_len(block);
@@ -48,17 +49,17 @@ impl Table {
                 // Decoded docIDs are below the number of documents.
                 let doc = doc as usize;
                 maxima[doc / RANGE] = steps.max(maxima[doc / RANGE]);
-                bits[doc / 64] |= 1 << (doc % 64);
+                bits[doc / WORD] |= 1 << (WORD + doc % WORD);
+                each.push(steps);
             }
         }
         let mut before = 0;
-        let rank = |line: &[u64; LINE]| {
-            let rank = before;
-            before += line.iter().map(|word| word.count_ones()).sum::<u32>();
-            rank
-        };
-        let ranks = bits.as_chunks().0.iter().map(rank).collect();
-        Ok(Self { maxima, step, bits, ranks })
+        for word in &mut bits {
+            let here = word.count_ones();
+            *word |= u64::from(before);
+            before += here;
+        }
+        Ok(Self { maxima, steps: each, step, bits })
     }
 
     /// What a step adds to a score at this weight.
@@ -72,40 +73,44 @@ impl Table {
         &self.maxima
     }
 
+    /// Asks for [`Self::steps`].
+    #[inline(always)]
+    pub(super) fn prefetch_steps(&self, position: usize) {
+        prefetch(self.steps.get(position..).unwrap_or(&[]), 1);
+    }
+
+    /// How many steps the part of the posting at a position does not exceed; it is no less than one step less.
+    #[inline(always)]
+    pub(super) fn steps(&self, position: usize) -> u8 {
+        self.steps[position]
+    }
+
     /// Asks for the documents of a range.
     #[inline(always)]
     pub(super) fn prefetch(&self, range: usize) {
-        prefetch(&self.bits[range / 4..], 1);
-        prefetch(&self.ranks[range / (4 * LINE)..], 1);
+        prefetch(&self.bits[range * RANGE / WORD..], 1);
     }
 
     /// One bit for each document of a range.
     #[inline(always)]
     pub(super) fn documents(&self, range: usize) -> u16 {
-        (self.bits[range / 4] >> (range % 4 * RANGE)) as u16
+        (self.bits[range * RANGE / WORD] >> (WORD + range * RANGE % WORD)) as u16
     }
 
     /// Whether the list has a document.
     #[inline(always)]
     pub(super) fn has(&self, doc: u32) -> bool {
-        self.bits[doc as usize / 64] >> (doc % 64) & 1 != 0
+        let doc = doc as usize;
+        self.bits[doc / WORD] >> (WORD + doc % WORD) & 1 != 0
     }
 
     /// How many documents of the list come before one.
     #[inline(always)]
     pub(super) fn position(&self, doc: u32) -> usize {
-        let (line, word) = (doc as usize / 64 / LINE, doc as usize / 64 % LINE);
-        let mut position = self.ranks[line];
-        for (i, bits) in self.bits.as_chunks::<LINE>().0[line].iter().enumerate() {
-            // All words of the line are counted, since how many there are before the document is a matter of luck.
-            let before = match i.cmp(&word) {
-                std::cmp::Ordering::Less => u64::MAX,
-                std::cmp::Ordering::Equal => (1 << (doc % 64)) - 1,
-                std::cmp::Ordering::Greater => 0,
-            };
-            position += (bits & before).count_ones();
-        }
-        position as usize
+        let doc = doc as usize;
+        let word = self.bits[doc / WORD];
+        let before = (word >> WORD) as u32 & ((1 << (doc % WORD)) - 1);
+        (word as u32 + before.count_ones()) as usize
     }
 }
 
@@ -114,8 +119,8 @@ fn ranges(documents: usize) -> usize {
     documents.div_ceil(RANGE * GROUP) * GROUP
 }
 
-/// Bytes of a table over so many documents.
-pub(super) fn bytes(documents: usize) -> usize {
+/// Bytes of the table of a list of `df` of so many documents.
+pub(super) fn bytes(documents: usize, df: usize) -> usize {
     let ranges = ranges(documents);
-    ranges + ranges * RANGE / 8 + ranges * RANGE / 64 / LINE * 4
+    df + ranges + ranges * RANGE / WORD * 8
 }

@@ -2,7 +2,7 @@
 
 use super::super::Scored;
 use super::super::scorer::Scorer;
-use super::table::{Table, bytes};
+use super::table::{self, Table};
 use crate::index::{CodecRef, Index, List, ListWords};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,7 +71,7 @@ impl Tables {
         let (mut all, mut full) = (true, false);
         for (i, term) in terms.iter_mut().enumerate() {
             let Some(list) = long(term) else { continue };
-            full = known.bytes + bytes(list.documents as usize) > self.room;
+            full = known.bytes + bytes(list) > self.room;
             match known.lists.get(&term.id) {
                 Some(Entry::Made(table)) => {
                     term.table = Some(table.clone());
@@ -94,7 +94,7 @@ impl Tables {
     /// Makes a term's table, if there is room for it and the list is sound.
     fn make(&self, term: &mut Scored<'_>, scorer: &impl Scorer) -> bool {
         let Some(list) = long(term) else { return true };
-        let size = bytes(list.documents as usize);
+        let size = bytes(list);
         let known = || self.known.write().unwrap_or_else(PoisonError::into_inner);
         {
             // Another thread may be making tables at the same time, even this one.
@@ -147,6 +147,11 @@ impl Tables {
 /// What a table takes to make, in postings read: all of the list's, each docID and score, and memory that was not touched yet.
 fn price(list: &ListWords<'_>) -> u64 {
     2 * u64::from(list.df) + u64::from(list.documents) / 16
+}
+
+/// Bytes of a list's table.
+fn bytes(list: &ListWords<'_>) -> usize {
+    table::bytes(list.documents as usize, list.df as usize)
 }
 
 /// The list of a term if it is to have a table.
