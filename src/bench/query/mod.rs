@@ -238,15 +238,17 @@ fn title(args: &Args, places: &[Place<'_>], planned: &[(Vec<Plan>, f64)]) -> Str
     let plans = &planned[0].0;
     let postings: u64 = plans.iter().flat_map(|plan| &plan.terms).map(|term| u64::from(term.info.df)).sum();
     let unknown = plans.iter().filter(|plan| plan.missing > 0).count();
-    let each = if args.fastest { "fastest" } else { "median" };
+    let rounds = match args.rounds {
+        0 => "not timed".to_owned(),
+        n => format!("{} of {n} rounds", if args.fastest { "fastest" } else { "median" }),
+    };
     format!(
-        "{} queries ({unknown} with unknown terms) on {} documents, {:.0} postings a query, top {}; {each} of {} rounds; \
+        "{} queries ({unknown} with unknown terms) on {} documents, {:.0} postings a query, top {}; {rounds}; \
          analysis and lookup {:.1} us a query, not counted below",
         plans.len(),
         places[0].searcher.index().statistics().documents,
         postings as f64 / plans.len() as f64,
         args.k,
-        args.rounds,
         1e6 * planned[0].1
     )
 }

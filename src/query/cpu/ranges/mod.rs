@@ -1,12 +1,14 @@
 //! Ranges of docIDs that may have one of the best documents, the most promising first.
 //!
-//! Of every long list there is a table in memory: which documents it has, one bit each, and for each range of 16 docIDs what its
-//! postings add at most, one byte. One pass over the bytes gives a bound of every range's scores (Dimopoulos, Nepomnyachiy and
-//! Suel, *Optimizing top-k document retrieval strategies for block-max indexes*, WSDM 2013, doi:10.1145/2433396.2433412). The
-//! bits of the ranges that pass the threshold give their documents, and the position of each in the list by counting (bit
-//! vectors beside compressed lists: Culpepper and Moffat, *Efficient set intersection for inverted indexing*, TOIS 29(1), 2010,
-//! doi:10.1145/1877766.1877767), so a posting's frequency is read without its block of docIDs. Lists without a table are
-//! short, and read.
+//! Of every long list there is a table in memory: which documents it has, one bit each; for each range of 16 docIDs what its
+//! postings add at most, one byte; and the same for each posting. One pass over the bytes of ranges gives a bound of every range's
+//! scores (Dimopoulos, Nepomnyachiy and Suel, *Optimizing top-k document retrieval strategies for block-max indexes*, WSDM 2013,
+//! doi:10.1145/2433396.2433412). The bits of the ranges that pass the threshold give their documents, and the position of each in
+//! the list by counting (bit vectors beside compressed lists: Culpepper and Moffat, *Efficient set intersection for inverted
+//! indexing*, TOIS 29(1), 2010, doi:10.1145/1877766.1877767). A posting's byte says what it adds to within a 255th of the list's
+//! greatest: so of every document a least score and a greatest are known, the `k`-th of the least ones is a threshold, and frequencies
+//! are read of those documents only that still pass it in the end, without their blocks of docIDs. Lists without a table are short,
+//! and read.
 //!
 //! | file | its one job |
 //! |---|---|
@@ -15,7 +17,7 @@
 //! | `sums` | bounds of all ranges |
 //! | `all` | queries by all ranges |
 //! | `shortest` | conjunctions with a short list |
-//! | `batch` | scores of documents that are found |
+//! | `batch` | bounds of documents that are found, and scores of the best |
 //! | `reader` | parts of single postings |
 
 mod all;

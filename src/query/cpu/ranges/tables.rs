@@ -46,10 +46,12 @@ pub(in super::super) enum When {
 }
 
 impl Tables {
-    /// None yet. They will not take up more memory than the docIDs of all lists do in the files of the codec, or [`LEAST`]; what is made
+    /// None yet. They will not take up more memory than the docIDs and frequencies of all lists do in the files, or [`LEAST`]; what is made
     /// stays, and lists for which there is no room left have none.
     pub(in crate::query) fn new(index: &Index, codec: CodecRef<'_>) -> Self {
-        Self { known: RwLock::default(), room: size_of_val(index.list_files(codec).postings).max(LEAST) }
+        let files = index.list_files(codec);
+        let room = size_of_val(files.postings) + size_of_val(files.tf);
+        Self { known: RwLock::default(), room: room.max(LEAST) }
     }
 
     #[cfg(test)]
