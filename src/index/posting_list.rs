@@ -152,7 +152,8 @@ impl<'a> ListWords<'a> {
     /// Fails if these cannot be the docIDs of a block: they start as the skip entry says, increase, and end before the
     /// next block.
     pub(super) fn check_block(&self, block: usize, docs: &[u32]) -> Result<()> {
-        let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first);
+        // The skip entry may be what is damaged.
+        let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first.min(self.documents));
         if !strictly_increasing(docs) || docs.last().is_none_or(|&last| last >= limit) {
             return Err(self.bad_block(block, "docIDs do not increase up to the next block"));
         }

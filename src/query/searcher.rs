@@ -14,8 +14,8 @@ const MAX_IMPACT_WORDS: u64 = ((1 << 24) - 1) / MAX_IMPACT as u64;
 /// Answers queries from one index with one codec and one set of parameters. Shared between threads.
 ///
 /// Keeps something of every long list (those with a document in 64 or more) for the fastest methods on the CPU, once queries have read as
-/// much of it as that takes: a fifth of a byte per document of the index and list, and in all no more than the lists' docIDs take up in
-/// the files, or 1 MiB.
+/// much of it as that takes: a byte per posting and five sixteenths of one per document of the index, and in all no more than the docIDs
+/// and frequencies of all lists take up in the files, or 1 MiB.
 pub struct Searcher<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,

@@ -77,6 +77,12 @@ fn read_all(dir: &Path) {
         for mode in [crate::query::Mode::And, crate::query::Mode::Or] {
             let Ok(searcher) = crate::query::Searcher::new(&index, None, crate::query::Bm25::default()) else { return };
             let _ = searcher.parse(query).and_then(|query| searcher.search(&searcher.plan(&query)?, mode, 5));
+            // again, with what memory keeps of lists
+            let _ = searcher.parse(query).and_then(|query| {
+                let plan = searcher.plan(&query)?;
+                searcher.prepare(&plan, mode, 5)?;
+                searcher.search(&plan, mode, 5)
+            });
         }
     }
 }

@@ -154,6 +154,15 @@ impl<'a> FrequencyBlock<'a> {
         self.bit + self.shape.bits(self.n)
     }
 
+    /// Whether the positions of its exceptions increase, as they must.
+    #[cfg(test)]
+    pub(super) fn in_order(&self) -> bool {
+        let (_, positions) = self.shape.told(self.n);
+        let (at, width) = (self.bit + self.n * self.shape.width as usize, position_bits(self.n));
+        let position = |place: usize| get_bits(self.words, at + place * width as usize, width);
+        !positions || (1..self.shape.exceptions).all(|place| position(place - 1) < position(place))
+    }
+
     /// Frequency `i` of the block, or `None` if there is none or the words are damaged.
     // Compiled for what the processor has where the caller is.
     #[inline(always)]

@@ -11,7 +11,7 @@
 //! list of more blocks:   [word offset of each group but the first] [entry of each block] [group 0] [group 1] …
 //! ```
 //!
-//! 32 blocks are a group, which starts at a word; zeros fill up to it. Offsets count from the start of the list. The entry of a
+//! 32 blocks are a group, which starts at a word, and each of them starts at a byte; zeros fill up to these. Offsets count from the start of the list. The entry of a
 //! block, and the head of a list's only one, say what its bits mean:
 //!
 //! | entry, bits | head, bits | what |

@@ -7,7 +7,7 @@ use super::*;
 pub static RANGES: OrMethod = OrMethod {
     name: "ranges",
     short: "ranges",
-    about: "looks into ranges of 16 docIDs, the most promising first; bounds and documents of long lists are kept in memory once queries have read as much of these as that takes; else as block-max-maxscore",
+    about: "looks into ranges of 16 docIDs, the most promising first; which documents a long list has, and bounds of its postings, are kept in memory once queries have read as much of it as that takes; else as block-max-maxscore",
     paper: "Dimopoulos, Nepomnyachiy, Suel: Optimizing top-k document retrieval strategies for block-max indexes (WSDM 2013, doi:10.1145/2433396.2433412); Culpepper, Moffat: Efficient set intersection for inverted indexing (TOIS 29(1), 2010, doi:10.1145/1877766.1877767)",
     run: run!(run, tables: true),
 };

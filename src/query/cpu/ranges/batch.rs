@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 /// Documents that are looked at together, so that what is known of one comes near while others are looked at.
 const BATCH: usize = 64;
-/// Documents that wait for their scores at most.
+/// With so many documents that wait for their scores, it is time for these.
 const WAITING: usize = 1024;
 /// A list lacks the document.
 const NONE: u32 = u32::MAX;

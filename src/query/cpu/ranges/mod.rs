@@ -1,6 +1,6 @@
 //! Ranges of docIDs that may have one of the best documents, the most promising first.
 //!
-//! Of every long list there is a table in memory: which documents it has, one bit each; for each range of 16 docIDs what its
+//! Of every long list there is a table in memory: which documents it has, one bit each and one to count them; for each range of 16 docIDs what its
 //! postings add at most, one byte; and the same for each posting. One pass over the bytes of ranges gives a bound of every range's
 //! scores (Dimopoulos, Nepomnyachiy and Suel, *Optimizing top-k document retrieval strategies for block-max indexes*, WSDM 2013,
 //! doi:10.1145/2433396.2433412). The bits of the ranges that pass the threshold give their documents, and the position of each in

@@ -17,7 +17,7 @@ const WORD: usize = 32;
 pub(in super::super) struct Table {
     /// Per range, in whole groups: 0 if it has no document of the list, else how many steps no part exceeds.
     maxima: Vec<u8>,
-    /// Per posting, how many steps its part does not exceed: the least number of them that is more than 0.
+    /// Per posting, how many steps its part does not exceed: one more than there are whole ones in it.
     steps: Vec<u8>,
     /// A step, for a weight with a factor of 1.
     step: f32,

@@ -65,15 +65,14 @@ impl Tables {
         self.known.read().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
-    /// Gives every term with a long list its table, or none if one is missing and is not made. True if what the terms then read is to be
-    /// [settled](Self::settle): it may be made another time.
+    /// Gives every term with a long list its table, or none if one is missing and is not made, which none is unless there is room for all
+    /// that are missing. True if what the terms then read is to be [settled](Self::settle): they may be made another time.
     pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) -> bool {
         let mut missing = Vec::new();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let (mut all, mut full) = (true, false);
+        let (mut all, mut needed) = (true, known.bytes);
         for (i, term) in terms.iter_mut().enumerate() {
             let Some(list) = long(term) else { continue };
-            full = known.bytes + bytes(list) > self.room;
             match known.lists.get(&term.id) {
                 Some(Entry::Made(table)) => {
                     term.table = Some(table.clone());
@@ -83,10 +82,12 @@ impl Tables {
                 Some(Entry::Read(read)) => all &= when == When::Now || read.load(Ordering::Relaxed) >= price(list),
                 None => all &= when == When::Now,
             }
+            needed += bytes(list);
             missing.push(i);
         }
         drop(known);
-        if all && missing.iter().all(|&i| self.make(&mut terms[i], scorer)) {
+        let full = needed > self.room;
+        if all && !full && missing.iter().all(|&i| self.make(&mut terms[i], scorer)) {
             return false;
         }
         terms.iter_mut().for_each(|term| term.table = None);

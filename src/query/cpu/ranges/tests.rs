@@ -2,13 +2,15 @@
 
 use super::super::open;
 use super::super::scorer::{Bm25Scorer, Scorer as _, Scoring, Weight};
+use super::reader::Reader;
 use super::table::{RANGE, Table};
-use super::{Tables, When};
+use super::{Scored, Tables, When};
 use crate::codec;
-use crate::index::{BoundReader, Index, ListWords, Norm};
+use crate::index::{BoundReader, Index, List, ListWords, Norm};
 use crate::query::{Bm25, Mode, Searcher};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -35,10 +37,7 @@ proptest! {
                 prop_assert_eq!(table.position(doc), position);
                 let bound = table.step(&weight) * f32::from(table.maxima()[doc as usize / RANGE]);
                 let own = table.step(&weight) * f32::from(table.steps(position));
-                let part = scorer.part(&weight, doc, 1, 0);
-                prop_assert!(part <= own && own <= bound);
-                // as good as rounding allows: that much the queries leave room for
-                prop_assert!(own - table.step(&weight) <= part * (1.0 + 1.4e-6));
+                prop_assert!(scorer.part(&weight, doc, 1, 0) <= own && own <= bound);
             }
             for doc in others.iter().copied() {
                 prop_assert_eq!(table.has(doc), docs.contains(&doc));
@@ -75,10 +74,11 @@ fn test_bounds_are_tight() {
 }
 
 /// An index of three long lists, a short one and one posting, in one codec.
-fn built(dir: &std::path::Path) -> std::path::PathBuf {
+fn built(dir: &Path) -> PathBuf {
     let text = |doc: u32| {
         let word = |word: &'static str, in_it: bool| if in_it { word } else { "" };
-        let words = [word("every", true), word("even", doc.is_multiple_of(2)), word("third", doc.is_multiple_of(3))];
+        let words = [word("every", true), word("third", doc.is_multiple_of(3))];
+        let words = [words.join(" "), [word("even", doc.is_multiple_of(2)); 9][..doc as usize % 9 + 1].join(" ")];
         format!("{} {} {}", words.join(" "), word("short", doc % 500 == 7), word("once", doc == 9))
     };
     let texts: Vec<String> = (0..5000).map(text).collect();
@@ -95,7 +95,7 @@ fn built(dir: &std::path::Path) -> std::path::PathBuf {
 
 const QUERIES: [&str; 5] = ["every even third", "even third", "short every", "every even short", "once even"];
 
-/// As many tables as there is room for, and each once.
+/// A table each, once, for the lists of queries that have room for all of theirs.
 #[test]
 fn test_tables_take_up_no_more_than_they_may() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,22 +104,83 @@ fn test_tables_take_up_no_more_than_they_may() {
     let norm = index.norm(0.9, 0.4);
     let scorer = Bm25Scorer::new(index.lens(), norm, BoundReader::new(norm, norm, 10));
     let scoring = Scoring::Bm25(Bm25Scorer::new(index.lens(), norm, BoundReader::new(norm, norm, 10)));
-    // Lists of all documents, of half and of a third of them, in the order that queries come to them.
-    let sizes = [5000, 2500, 1667].map(|df| super::table::bytes(5000, df));
-    for room in 0..4 {
-        let all: usize = sizes[..room].iter().sum();
-        let tables = Tables::with_room(all + sizes[2] / 2);
+    let size = |df: u32| super::table::bytes(5000, df as usize);
+    let [every, even, third] = [5000, 2500, 1667].map(size);
+    for room in [0, third, even, even + third - 1, even + third, every, every + even, every + even + third] {
+        let tables = Tables::with_room(room);
+        let (mut made, mut taken) = (BTreeSet::new(), 0);
         for text in QUERIES.iter().chain(&QUERIES) {
             let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
             let mut terms = open(&index, searcher.codec(), &plan, &scoring).unwrap();
-            tables.furnish(&mut terms, &scorer, When::Now);
-            let furnished = terms.iter().filter(|term| term.table.is_some()).count();
-            let long = terms.iter().filter(|term| term.cursor.df() >= 5000 / 64).count();
-            assert!(furnished == long || furnished == 0, "{text}: {furnished} of {long}");
-            assert!(furnished > 0 || room < 3, "{text} with room for three");
+            let missing = |terms: &[Scored<'_>], made: &BTreeSet<u32>| {
+                let long = terms.iter().filter(|term| term.cursor.df() >= 5000 / 64);
+                long.filter(|term| !made.contains(&term.id)).map(|term| size(term.cursor.df())).sum::<usize>()
+            };
+            // Nothing was read, so none pays.
+            let fits = taken + missing(&terms, &made) <= room;
+            let there = missing(&terms, &made) == 0;
+            assert_eq!(tables.furnish(&mut terms, &scorer, When::ItPays), fits && !there, "{text}: to be settled");
+            assert!(terms.iter().all(|term| there || term.table.is_none()), "{text}");
+            assert_eq!(tables.furnish(&mut terms, &scorer, When::Now), false, "{text}: made, or no room");
+            for term in &terms {
+                let long = term.cursor.df() >= 5000 / 64;
+                assert_eq!(term.table.is_some(), long && fits, "{text} in {room}");
+                taken += if term.table.is_some() && made.insert(term.id) { size(term.cursor.df()) } else { 0 };
+            }
+            assert_eq!(tables.bytes(), taken);
         }
-        assert_eq!(tables.bytes(), all, "as many as there is room for");
     }
+}
+
+/// What a reader says of a posting, from a byte, holds for what the posting adds.
+#[test]
+fn test_postings_are_bounded_from_below_and_above() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = Index::open(&built(dir.path())).unwrap();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let longest = index.lens().iter().copied().max().unwrap();
+    let mut widths = BTreeSet::new();
+    for (k1, b) in [(0.9, 0.4), (1.2, 0.75), (0.0, 0.0), (1000.0, 1.0)] {
+        let norm = index.norm(k1, b);
+        let bounds = || BoundReader::new(index.default_norm(), norm, longest);
+        let scorer = Bm25Scorer::new(index.lens(), norm, bounds());
+        let scoring = Scoring::Bm25(Bm25Scorer::new(index.lens(), norm, bounds()));
+        let plan = searcher.plan(&searcher.parse(QUERIES[0]).unwrap()).unwrap();
+        let terms = open(&index, searcher.codec(), &plan, &scoring).unwrap();
+        for term in terms {
+            let List::Blocks(list) = term.probe.list() else { panic!("a long list") };
+            let table = Table::new(list, &term.weight, &scorer).unwrap();
+            let reader = Reader::new(list.clone(), term.weight, table.into());
+            let mut docs = Vec::new();
+            list.decode_all(&mut docs).unwrap();
+            for (position, &doc) in docs.iter().enumerate() {
+                let part = scorer.part(&term.weight, doc, list.tf.get(position).unwrap(), position);
+                let (least, most) = reader.bounds_at(position);
+                // Queries leave room for twice as much by rounding.
+                assert!(least <= part * (1.0 + 1.4e-6) && part <= most, "{least} to {most}: {part}");
+                widths.insert((most / (most - least)).round() as u32);
+            }
+        }
+    }
+    assert!(widths.len() > 20 && widths.contains(&255), "parts of all sizes: {widths:?}");
+}
+
+/// Searches with tables, and says how many queries were answered and how many refused for damage.
+fn asked(target: &Path) -> (usize, usize) {
+    let (mut answered, mut refused) = (0, 0);
+    let Ok(index) = Index::open(target) else { return (0, 0) };
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    for text in QUERIES.iter().chain(&QUERIES) {
+        for mode in [Mode::And, Mode::Or] {
+            let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
+            match searcher.prepare(&plan, mode, 5).and_then(|()| searcher.search(&plan, mode, 5)) {
+                Ok(_) => answered += 1,
+                Err(crate::Error::Damaged { .. }) => refused += 1,
+                Err(other) => panic!("{text}: {other}"),
+            }
+        }
+    }
+    (answered, refused)
 }
 
 /// Words that say anything: an answer, or an error that says so; and what cannot be made is no error by itself.
@@ -127,26 +188,42 @@ fn test_tables_take_up_no_more_than_they_may() {
 fn test_damaged_lists_have_no_table() {
     let dir = tempfile::tempdir().unwrap();
     let target = built(dir.path());
-    let file = target.join("simdbp/postings.bin");
-    let sound = std::fs::read(&file).unwrap();
-    let (mut answered, mut refused) = (0, 0);
-    for damage in 0..40 {
-        let mut bytes = sound.clone();
-        let at = damage * bytes.len() / 40;
-        let end = (at + 24).min(bytes.len());
-        bytes[at..end].iter_mut().for_each(|byte| *byte ^= 0xff);
-        std::fs::write(&file, bytes).unwrap();
-        let Ok(index) = Index::open(&target) else { continue };
-        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-        for text in QUERIES.iter().chain(&QUERIES) {
-            let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
-            let found = searcher.prepare(&plan, Mode::AndOr, 5).and_then(|()| searcher.search(&plan, Mode::Or, 5));
-            match found {
-                Ok(hits) => answered += usize::from(hits.len() == 5),
-                Err(crate::Error::Damaged { .. }) => refused += 1,
-                Err(other) => panic!("{text}: {other}"),
-            }
+    for name in ["simdbp/postings.bin", "simdbp/lists.bin", "tf.bin"] {
+        let file = target.join(name);
+        let sound = std::fs::read(&file).unwrap();
+        let (mut answered, mut refused) = (0, 0);
+        for damage in 0..40 {
+            let mut bytes = sound.clone();
+            let at = damage * bytes.len() / 40;
+            let end = (at + 24).min(bytes.len());
+            bytes[at..end].iter_mut().for_each(|byte| *byte ^= 0xff);
+            std::fs::write(&file, bytes).unwrap();
+            let (more, less) = asked(&target);
+            (answered, refused) = (answered + more, refused + less);
         }
+        assert!(answered > 0 && refused > 0, "{name}: {answered} answered, {refused} refused");
+        std::fs::write(&file, sound).unwrap();
     }
-    assert!(answered > 0 && refused > 0, "{answered} answered, {refused} refused");
+}
+
+/// Blocks that agree with their skip entries, but start behind all documents: their list has no table, which would not have room for
+/// such documents.
+#[test]
+fn test_documents_that_there_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = built(dir.path());
+    let file = target.join("simdbp/lists.bin");
+    let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(&std::fs::read(&file).unwrap());
+    let at = {
+        let index = Index::open(&target).unwrap();
+        let term = index.term(index.lookup(b"every").unwrap().unwrap()).unwrap();
+        let List::Blocks(list) = index.list(&term, index.codec(None).unwrap()).unwrap() else { panic!("a long list") };
+        list.skips_at as usize
+    };
+    // the first docIDs of its second block and its third
+    assert_eq!((words[at + 3], words[at + 6]), (128, 256));
+    (words[at + 3], words[at + 6]) = (0x8000_0000, 0x8001_0000);
+    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
+    let (answered, refused) = asked(&target);
+    assert_eq!(answered + refused, 4 * QUERIES.len());
 }
