@@ -121,7 +121,7 @@ fn test_tables_take_up_no_more_than_they_may() {
             let there = missing(&terms, &made) == 0;
             assert_eq!(tables.furnish(&mut terms, &scorer, When::ItPays), fits && !there, "{text}: to be settled");
             assert!(terms.iter().all(|term| there || term.table.is_none()), "{text}");
-            assert_eq!(tables.furnish(&mut terms, &scorer, When::Now), false, "{text}: made, or no room");
+            assert!(!tables.furnish(&mut terms, &scorer, When::Now), "{text}: made, or no room");
             for term in &terms {
                 let long = term.cursor.df() >= 5000 / 64;
                 assert_eq!(term.table.is_some(), long && fits, "{text} in {room}");
