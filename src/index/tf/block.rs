@@ -19,9 +19,8 @@ pub(super) struct Shape {
 impl Shape {
     /// The smallest for `tf - 1` of a block; that there are exceptions costs `more` bits.
     pub(super) fn of(values: &[u32], more: u32) -> Self {
-        let any = values.iter().fold(0, |any, &value| any | value);
         let most = values.iter().copied().max().unwrap_or(0);
-        let top = bits_of(any);
+        let top = bits_of(most);
         // A width of 32 has no room in an entry; one bit and 31 for what is above it are no more in all than 32 and one.
         let mut best = Self { width: top, ..Self::default() };
         let mut bits = if top < 32 { best.bits(values.len()) } else { usize::MAX };

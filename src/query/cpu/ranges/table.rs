@@ -76,7 +76,7 @@ impl Table {
     /// Asks for [`Self::steps`].
     #[inline(always)]
     pub(super) fn prefetch_steps(&self, position: usize) {
-        prefetch(self.steps.get(position..).unwrap_or(&[]), 1);
+        prefetch(&self.steps[position..], 1);
     }
 
     /// How many steps the part of the posting at a position does not exceed; it is no less than one step less.

@@ -75,7 +75,8 @@ fn test_impacts_below_the_least_bound() {
     check_batch(&mut engine, &plans, 3, "long documents");
 }
 
-/// Several tiles of ranges, with lists that leave most of them empty.
+/// Several tiles of ranges, with lists that leave most of them empty; and a list of many groups of frequencies, of which in every block
+/// some are exceptions in the first half, many in the second.
 #[test]
 fn test_many_documents() {
     let Some(gpu) = gpu() else { return };
@@ -87,7 +88,9 @@ fn test_many_documents() {
                 text += word;
             }
         };
-        add("often ", random.once_in(3));
+        let repeated = random.once_in(if doc < 70_000 { 12 } else { 3 });
+        let times = 1 + if repeated { random.below(7) } else { 0 };
+        add(&"often ".repeat(times as usize), random.once_in(3));
         add("seldom ", random.once_in(500));
         add("end end ", doc > 131_000 && random.once_in(2));
         add("start ", doc < 300);
@@ -100,7 +103,7 @@ fn test_many_documents() {
     let built = Built::new(&texts, "simdbp");
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-    let queries = ["often seldom", "end start", "seldom edge end", "last start", "last", "often z x edge", "x y"];
+    let queries = ["often", "often z", "often seldom", "end start", "seldom edge end", "last start", "last", "often z x edge", "x y"];
     let plans = plans(&searcher, &queries);
     let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
     assert!(engine.ranges.padded() > kernels::TILE);
