@@ -150,10 +150,9 @@ pub fn get_bits(words: &[u32], at: usize, width: u32) -> Option<u32> {
     Some((((low | high << 32) >> shift) & ((1u64 << width) - 1)) as u32)
 }
 
-/// How many ones there are among the `i` (at most 127) bits from bit `at` on, and whether the one after them is one; `None` past
-/// the end of `words`.
+/// The `n` (1 to 128) bits that start at bit `at`, or `None` past the end of `words`.
 #[inline(always)]
-pub fn set_before(words: &[u32], at: usize, i: usize) -> Option<(u32, bool)> {
+pub fn get_flags(words: &[u32], at: usize, n: usize) -> Option<u128> {
     let (word, shift) = (at / 32, at % 32);
     if let Some(near) = words.get(word..).and_then(|words| words.first_chunk::<5>()) {
         // Five words have 128 bits from any bit of the first on.
@@ -161,13 +160,20 @@ pub fn set_before(words: &[u32], at: usize, i: usize) -> Option<(u32, bool)> {
         let high = u64::from(near[2]) | u64::from(near[3]) << 32;
         let bits = u128::from(low) | u128::from(high) << 64;
         let bits = bits >> shift | u128::from(near[4]) << 1 << (127 - shift);
-        return Some(((bits & ((1 << i) - 1)).count_ones(), bits >> i & 1 != 0));
+        return Some(bits & u128::MAX >> (128 - n));
     }
-    let mut ones = 0;
-    for start in (0..i).step_by(32) {
-        ones += get_bits(words, at + start, (i - start).min(32) as u32)?.count_ones();
-    }
-    Some((ones, get_bits(words, at + i, 1)? != 0))
+    let part = |start: usize| get_bits(words, at + start, (n - start).min(32) as u32);
+    (0..n).step_by(32).try_fold(0, |flags, start| Some(flags | u128::from(part(start)?) << start))
+}
+
+/// The places of the ones among 128 bits, in order.
+#[inline]
+pub fn set_places(mut places: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = places.trailing_zeros() as usize;
+        places &= places.wrapping_sub(1);
+        (place < 128).then_some(place)
+    })
 }
 
 /// Slots of a buffer for [`unpack`]: a block of 128 and what the last group writes beyond it.

@@ -36,8 +36,8 @@ mod widths;
 
 use std::sync::Arc;
 
-use self::widths::{MAX_SLOT, SIZE_SHARE_OR_BITS, Wider, set_places};
-use super::bits::{Packer, UNPACKED, bits_of, unpack};
+use self::widths::{MAX_SLOT, SIZE_SHARE_OR_BITS, Wider};
+use super::bits::{Packer, UNPACKED, bits_of, set_places, unpack};
 use super::gaps::{self, docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 

@@ -26,11 +26,11 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 
-use super::super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack};
+use super::super::bits::{Packer, UNPACKED, bits_of, get_bits, set_places, unpack};
 use super::super::gaps::{self, docs_of, gaps_of};
 use super::super::simple::array::{MAX_LEN, SIMPLE16, SLACK};
 use super::super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
-use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider, set_places};
+use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider};
 use super::{BLOCK, Rule, SHARE};
 
 const PAPER: &str = "Yan, Ding, Suel: Inverted index compression and query processing with optimized document ordering \

@@ -67,18 +67,9 @@ impl Wider {
     }
 }
 
-/// The places that are set, in order.
-#[inline]
-pub(super) fn set_places(mut places: u128) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = places.trailing_zeros() as usize;
-        places &= places.wrapping_sub(1);
-        (place < 128).then_some(place)
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::super::bits::set_places;
     use super::*;
     use proptest::prelude::*;
 

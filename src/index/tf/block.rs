@@ -3,7 +3,7 @@
 use super::{BLOCK, COUNT_BITS, WIDTH_BITS};
 #[cfg(target_arch = "x86_64")]
 use crate::codec::avx512;
-use crate::codec::bits::{Packer, UNPACKED, bits_of, get_bits, set_before, unpack};
+use crate::codec::bits::{Packer, UNPACKED, bits_of, get_bits, get_flags, set_places, unpack};
 
 /// What a block's bits mean.
 #[derive(Clone, Copy, Debug, Default)]
@@ -183,8 +183,8 @@ impl<'a> FrequencyBlock<'a> {
         let place = if positions {
             self.exception(at, i as u32)?
         } else {
-            let (before, here) = set_before(self.words, at, i)?;
-            here.then_some(before as usize)
+            let flags = get_flags(self.words, at, self.n)?;
+            (flags >> i & 1 != 0).then_some((flags & ((1 << i) - 1)).count_ones() as usize)
         };
         let Some(place) = place else { return Some(0) };
         let high = u64::from(get_bits(self.words, at + told + place * overflow as usize, overflow)?) + 1;
@@ -222,8 +222,12 @@ impl<'a> FrequencyBlock<'a> {
             let (mut places, mut highs) = ([0; UNPACKED], [0; UNPACKED]);
             if positions {
                 unpack(self.words, at, position_bits(self.n), exceptions, &mut places)?;
-            } else if set_places(self.words, at, self.n, &mut places)? != exceptions {
-                return None;
+            } else {
+                let flags = get_flags(self.words, at, self.n)?;
+                if flags.count_ones() as usize != exceptions {
+                    return None;
+                }
+                places.iter_mut().zip(set_places(flags)).for_each(|(slot, place)| *slot = place as u32);
             }
             unpack(self.words, at + told, overflow, exceptions, &mut highs)?;
             let mut beyond = 0;
@@ -240,18 +244,4 @@ impl<'a> FrequencyBlock<'a> {
         slots.iter_mut().for_each(|slot| *slot = slot.wrapping_add(1));
         whole.then_some(self.n)
     }
-}
-
-/// Where the ones among `n` bits are, and how many; `None` past the end of the words.
-fn set_places(words: &[u32], at: usize, n: usize, out: &mut [u32; UNPACKED]) -> Option<usize> {
-    let mut found = 0;
-    for start in (0..n).step_by(32) {
-        let mut flags = get_bits(words, at + start, (n - start).min(32) as u32)?;
-        while flags != 0 {
-            out[found] = start as u32 + flags.trailing_zeros();
-            found += 1;
-            flags &= flags - 1;
-        }
-    }
-    Some(found)
 }

@@ -29,11 +29,6 @@ fn bits(words: &[u32], at: usize, width: usize) -> u64 {
     (0..width).map(|i| u64::from(words[(at + i) / 32] >> ((at + i) % 32) & 1) << i).sum()
 }
 
-/// How many of `n` bits from bit `at` on are 1.
-fn bits_set(words: &[u32], at: usize, n: usize) -> u32 {
-    (0..n).map(|i| bits(words, at + i, 1) as u32).sum()
-}
-
 /// Reads frequencies as the tables at the head of the file say, bit by bit, and gives the words that they take up.
 fn plain(words: &[u32], len: usize) -> (Vec<u32>, usize) {
     let wide = |number: usize| (usize::BITS - number.leading_zeros()) as usize;
@@ -153,14 +148,17 @@ fn test_sparse_exceptions_have_positions_and_dense_ones_a_bit_each() {
 
 proptest! {
     #[test]
-    fn test_ones_are_counted_up_to_a_bit(
+    fn test_flags_are_the_bits(
         words in proptest::collection::vec(prop_oneof![any::<u32>(), Just(0), Just(!0)], 0..8),
         at in 0usize..200,
-        i in 0usize..128,
+        n in 1usize..129,
     ) {
-        let there = at + i < 32 * words.len();
-        let slow = there.then(|| (bits_set(&words, at, i), bits(&words, at + i, 1) != 0));
-        prop_assert_eq!(crate::codec::bits::set_before(&words, at, i), slow);
+        let flags = crate::codec::bits::get_flags(&words, at, n);
+        prop_assert_eq!(flags.is_some(), at + n <= 32 * words.len());
+        if let Some(flags) = flags {
+            prop_assert!((0..n).all(|i| flags >> i & 1 == bits(&words, at + i, 1).into()));
+            prop_assert!(n == 128 || flags >> n == 0);
+        }
     }
 
     #[test]

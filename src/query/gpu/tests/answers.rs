@@ -103,7 +103,17 @@ fn test_many_documents() {
     let built = Built::new(&texts, "simdbp");
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-    let queries = ["often", "often z", "often seldom", "end start", "seldom edge end", "last start", "last", "often z x edge", "x y"];
+    let queries = [
+        "often",
+        "often z",
+        "often seldom",
+        "end start",
+        "seldom edge end",
+        "last start",
+        "last",
+        "often z x edge",
+        "x y",
+    ];
     let plans = plans(&searcher, &queries);
     let mut engine = GpuSearcher::new(&searcher, &gpu, PRELOAD).unwrap();
     assert!(engine.ranges.padded() > kernels::TILE);
