@@ -28,6 +28,14 @@ pub enum Error {
         /// What is wrong and what to do.
         what: String,
     },
+    /// A file is not what it was when gamut began to read it.
+    #[error("{}: the file changed while gamut read it: {what}; nothing came of it. Try again when nobody writes to it", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What is known about the change.
+        what: String,
+    },
     /// The input held no document at all.
     #[error("no document found in {files} input file(s): {why}")]
     NoDocuments {
@@ -54,8 +62,8 @@ pub enum Error {
         /// What to do.
         hint: &'static str,
     },
-    /// `--memory` cannot be kept.
-    #[error("--memory {}MiB is too little: {what} needs {}MiB; give more memory or fewer --threads", given >> 20, needed.div_ceil(1 << 20))]
+    /// The work does not fit its memory.
+    #[error("{}MiB of memory is too little: {what} needs {}MiB; give more memory or fewer threads", given >> 20, needed.div_ceil(1 << 20))]
     Memory {
         /// Bytes given.
         given: u64,
@@ -98,5 +106,38 @@ impl Error {
     pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| Self::Io { action, path, source }
+    }
+}
+
+/// [`Error::Damaged`] at a byte offset.
+pub(crate) fn damaged(path: &Path, offset: u64, what: impl Into<String>) -> Error {
+    Error::Damaged { path: path.to_owned(), offset, what: what.into() }
+}
+
+impl From<crate::base::Interrupted> for Error {
+    fn from(_: crate::base::Interrupted) -> Self {
+        Self::Interrupted
+    }
+}
+
+impl From<crate::base::map::Changed> for Error {
+    fn from(crate::base::map::Changed { path, what }: crate::base::map::Changed) -> Self {
+        Self::Changed { path, what }
+    }
+}
+
+impl From<crate::base::choice::UnknownName> for Error {
+    fn from(unknown: crate::base::choice::UnknownName) -> Self {
+        let crate::base::choice::UnknownName { kind, name, choices } = unknown;
+        Self::UnknownName { kind, name, choices }
+    }
+}
+
+impl From<crate::base::params::Refused> for Error {
+    fn from(refused: crate::base::params::Refused) -> Self {
+        match refused {
+            crate::base::params::Refused::Unknown(unknown) => unknown.into(),
+            crate::base::params::Refused::Invalid { what, why } => Self::Invalid { what, why },
+        }
     }
 }

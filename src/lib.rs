@@ -10,25 +10,30 @@
 //!
 //! | module | its one job |
 //! |---|---|
-//! | [`corpus`] | containers and formats → documents, one file per format |
-//! | [`text`] | charset, HTML → text, analyzers |
-//! | [`build`] | batches, sequencer, blocks, runs, heap merge: the pipeline |
-//! | [`sort`] | block sorters behind one trait |
-//! | [`codec`] | ways to store a list of docIDs, one file each |
-//! | [`index`] | format, manifest, writer, reader, verify |
-//! | [`query`] | parse, plan, evaluate, top-k |
+//! | [`base`] | tools that know nothing of search: bits, registry rows, results in order, random numbers |
 //! | [`gpu`] | the only place that names wgpu |
+//! | [`codec`] | ways to store a list of docIDs, one file each |
+//! | [`sort`] | block sorters behind one trait |
+//! | [`corpus`] | containers and formats → documents, one file per format |
+//! | [`order`] | document orders |
+//! | [`text`] | charset, HTML → text, analyzers |
+//! | [`score`] | the one score: norm, idf, impacts, bounds |
+//! | [`postings`] | one reader of lists: block, frequencies, cursor |
+//! | [`index`] | format, reader, writer, changes of a built index |
+//! | [`pipeline`] | batches, sequencer, blocks, runs, heap merge |
+//! | [`query`] | parse, plan, evaluate, top-k |
 //! | [`mod@bench`] | measurements |
 //! | [`cli`] | one file per subcommand |
 //!
-//! Arrows point one way: `cli → {bench, build, query} → {index, sort, codec, corpus, text} → gpu → error`.
+//! Arrows point one way: `main → cli → bench → query → pipeline → index → postings → {score, text} →
+//! {order, sort, corpus} → codec → error → gpu → base`.
 //!
 //! The papers: Ding et al., WWW 2009 (GPU query processing); Ao et al., PVLDB 4(8), 2011 (linear
 //! regression, hash segmentation); Capannini et al., IP&M 2011 (K-model bitonic sort, the indexer,
 //! doi:10.1016/j.ipm.2010.11.010); Liu et al., PPoPP 2018 (Griffin); Wu et al. (batched intersection).
 
+pub mod base;
 pub mod bench;
-pub mod build;
 pub mod cli;
 pub mod codec;
 pub mod corpus;
@@ -36,7 +41,10 @@ pub mod error;
 pub mod gpu;
 pub mod index;
 pub mod order;
+pub mod pipeline;
+pub mod postings;
 pub mod query;
+pub mod score;
 pub mod sort;
 pub mod text;
 

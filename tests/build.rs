@@ -4,23 +4,24 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use common::{gzip, index_bytes, put, records};
-use gamut::Error;
-use gamut::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
-
-fn build(options: &BuildOptions) -> gamut::Result<BuildReport> {
-    build::build(options, Arc::new(SilentProgress))
-}
+use gamut::base::means::Means;
+use gamut::codec::parse_list;
+use gamut::gpu::Choice;
+use gamut::index::Index;
+use gamut::pipeline::{BuildOptions, BuildReport, Pipeline, build};
+use gamut::query::{Bm25, Mode, Searcher};
+use gamut::sort::SorterChoice;
+use gamut::text::AnalyzerSpec;
+use gamut::{Error, codec};
 
 fn options(input: PathBuf, output: PathBuf) -> BuildOptions {
     BuildOptions {
-        threads: 2,
-        memory: 512 << 20,
-        sorter: "cpu".into(),
-        codecs: vec!["all".into()],
+        means: Means::new(2, 512 << 20),
+        sorter: SorterChoice::parse("cpu").unwrap(),
+        codecs: codec::all(),
         impacts: true,
         ..BuildOptions::new(vec![input], output)
     }
@@ -53,16 +54,16 @@ fn same_input_same_bytes() {
 
     type Change = fn(&mut BuildOptions);
     let changes: &[(&str, Change)] = &[
-        ("one thread", |o| o.threads = 1),
-        ("eight threads", |o| o.threads = 8),
-        ("8 GiB", |o| o.memory = 8 << 30),
+        ("one thread", |o| o.means.threads = 1),
+        ("eight threads", |o| o.means.threads = 8),
+        ("8 GiB", |o| o.means.memory = 8 << 30),
         ("small blocks", |o| o.block_keys = 1 << 12),
-        ("small blocks, five threads", |o| (o.block_keys, o.threads) = (3000, 5)),
+        ("small blocks, five threads", |o| (o.block_keys, o.means.threads) = (3000, 5)),
         ("serial", |o| o.pipeline = Pipeline::Serial),
         ("serial, small blocks", |o| (o.pipeline, o.block_keys) = (Pipeline::Serial, 1 << 13)),
         ("cpu pipeline", |o| o.pipeline = Pipeline::Cpu),
         ("small pieces", |o| o.corpus.piece_bytes = 10_000),
-        ("one record at a time", |o| (o.corpus.solo_bytes, o.threads) = (500, 4)),
+        ("one record at a time", |o| (o.corpus.solo_bytes, o.means.threads) = (500, 4)),
     ];
     for (name, change) in changes {
         let mut changed = options(inputs[0].clone(), dir.path().join("changed"));
@@ -78,7 +79,8 @@ fn same_input_same_bytes() {
         let output = dir.path().join("container");
         build(&BuildOptions { force: true, ..options(input.clone(), output.clone()) }).unwrap();
         assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{}", input.display());
-        let mut solo = BuildOptions { force: true, threads: 4, ..options(input.clone(), output.clone()) };
+        let mut solo = BuildOptions { force: true, ..options(input.clone(), output.clone()) };
+        solo.means.threads = 4;
         (solo.corpus.solo_bytes, solo.corpus.piece_bytes) = (500, 10_000);
         build(&solo).unwrap();
         assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{}, solo", input.display());
@@ -107,7 +109,7 @@ fn enormous_records_in_several_files_take_turns() {
         [(1, 100, Pipeline::Overlapped), (4, 100, Pipeline::Serial), (4, 3000, Pipeline::Overlapped)]
     {
         let mut changed = options(crawl.clone(), dir.path().join("changed"));
-        (changed.force, changed.threads, changed.pipeline) = (true, threads, pipeline);
+        (changed.force, changed.means.threads, changed.pipeline) = (true, threads, pipeline);
         (changed.corpus.solo_bytes, changed.corpus.piece_bytes, changed.block_keys) = (solo_bytes, 4000, 1 << 12);
         build(&changed).unwrap();
         assert_eq!(differences(&reference, &changed.output), Vec::<String>::new(), "{threads} {solo_bytes}");
@@ -116,7 +118,7 @@ fn enormous_records_in_several_files_take_turns() {
 
 #[test]
 fn gpu_sorters_give_the_same_bytes() {
-    let Some(device) = test_device() else { return };
+    let Some(device) = common::device() else { return };
     let dir = tempfile::tempdir().unwrap();
     let members: Vec<u8> = records(3, 300).iter().flat_map(|r| gzip(r)).collect();
     let input = put(dir.path(), "crawl.warc.gz", &members);
@@ -125,8 +127,8 @@ fn gpu_sorters_give_the_same_bytes() {
     for sorter in ["bitonic", "radix"] {
         let output = dir.path().join(sorter);
         let with_gpu = BuildOptions {
-            sorter: sorter.into(),
-            device: Some(device.clone()),
+            sorter: SorterChoice::parse(sorter).unwrap(),
+            device: Choice::parse(&device),
             block_keys: 20_000,
             ..options(input.clone(), output.clone())
         };
@@ -135,18 +137,6 @@ fn gpu_sorters_give_the_same_bytes() {
         assert_ne!(report.device, "CPU");
         assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{sorter}");
     }
-}
-
-/// The adapter that tests use: the one that `GAMUT_TEST_DEVICE` names, else the first, software too.
-#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
-fn test_device() -> Option<String> {
-    let named = std::env::var("GAMUT_TEST_DEVICE").ok();
-    let device = named.or_else(|| gamut::gpu::adapters().first().map(|a| a.name.clone()));
-    if device.is_none() {
-        assert!(std::env::var_os("GAMUT_REQUIRE_GPU").is_none(), "GAMUT_REQUIRE_GPU is set, and no adapter was found");
-        eprintln!("SKIPPED: no Vulkan adapter, not even a software one (mesa-vulkan-drivers)");
-    }
-    device
 }
 
 /// Words over the limit are dropped, and the report says how many and where the first was, whatever the threads.
@@ -167,7 +157,7 @@ fn words_dropped_for_their_length_are_reported() {
     let input = put(dir.path(), "crawl.warc.gz", &members.concat());
     for (threads, piece_bytes) in [(1, 8 << 20), (5, 1000)] {
         let mut options = options(input.clone(), dir.path().join("index"));
-        (options.threads, options.corpus.piece_bytes, options.force) = (threads, piece_bytes, true);
+        (options.means.threads, options.corpus.piece_bytes, options.force) = (threads, piece_bytes, true);
         let report = build(&options).unwrap();
         let first = report.long_words.first.clone().unwrap();
         assert_eq!((report.long_words.count, first.offset, first.id.as_str()), (3, offset as u64, "http://a.test/70"));
@@ -205,13 +195,15 @@ fn failures_leave_nothing_behind() {
     assert!(matches!(missing, Err(Error::Io { .. })), "{missing:?}");
     let none = build(&options(empty, output.clone()));
     assert!(matches!(none, Err(Error::NoDocuments { .. })), "{none:?}");
-    let memory = build(&BuildOptions { memory: 1 << 20, ..options(input.clone(), output.clone()) });
+    let little = Means::new(2, 1 << 20);
+    let memory = build(&BuildOptions { means: little, ..options(input.clone(), output.clone()) });
     assert!(matches!(memory, Err(Error::Memory { .. })), "{memory:?}");
-    let codec = build(&BuildOptions { codecs: vec!["zip".into()], ..options(input.clone(), output.clone()) });
+    let codec = parse_list("zip");
     assert!(matches!(codec, Err(Error::UnknownName { .. })), "{codec:?}");
-    let sorter = build(&BuildOptions { sorter: "bogo".into(), ..options(input.clone(), output.clone()) });
+    let sorter = SorterChoice::parse("bogo");
     assert!(matches!(sorter, Err(Error::UnknownName { .. })), "{sorter:?}");
-    let cancelled = BuildOptions { cancel: Arc::new(AtomicBool::new(true)), ..options(input.clone(), output.clone()) };
+    let cancelled = options(input.clone(), output.clone());
+    cancelled.means.cancel.store(true, Ordering::Relaxed);
     let cancelled = build(&cancelled);
     assert!(matches!(cancelled, Err(Error::Interrupted)), "{cancelled:?}");
     assert_eq!(names(dir.path()), before);
@@ -230,4 +222,85 @@ fn failures_leave_nothing_behind() {
     after.push("index".into());
     after.sort();
     assert_eq!(names(dir.path()), after);
+}
+
+/// One page a script, and a word from its middle.
+const PAGES: [(&str, &str, &str); 8] = [
+    ("chinese", "今天天气很好，我们在图书馆里学习，然后去公园散步。", "图书馆"),
+    ("japanese", "昨日は東京の図書館で本を読みました。帰りに喫茶店で休みました。", "喫茶店"),
+    ("thai", "วันนี้อากาศดีมากเราไปห้องสมุดเพื่ออ่านหนังสือแล้วกลับบ้าน", "หนังสือ"),
+    ("lao", "ມື້ນີ້ອາກາດດີຫຼາຍພວກເຮົາໄປໂຮງຮຽນເພື່ອອ່ານປຶ້ມ", "ໂຮງຮຽນ"),
+    ("khmer", "ថ្ងៃនេះអាកាសធាតុល្អណាស់យើងទៅសាលារៀនដើម្បីអានសៀវភៅ", "អាន"),
+    ("burmese", "ယနေ့ရာသီဥတုကောင်းပါတယ်ကျွန်တော်စာအုပ်ဖတ်ပါတယ်", "စာအုပ်"),
+    ("korean", "오늘은 날씨가 좋아서 우리는 도서관에서 책을 읽었습니다", "도서관에서"),
+    ("latin", "The naïve reader's co\u{ad}operation began x_1", "cooperation"),
+];
+
+/// An index of the pages, by an analyzer.
+fn pages(dir: &Path, analyzer: AnalyzerSpec) -> Index {
+    let lines: String =
+        PAGES.iter().map(|(id, text, _)| format!("{{\"id\": \"{id}\", \"contents\": \"{text}\"}}\n")).collect();
+    let output = dir.join(&analyzer.name);
+    let input = put(dir, "pages.jsonl", lines.as_bytes());
+    build(&BuildOptions { analyzer, impacts: false, ..options(input, output.clone()) }).unwrap();
+    Index::open(&output).unwrap()
+}
+
+/// The ids of what a query finds.
+fn found(searcher: &Searcher, text: &str) -> Vec<String> {
+    let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
+    let hits = searcher.search(&plan, Mode::And, 10).unwrap();
+    hits.iter().map(|hit| searcher.index().name(hit.doc).unwrap().id.to_string()).collect()
+}
+
+#[test]
+fn a_page_of_each_script_is_found_by_a_word_from_its_middle() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = pages(dir.path(), AnalyzerSpec::named("segment"));
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    for (id, text, word) in PAGES {
+        assert!(!text.starts_with(word), "{id}");
+        assert_eq!(found(&searcher, word), [id], "{word}");
+    }
+    // Words of `simple` are as long as there is no space, and pairs of characters need no dictionary.
+    let index = pages(dir.path(), AnalyzerSpec::named("simple"));
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    assert!(found(&searcher, PAGES[2].2).is_empty());
+    let index = pages(dir.path(), AnalyzerSpec::named("cjk"));
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    assert_eq!(
+        (found(&searcher, "图书馆"), found(&searcher, "도서관")),
+        (vec!["chinese".into()], vec!["korean".into()])
+    );
+}
+
+/// A tokenizer that gamut does not know: built with, recorded by name, and queried with.
+#[test]
+fn a_tokenizer_of_the_caller_builds_and_queries() {
+    let dir = tempfile::tempdir().unwrap();
+    let mine = || AnalyzerSpec::of_tokenizer("mine", gamut::text::LuceneTokenizer::default()).unwrap();
+    let index = pages(dir.path(), mine());
+    assert_eq!((index.manifest().analyzer.name.as_str(), &index.manifest().analyzer.unicode), ("mine", &None));
+    let searcher = Searcher::analyzed_by(&index, None, Bm25::default(), &mine()).unwrap();
+    assert_eq!(found(&searcher, "reader's x_1"), ["latin"], "tokens are terms as they are");
+    assert!(found(&searcher, "the").is_empty());
+    for error in [
+        Searcher::new(&index, None, Bm25::default()).err().unwrap(),
+        Searcher::analyzed_by(&index, None, Bm25::default(), &AnalyzerSpec::named("simple")).err().unwrap(),
+    ] {
+        assert!(error.to_string().contains("\"mine\""), "{error}");
+    }
+}
+
+/// The manifest says by which Unicode words were made.
+#[test]
+fn the_version_of_unicode_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = pages(dir.path(), AnalyzerSpec::named("english"));
+    let made_by = &index.manifest().analyzer;
+    assert_eq!((made_by.unicode.as_deref(), made_by.other_unicode()), (Some(gamut::text::UNICODE), None));
+    let other = AnalyzerSpec { unicode: Some("17.0".to_owned()), ..made_by.clone() };
+    let line = other.other_unicode().unwrap();
+    assert!(line.contains("17.0") && line.contains(gamut::text::UNICODE) && !line.contains('\n'), "{line}");
+    assert_eq!(AnalyzerSpec { unicode: None, ..made_by.clone() }.other_unicode(), None);
 }

@@ -101,6 +101,46 @@ fn damage_is_named_and_strict_counts_it() {
     assert_eq!((quiet.status.code(), text(&quiet.stderr).as_str()), (Some(0), ""));
 }
 
+/// What is passed over as a whole is a loss like any other.
+#[test]
+fn files_that_are_not_read_are_named_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let crawl = dir.path().join("crawl");
+    std::fs::create_dir(&crawl).unwrap();
+    let members: Vec<u8> = records(5, 20).iter().flat_map(|r| gzip(r)).collect();
+    put(&crawl, "a.warc.gz", &members);
+    put(&crawl, "junk.warc.gz", &[&b"\xf5\0junk"[..], &members].concat());
+    let strict = index(&crawl, &dir.path().join("junk"), &["--strict", "--quiet"]);
+    assert_eq!(
+        (strict.status.code(), text(&strict.stderr).as_str()),
+        (Some(1), ""),
+        "junk is damage, but the file was read"
+    );
+    std::fs::remove_file(crawl.join("junk.warc.gz")).unwrap();
+    assert_eq!(index(&crawl, &dir.path().join("good"), &["--strict"]).status.code(), Some(0));
+    put(&crawl, "noise.bin", b"\0\x01\x02\x03 nothing known");
+    let out = dir.path().join("lost");
+    let strict = index(&crawl, &out, &["--strict", "--quiet"]);
+    let line = text(&strict.stderr);
+    assert_eq!((strict.status.code(), line.lines().count()), (Some(1), 1), "{line}");
+    assert!(line.contains("1 file was not read") && line.contains("noise.bin"), "{line}");
+    let report = std::fs::read_to_string(out.join("build-report.json")).unwrap();
+    assert!(report.contains("unreadable") && report.contains("noise.bin"), "{report}");
+    let lenient = index(&crawl, &out, &["--force"]);
+    assert_eq!(lenient.status.code(), Some(0));
+    assert!(text(&lenient.stderr).contains("noise.bin was not read"), "{}", text(&lenient.stderr));
+    let forced = index(&crawl, &out, &["--force", "--format", "text", "--strict"]);
+    assert_eq!(forced.status.code(), Some(0), "{}", text(&forced.stderr));
+    assert!(text(&forced.stderr).contains("2 documents"), "{}", text(&forced.stderr));
+    let unknown = index(&crawl, &out, &["--force", "--format", "tvs"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("tsv"), "{}", text(&unknown.stderr));
+    let help = text(&gamut(&["index", "--help"]).stdout);
+    for name in gamut::corpus::format_names() {
+        assert!(help.contains(&format!("\n  {name} ")), "{name} in {help}");
+    }
+}
+
 #[test]
 fn errors_are_one_line_and_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
@@ -166,4 +206,56 @@ fn help_teaches_every_subcommand() {
         assert!(text(&help.stdout).len() > 200, "{command}");
     }
     assert!(text(&gamut(&["completions", "bash"]).stdout).contains("gamut"));
+}
+
+/// Mesa's layers look for a display if they are let, and complain on standard error where there is none.
+#[test]
+fn drivers_look_for_no_display() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamut"));
+    command.arg("devices").env("XDG_RUNTIME_DIR", "").env_remove("WAYLAND_DISPLAY").env_remove("DISPLAY");
+    let output = command.output().expect("the binary runs");
+    assert!(!text(&output.stderr).contains("XDG_RUNTIME_DIR"), "{}", text(&output.stderr));
+}
+
+/// Paragraphs of a help text that end without a full stop. Lists need none, a colon may lead to a list, and `[default:
+/// …]` stands behind the full stop.
+fn wrong_sentences(text: &str) -> Vec<String> {
+    let is_list = |paragraph: &str| paragraph.contains("\n  ") || paragraph.starts_with("  ");
+    let end = |paragraph: &str| -> String {
+        let end = paragraph.trim_end();
+        let remark = if end.ends_with(']') { end.rfind(" [").unwrap_or(end.len()) } else { end.len() };
+        end[..remark].to_owned()
+    };
+    let paragraphs = text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty() && !is_list(paragraph));
+    let ends = paragraphs.map(end).filter(|end| !end.ends_with(['.', '?', ':']) || end.ends_with(".."));
+    ends.collect()
+}
+
+#[test]
+fn every_help_text_ends_with_a_full_stop() {
+    let mut open = vec![gamut::cli::command()];
+    let (mut texts, mut wrong) = (0, Vec::new());
+    while let Some(command) = open.pop() {
+        let name = command.get_name().to_owned();
+        let own = [command.get_about(), command.get_long_about(), command.get_after_long_help()];
+        let own = own.into_iter().flatten().map(|text| (name.clone(), text.to_string()));
+        let of_arguments = command.get_arguments().flat_map(|arg| {
+            let texts = [arg.get_help(), arg.get_long_help()].into_iter().flatten();
+            texts.map(|text| (format!("{name}, {}", arg.get_id()), text.to_string()))
+        });
+        for (place, text) in own.chain(of_arguments) {
+            texts += 1;
+            wrong.extend(wrong_sentences(&text).into_iter().map(|end| format!("{place}: {end}")));
+        }
+        for arg in command.get_arguments() {
+            let named = arg.get_possible_values().iter().any(|value| value.get_help().is_some());
+            let listed = arg.get_long_help().is_some_and(|text| text.to_string().contains("Possible values:"));
+            assert_eq!(named, listed, "{name}, {}: values are listed by gamut, with full stops", arg.get_id());
+        }
+        open.extend(command.get_subcommands().cloned());
+    }
+    assert!(texts > 200, "{texts}");
+    assert!(wrong.is_empty(), "without a full stop at its end:\n{}", wrong.join("\n"));
+    assert_eq!(wrong_sentences("One. Two [default: 2]\n\nThree.\n\nList:\n  four"), ["One. Two"]);
+    assert!(text(&gamut(&["query", "--help"]).stdout).contains("  and     Those with all terms; "), "values and help");
 }

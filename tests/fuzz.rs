@@ -1,8 +1,8 @@
 //! A fuzz target for each codec's decoder: arbitrary words give an error or docIDs; never a panic, a read outside the
 //! list, or more words than there are.
 //!
-//! As a test, each target runs a second of random inputs, and every input that is kept beside this file (a crash that was
-//! found once stays a case). To search one of them for ten minutes:
+//! As a test, each target runs a second of random inputs, and every input that is kept beside this file (a crash that
+//! was found once stays a case). To search one of them for ten minutes:
 //!
 //! ```text
 //! BOLERO_RANDOM_TEST_TIME_MS=600000 BOLERO_RANDOM_ITERATIONS=1000000000000 \

@@ -4,22 +4,22 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 
 use common::{Random, gzip, index_bytes, put, record};
-use gamut::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
+use gamut::base::means::Means;
 use gamut::index::{Index, verify};
-use gamut::order::Order;
+use gamut::pipeline;
+use gamut::pipeline::{BuildOptions, BuildReport, Pipeline};
+use gamut::sort::SorterChoice;
 
 fn build(options: &BuildOptions) -> BuildReport {
-    build::build(options, Arc::new(SilentProgress)).unwrap()
+    pipeline::build(options).unwrap()
 }
 
 fn options(input: &Path, output: PathBuf) -> BuildOptions {
     BuildOptions {
-        threads: 2,
-        memory: 512 << 20,
-        sorter: "cpu".into(),
+        means: Means::new(2, 512 << 20),
+        sorter: SorterChoice::parse("cpu").unwrap(),
         links: true,
         force: true,
         ..BuildOptions::new(vec![input.to_owned()], output)
@@ -143,10 +143,10 @@ fn same_crawl_same_ranks() {
 
     type Change = fn(&mut BuildOptions);
     let changes: &[(&str, Change)] = &[
-        ("one thread", |o| o.threads = 1),
-        ("eight threads, small pieces", |o| (o.threads, o.corpus.piece_bytes) = (8, 10_000)),
-        ("8 GiB, small blocks", |o| (o.memory, o.block_keys) = (8 << 30, 1 << 12)),
-        ("serial", |o| (o.pipeline, o.threads) = (Pipeline::Serial, 3)),
+        ("one thread", |o| o.means.threads = 1),
+        ("eight threads, small pieces", |o| (o.means.threads, o.corpus.piece_bytes) = (8, 10_000)),
+        ("8 GiB, small blocks", |o| (o.means.memory, o.block_keys) = (8 << 30, 1 << 12)),
+        ("serial", |o| (o.pipeline, o.means.threads) = (Pipeline::Serial, 3)),
         ("cpu", |o| o.pipeline = Pipeline::Cpu),
     ];
     for (name, change) in changes {
@@ -210,7 +210,9 @@ fn the_command_line_shows_ranks_and_orders_by_them() {
     let done = gamut(&["reorder", with, "--order", "pagerank", "-q"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let again = dir.path().join("again");
-    let ordered = BuildOptions { order: Order::PageRank, links: false, threads: 1, ..options(Path::new(input), again) };
+    let mut ordered =
+        BuildOptions { order: "pagerank".parse().unwrap(), links: false, ..options(Path::new(input), again) };
+    ordered.means.threads = 1;
     build(&ordered);
     assert!(index_bytes(&ordered.output) == index_bytes(Path::new(with)), "a build in that order gives the same");
     let ranks = Index::open(Path::new(with)).unwrap();

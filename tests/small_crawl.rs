@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use gamut::build::{self, BuildOptions, SilentProgress};
+use gamut::base::means::Means;
 use gamut::index::Index;
+use gamut::pipeline;
+use gamut::pipeline::BuildOptions;
 use gamut::query::{Bm25, Mode, Searcher, parse_topics};
+use gamut::sort::SorterChoice;
 
 fn corpora() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora")
@@ -18,12 +20,11 @@ fn index(input: &str, dir: &Path) -> Index {
     let output = dir.join("index").join(input);
     std::fs::create_dir_all(output.parent().unwrap()).unwrap();
     let options = BuildOptions {
-        threads: 2,
-        memory: 512 << 20,
-        sorter: "cpu".into(),
+        means: Means::new(2, 512 << 20),
+        sorter: SorterChoice::parse("cpu").unwrap(),
         ..BuildOptions::new(vec![corpora().join(input)], output.clone())
     };
-    let report = build::build(&options, Arc::new(SilentProgress)).unwrap();
+    let report = pipeline::build(&options).unwrap();
     assert_eq!(report.skipped.damage(), 0, "{:?}", report.skipped);
     Index::open(&output).unwrap()
 }

@@ -1,23 +1,27 @@
-// What a codec finds. word(at) and words4(at), one word and four neighbouring ones of the memory that lists lie in, are
-// generated for the buffers that the kernel declares; see `Memory`.
+//#import memory
+//#import scratch
+//#import team
+
+// The interface of a codec. `Memory` prints word(at) and words4(at), which read one word and four neighbouring words of
+// the memory of lists.
 //
 // A codec's file defines
 //     fn decode_block(block: Block, me: Me) -> Docs
-// which a team of 32 threads calls together to decode a block: element j of what a thread gets back are
-// the docIDs at the positions 128 j + 4 lane .. 128 j + 4 lane + 3 of the block; what lies beyond block.len may be
-// anything. And, where the code allows it,
+// which a team of 32 threads calls together to decode a block. Element j of a thread's result is the docIDs at the
+// positions 128 j + 4 lane .. 128 j + 4 lane + 3 of the block; beyond block.len it may be anything. And, if the code
+// allows it,
 //     fn docid_at(block: Block, i: u32) -> u32
 // the docID at position i < block.len, which a thread calls alone.
 //
-// Constants: BLOCK, docIDs of a whole block; ITEMS = BLOCK / 128 rounded up; TEAMS, teams of a workgroup; SCRATCH, words of
-// workgroup memory that a team has, if the codec asked for some: scratch[me.base + i], i < SCRATCH.
+// Constants: BLOCK, docIDs of a whole block; ITEMS = BLOCK / 128 rounded up; TEAMS, teams of a workgroup; SCRATCH,
+// words of workgroup memory of a team, if the codec asked for some: scratch[me.base + i], i < SCRATCH.
 //
-// Teams of a workgroup meet at every barrier, each with a block of its own: the team_* functions must be
-// called by all threads of the workgroup alike, so nothing around them may depend on the block. A row of threads that has
-// no block of its own gets a copy of another one.
+// Teams of a workgroup meet at every barrier, each with a block of its own. All threads of the workgroup must call the
+// team_* functions alike, so nothing around them may depend on the block. A row of threads without a block of its own
+// gets a copy of another one.
 //
-// Words may hold anything. word() never reads outside the buffer; a codec masks what it indexes workgroup
-// memory with, and bounds its loops.
+// Words may hold anything. word() never reads outside the buffer; a codec masks its indexes into workgroup memory, and
+// bounds its loops.
 
 struct Block {
     // first word of the list
@@ -78,15 +82,15 @@ fn fields(at: u32, bit: u32, width: u32) -> vec4<u32> {
     );
 }
 
-// The sums of v's elements up to each, itself included.
+// Inclusive prefix sums of v's elements.
 fn running(v: vec4<u32>) -> vec4<u32> {
     let a = v.x + v.y;
     let b = v.z + v.w;
     return vec4<u32>(v.x, a, a + v.z, a + b);
 }
 
-// For a codec of gaps: the docIDs at positions 4 lane .. 4 lane + 3 of a block of 128, of which `steps` says by how much each
-// is greater than the one before; that of position 0 does not count.
+// For a codec of gaps: the docIDs at positions 4 lane .. 4 lane + 3 of a block of 128. `steps` gives each docID's
+// distance from the one before; the step of position 0 does not count.
 fn docs_of_steps(first: u32, steps: vec4<u32>, me: Me) -> vec4<u32> {
     let counted = select(steps, vec4<u32>(0u, steps.yzw), me.lane == 0u);
     let sums = running(counted);

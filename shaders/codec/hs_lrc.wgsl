@@ -1,3 +1,5 @@
+//#import codec/lrc_line
+
 // hs-lrc: a line per hash bucket, a width per block.
 
 struct Head {
@@ -21,7 +23,7 @@ fn head_of(list: u32) -> Head {
     return Head(packed & 31u, max(packed >> 5u, 1u), line, entries, line.width + 28u, field(entries, 0u, line.width));
 }
 
-// The position of the list where bucket h starts.
+// The position of the list at which bucket h starts.
 fn bucket_start(head: Head, h: u32) -> u32 {
     return list_height(head.line, h) + field(head.entries, h * head.entry_bits, head.line.width) - head.low;
 }
@@ -44,7 +46,7 @@ fn bucket_at(head: Head, h: u32, position: u32) -> u32 {
     return at;
 }
 
-// What the positions of a block have in common.
+// The shared part of a block's positions.
 struct Parts {
     // position of the list where it starts
     start: u32,
@@ -53,7 +55,7 @@ struct Parts {
     // its slots, from word `at` on
     at: u32,
     slots: Segment,
-    // what the docIDs of that bucket have in common
+    // the shared part of that bucket's docIDs
     base: u32,
 }
 
@@ -67,7 +69,7 @@ fn parts_of(block: Block, head: Head) -> Parts {
     return Parts(block.index * BLOCK, bucket, at, slots, block.first - segment_number(at, slots, 0u));
 }
 
-// What a bucket and a block have in common.
+// The shared part of a bucket and a block.
 struct Part {
     bucket: u32,
     // where its line starts: height, and position in the block

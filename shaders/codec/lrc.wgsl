@@ -1,3 +1,5 @@
+//#import codec/lrc_block
+
 // lrc: one line for the list, all slots of one width and with one least deviation.
 
 fn lined(block: Block) -> Lined {

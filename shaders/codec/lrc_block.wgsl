@@ -1,3 +1,5 @@
+//#import codec/lrc_line
+
 // Blocks with one line each, which `lined` finds.
 
 fn docid_at(block: Block, i: u32) -> u32 {

@@ -1,8 +1,9 @@
-// Lines and slots, as lrc, lrc-seg, seg-lrc and hs-lrc share them; and blocks with one line. parapfor_segment.wgsl
-// stands before this text.
+//#import codec/parapfor_segment
 
-// Lists of less than a block are a block with a line of its own in all of them. Only the first block of such a list is the
-// first and not a whole one.
+// Lines and slots, shared by lrc, lrc-seg, seg-lrc and hs-lrc; and blocks with one line.
+
+// In all of them a list of less than a block is a block with a line of its own. Only the first block of such a list is
+// the first and not whole.
 fn is_list_of_one_block(block: Block) -> bool {
     return block.index == 0u && block.len < BLOCK;
 }
@@ -51,7 +52,8 @@ fn slots_of_width(bit: u32, width: u32) -> Segment {
     return Segment(min(width, 32u), 0u, 0u, 0u, bit, bit, bit, bit);
 }
 
-// n slots at bit `bit` of the words that start at word `at`: the code of a width and fields, or with exceptions a segment.
+// n slots at bit `bit` of the words that start at word `at`: the code of a width and fields, or with exceptions a
+// segment.
 fn slots_with_code(at: u32, bit: u32, n: u32) -> Segment {
     if EXCEPTIONS != 0u {
         return segment_read(at, bit, n);
@@ -77,7 +79,7 @@ struct Lined {
     // its slots, from word `at` on
     at: u32,
     slots: Segment,
-    // what all docIDs have in common
+    // the shared part of all docIDs
     base: u32,
     // whether it has a line of its own, of this slope, or none
     own: bool,

@@ -1,4 +1,6 @@
-// lrc-seg: one line for the list, width and least deviation of a block its own.
+//#import codec/lrc_block
+
+// lrc-seg: one line for the list; each block has its own width and least deviation.
 
 fn lined(block: Block) -> Lined {
     if is_list_of_one_block(block) {

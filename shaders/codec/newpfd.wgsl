@@ -1,5 +1,8 @@
-// newpfd and optpfd: slots of b bits, then a Simple-16 array of where the exceptions are and of their high parts.
-// scratch: 256 numbers of the array, and what is to be added to each of 128 slots.
+//#import codec/gaps
+//#import numbers
+
+// newpfd and optpfd: slots of b bits, then a Simple-16 array with the places of the exceptions and their high parts.
+// scratch: 256 numbers of the array, and an addend for each of 128 slots.
 
 fn decode_block(block: Block, me: Me) -> Docs {
     let m = block.len - 1u;

@@ -1,5 +1,5 @@
-// para-ef: the high part is cut into 32 pieces, a thread counts the ones of its piece and puts their positions where the
-// threads that need them will look.
+// para-ef: the high part is cut into 32 pieces. A thread counts the ones of its piece and puts their positions where
+// the threads that need them will look.
 
 const HEAD = 14u;
 
@@ -9,17 +9,17 @@ fn place(j: u32) -> u32 {
 }
 
 fn decode_block(block: Block, me: Me) -> Docs {
-    // The head is wanted; together the threads' words bring most blocks nearby while it is waited for.
+    // Only the head is needed; together the threads' words bring most blocks nearby in the meantime.
     let head = team_read(word(block.at + me.lane), 0u, me);
     let b = head & 31u;
     let h = extractBits(head, 5u, 9u);
 
-    // h is at most 381 in what encoders write, and 511 anyway: at most 16 bits a thread
+    // h is at most 381 from an encoder, and 511 anyway: at most 16 bits a thread
     let piece = (h + 31u) >> 5u;
     let start = min(piece * me.lane, h);
     var ones = field(block.at, HEAD + start, min(piece, h - start));
     let i = 4u * me.lane;
-    // from the field before docID i on, which is none for lane 0 and may seem to start in the word before the block
+    // from the field before docID i on; lane 0 has none, and may seem to start in the word before the block
     let lows = fields(block.at - 1u, 32u + HEAD + h + i * b - b, b);
 
     // The sum also keeps this team from writing positions while some of its threads still read those of another block.

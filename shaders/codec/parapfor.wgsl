@@ -1,3 +1,6 @@
+//#import codec/parapfor_segment
+//#import codec/gaps
+
 // parapfor: a block is a segment of gaps; see parapfor_segment.wgsl.
 
 fn decode_block(block: Block, me: Me) -> Docs {

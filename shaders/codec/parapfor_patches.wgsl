@@ -1,16 +1,16 @@
-// The exceptions of segments, put where their numbers are: a thread an exception, after appendix D of Ao et al.
+// The exceptions of segments, put at their numbers' places: a thread an exception, after appendix D of Ao et al.
 
-// Puts the overflow of each exception, in its place of the number, into `scratch`.
+// Puts the overflow of each exception into `scratch`, at the place of the number.
 fn segment_patches(at: u32, s: Segment, me: Me) {
-    // A thread clears what only itself will read, so that a second segment may follow at once.
-    //[
-    segment_clear(me.base + PATCHES + 128u * @u + 4u * me.lane);
-    //]
+    // A thread clears only its own words, so that a second segment may follow at once.
+    //#for ITEMS
+    segment_clear(me.base + 128u * @u + 4u * me.lane);
+    //#end
     team_barrier();
     for (var j = me.lane; j < min(s.en, 128u * ITEMS); j += 32u) {
         let index = field(at, s.indexes + j * s.ib, s.ib);
         let high = field(at, s.highs + j * s.hb, s.hb);
-        scratch[me.base + PATCHES + min(index, 128u * ITEMS - 1u)] = high << (s.b & 31u);
+        scratch[me.base + min(index, 128u * ITEMS - 1u)] = high << (s.b & 31u);
     }
     team_barrier();
 }
@@ -22,9 +22,9 @@ fn segment_clear(i: u32) {
     scratch[i + 3u] = 0u;
 }
 
-// What is to be added to the lows of the numbers i .. i + 3.
+// The addends for the lows of the numbers i .. i + 3.
 fn segment_patch(i: u32, me: Me) -> vec4<u32> {
-    let from_here = me.base + PATCHES + i;
+    let from_here = me.base + i;
     return vec4<u32>(
         scratch[from_here], scratch[from_here + 1u], scratch[from_here + 2u], scratch[from_here + 3u],
     );

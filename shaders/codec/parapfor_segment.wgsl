@@ -1,6 +1,7 @@
-// Segments of numbers with their exceptions apart, as src/codec/parapfor/segment.rs lays them out. For shaders
-// that put this text in front of theirs, with the constant EXCEPTIONS: 0 if no segment has any. Else `scratch`
-// needs the 128 ITEMS words from me.base + PATCHES on.
+//#import patches
+
+// Segments of numbers with their exceptions apart, laid out as in src/codec/parapfor/segment.rs. The constant
+// EXCEPTIONS is 0 if no segment has any. Else `scratch` needs 128 ITEMS words.
 
 // A header, and where its fields lie: bits counted from the word that was given with it.
 struct Segment {
@@ -58,13 +59,13 @@ fn segment_number(at: u32, s: Segment, i: u32) -> u32 {
     return number;
 }
 
-// What a team calls together to have all numbers of its segment: element j of what a thread gets are those at
-// the positions 128 j + 4 lane .. 128 j + 4 lane + 3; behind the last number there may be anything.
+// A team calls this together to get all numbers of its segment. Element j of a thread's result is the numbers at the
+// positions 128 j + 4 lane .. 128 j + 4 lane + 3; behind the last number there may be anything.
 fn segment_numbers(at: u32, s: Segment, me: Me) -> Docs {
     segment_patches(at, s, me);
     var numbers: Docs;
-    //[
+    //#for ITEMS
     numbers[@] = segment_lows(at, s, 128u * @u + 4u * me.lane) | segment_patch(128u * @u + 4u * me.lane, me);
-    //]
+    //#end
     return numbers;
 }

@@ -1,5 +1,5 @@
-// What pef and best share: the head of a block, and where its cells and the ones of its high part are. The layout is in
-// src/codec/partitioned/mod.rs. Lane l of a team looks after cells 2 l and 2 l + 1.
+// The shared part of pef and best: the head of a block, and the places of its cells and of the ones of its high part.
+// src/codec/partitioned/mod.rs has the layout. Lane l of a team handles cells 2 l and 2 l + 1.
 //
 // A team's scratch: BLOCK positions of ones, counted from the start of the high part, then columns of CELLS words.
 
@@ -72,8 +72,8 @@ fn read_cell(block: Block, head: Head, c: u32) -> Cell {
     return Cell(width, select(stored, 0u, head.packed), stored * width);
 }
 
-// This lane's cells; and the position of the block's i-th one goes to scratch[me.base + i]. A team_barrier() must follow.
-// None is needed before: the sums keep a team together between what it read of an earlier block and what it writes.
+// This lane's cells; and the position of the block's i-th one goes to scratch[me.base + i]. A team_barrier() must
+// follow. None is needed before: the sums keep a team together between reading an earlier block and writing.
 fn spread(block: Block, head: Head, me: Me) -> Pair {
     let a = read_cell(block, head, 2u * me.lane);
     let b = read_cell(block, head, 2u * me.lane + 1u);
@@ -107,8 +107,8 @@ fn column(k: u32, c: u32, me: Me) -> u32 {
     return me.base + BLOCK + k * CELLS + (c & (CELLS - 1u));
 }
 
-// What a lane finds for a cell: where its ones and its low parts are, for the number at position q of the block.
-// Packed into two words: ones before the cell plus 1 (less 1 in cell 0), width; bit of the low part of position 0 of the cell.
+// A lane's data of a cell: the places of its ones and of its low parts, for the number at position q of the block. In
+// two words: ones before the cell plus 1 (less 1 in cell 0), width; bit of the low part of position 0 of the cell.
 fn write_places(pair: Pair, me: Me) {
     let first = select(0u, 1u, me.lane == 0u);
     let c = 2u * me.lane;

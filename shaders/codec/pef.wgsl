@@ -1,3 +1,5 @@
+//#import codec/partitioned
+
 // pef: partitioned Elias-Fano; see src/codec/partitioned/pef.rs.
 
 fn starts_partition(head: Head, c: u32) -> bool {
@@ -31,7 +33,7 @@ fn span(block: Block, head: Head, c: u32, cell: Cell, rank: u32, low: u32, me: M
     return select(0u, count + select(top, 0u, cell.width == RUN), ends);
 }
 
-// What the numbers of cell c's partition count from, less what position 0 of the cell adds.
+// The base of the numbers in cell c's partition, less the share of position 0 of the cell.
 fn write_base(block: Block, head: Head, c: u32, docs: u32, me: Me) {
     let start = start_of(head, c);
     let first = (scratch[column(0u, start, me)] & 0xffffu) - select(1u, 0u, start == 0u);
@@ -61,7 +63,7 @@ fn decode_block(block: Block, me: Me) -> Docs {
     team_barrier();
     var found: Docs;
     // for each of ITEMS
-    //[
+    //#for ITEMS
     {
         let q = 128u * @u + 4u * me.lane;
         let c = q / CELL;
@@ -76,7 +78,7 @@ fn decode_block(block: Block, me: Me) -> Docs {
             doc_of(block, q + 3u, cell, low, base, zeros, me),
         );
     }
-    //]
+    //#end
     return found;
 }
 

@@ -1,3 +1,5 @@
+//#import codec/gaps
+
 // pfor: slots of b bits, exceptions in a linked list, their values behind the slots.
 
 // Element `i` & 127 of 128 bytes, of which each thread has four.

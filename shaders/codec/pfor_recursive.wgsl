@@ -1,5 +1,8 @@
-// pfor-recursive: src/codec/pfor_recursive.rs puts a function array_D behind this text for each depth D: 0 reads
-// the gaps, 1 their offsets and overflows, and so on; each calls the one below.
+//#import codec/gaps
+//#import arrays
+
+// pfor-recursive: src/codec/pfor_recursive.rs adds a function array_D for each depth D: 0 reads the gaps, 1 their
+// offsets and overflows, and so on; each calls the one below.
 
 fn decode_block(block: Block, me: Me) -> Docs {
     let gaps = array_0(block.at, 0u, block.len - 1u, me);
@@ -11,7 +14,7 @@ fn bits_of(x: u32) -> u32 {
     return 32u - countLeadingZeros(x);
 }
 
-// A thread clears what only itself will read, so that one array may follow another at once.
+// A thread clears only its own words, so that one array may follow another at once.
 fn clear_patches(i: u32) {
     scratch[i] = 0u;
     scratch[i + 1u] = 0u;

@@ -1,3 +1,5 @@
+//#import codec/gaps
+
 // rice: 12 bits of the quotients a thread, four remainders a thread; two prefix sums.
 
 fn decode_block(block: Block, me: Me) -> Docs {

@@ -1,3 +1,5 @@
+//#import codec/lrc_block
+
 // seg-lrc: a line per block.
 
 fn lined(block: Block) -> Lined {

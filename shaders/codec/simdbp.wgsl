@@ -1,4 +1,5 @@
-// simdbp: a whole block is four interleaved streams of fields, and field 0 tells their width; a shorter one is a row of fields.
+// simdbp: a whole block is four interleaved streams of fields, and field 0 tells their width; a shorter one is a row of
+// fields.
 
 fn steps_of_whole(at: u32, head: u32, lane: u32) -> vec4<u32> {
     // no one in the word is width 0, since firstTrailingBit is then -1
@@ -19,12 +20,12 @@ fn steps_of_short(at: u32, head: u32, len: u32, lane: u32) -> vec4<u32> {
     // two docIDs have a gap of 32 bits and no width
     let start = select(5u, 0u, len == 2u);
     let width = select(stored, 32u, len == 2u || stored == 31u);
-    // from the field before docID 4 lane on, which is none for lane 0 and may seem to start in the word before the block
+    // from the field before docID 4 lane on; lane 0 has none, and may seem to start in the word before the block
     return fields(at - 1u, 32u + start + 4u * lane * width - width, width) + 1u;
 }
 
 fn decode_block(block: Block, me: Me) -> Docs {
-    // The head is wanted; together the threads' words bring most blocks nearby while it is waited for.
+    // Only the head is needed; together the threads' words bring most blocks nearby in the meantime.
     let head = team_read(word(block.at + me.lane), 0u, me);
     var steps: vec4<u32>;
     if block.len == BLOCK {

@@ -1,3 +1,6 @@
+//#import codec/gaps
+//#import numbers
+
 // simple9 and simple16: a block is an array of gaps; see simple_array.wgsl.
 
 fn decode_block(block: Block, me: Me) -> Docs {

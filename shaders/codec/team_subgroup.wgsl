@@ -30,7 +30,14 @@ fn team_read(x: u32, source: u32, me: Me) -> u32 {
     return subgroupShuffle(x, source & 31u);
 }
 
-// What the team wrote to `scratch` is there for all of it.
+// After this the whole team sees the team's writes to `scratch`.
 fn team_barrier() {
     workgroupBarrier();
 }
+
+//#fill team_builtins
+    @builtin(subgroup_id) team: u32, @builtin(subgroup_invocation_id) lane: u32,
+//#end
+//#fill me
+    let me = Me(lane, team, team * SCRATCH);
+//#end

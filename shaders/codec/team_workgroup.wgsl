@@ -1,5 +1,5 @@
-// A team is 32 neighbouring threads of the workgroup, which speak through workgroup memory: for adapters
-// without subgroups, or with subgroups of another size.
+// A team is 32 neighbouring threads of the workgroup that communicate through workgroup memory: for adapters without
+// subgroups, or with subgroups of another size.
 
 var<workgroup> team_words: array<u32, TEAMS * 32>;
 
@@ -52,7 +52,13 @@ fn team_read(x: u32, source: u32, me: Me) -> u32 {
     return other;
 }
 
-// What the team wrote to `scratch` is there for all of it.
+// After this the whole team sees the team's writes to `scratch`.
 fn team_barrier() {
     workgroupBarrier();
 }
+
+//#fill team_builtins
+//#end
+//#fill me
+    let me = Me(thread & 31u, thread >> 5u, (thread >> 5u) * SCRATCH);
+//#end

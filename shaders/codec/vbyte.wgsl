@@ -1,5 +1,7 @@
-// vbyte: a word a thread, in rounds until all gaps are there; 127 of them have at most 635 bytes. Each thread counts the
-// gaps that end in its word, a prefix sum numbers them, and each thread writes its own where they belong.
+//#import codec/gaps
+
+// vbyte: a word a thread, in rounds until all gaps are there; 127 of them have at most 635 bytes. Each thread counts
+// the gaps that end in its word, a prefix sum numbers them, and each thread writes its own where they belong.
 
 // The bytes behind the last end of a gap in `word`, joined; `open` says how many.
 fn joined(word: u32, open: u32) -> u32 {
@@ -26,7 +28,7 @@ fn decode_block(block: Block, me: Me) -> Docs {
         var k = done + team_sum_before(ends, me);
         done = team_read(k + ends, 31u, me);
         if reads && k < m {
-            // What the word before has of the gap that ends in this one: at most four bytes.
+            // The bytes in the word before of the gap that ends in this one: at most four.
             let open = countLeadingZeros(~(before | 0x7f7f7f7fu)) >> 3u;
             var gap = joined(before, open);
             var shift = 7u * open;
@@ -34,7 +36,7 @@ fn decode_block(block: Block, me: Me) -> Docs {
                 gap |= (four & 0x7fu) << (shift & 31u);
                 shift += 7u;
                 if (four & 0x80u) == 0u {
-                    // 127 and more are none of the block's
+                    // 127 and more are not the block's
                     scratch[me.base + min(k, 127u)] = gap;
                     k++;
                     gap = 0u;

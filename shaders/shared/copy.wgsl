@@ -1,14 +1,9 @@
-// Copies, to measure what the device's memory can do.
+//#import params
 
-struct Params {
-    // 16-byte words
-    count: u32,
-}
+// Copies, to measure the speed of the device's memory.
 
-var<immediate> params: Params;
-
-@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read_write> target_words: array<vec4<u32>>;
+var<storage, read> source: array<vec4<u32>>;
+var<storage, read_write> target_words: array<vec4<u32>>;
 
 @compute @workgroup_size(256)
 fn main(

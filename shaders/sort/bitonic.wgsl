@@ -1,23 +1,13 @@
+//#import key
+//#import params
+
 // One superstep of the bitonic network on one part of the keys a workgroup. Generated around this
 // text: the constants, the type Key with its functions, and the comparisons, unrolled, in main.
 //
-// Keys are kept complemented where bit s of their index is set, s being the stage of the next step:
-// what the network sorts descending, it then sorts ascending, and no comparison asks for a direction.
+// Keys are kept complemented where bit s of their index is set, s being the stage of the next step. So parts that the
+// network sorts descending are sorted ascending, and no comparison asks for a direction.
 
-struct Params {
-    // how many keys are real; the rest counts as LAST
-    keys: u32,
-    // how many parts
-    groups: u32,
-    // s of the first step
-    stage: u32,
-    // lowest bit of the upper run of the index bits in Gamma
-    base: u32,
-}
-
-var<immediate> params: Params;
-
-@group(0) @binding(0) var<storage, read_write> keys: array<Key>;
+var<storage, read_write> keys: array<Key>;
 
 // One word of each key of a part. Every 2^PAD keys a slot stays empty, against bank conflicts.
 var<workgroup> words: array<u32, SLOTS>;
@@ -28,7 +18,7 @@ fn part_index(part: u32) -> u32 {
     return ((part & ((1u << between) - 1u)) << LOW) | ((part >> between) << (params.base + HIGH));
 }
 
-// What the bits of a local index add to the index.
+// The index bits of a local index.
 fn spread(local: u32) -> u32 {
     return (local & ((1u << LOW) - 1u)) | ((local >> LOW) << params.base);
 }
@@ -58,5 +48,5 @@ fn main(
         return;
     }
     let start = part_index(part);
-    //NETWORK
+    //#slot network
 }

@@ -1,8 +1,10 @@
+//#import sort/radix_digit
+
 // Reduce: how many keys of each span have each digit.
 
-@group(0) @binding(0) var<storage, read> source: array<vec2<u32>>;
+var<storage, read> source: array<vec2<u32>>;
 // [digit][span]
-@group(0) @binding(1) var<storage, read_write> counts: array<u32>;
+var<storage, read_write> counts: array<u32>;
 
 // COPIES counters a digit, so that neighbouring threads with the same digit do not queue
 var<workgroup> bins: array<atomic<u32>, BINS>;
@@ -26,12 +28,12 @@ fn main(
     let copy = thread % COPIES;
     var at = begin + thread;
     while at + TILE <= end + thread {
-        //[
+        //#for ITEMS
         let key@ = source[at + @u * THREADS];
-        //]
-        //[
+        //#end
+        //#for ITEMS
         atomicAdd(&bins[digit(key@) * COPIES + copy], 1u);
-        //]
+        //#end
         at += TILE;
     }
     while at < end {

@@ -1,18 +1,7 @@
+//#import params
+
 // Shared by the kernels of the radix sort. The keys are cut into spans of whole tiles, one workgroup a
 // span; a tile is what a workgroup ranks at a time. A key is its low and its high word.
-
-struct Params {
-    // how many keys
-    keys: u32,
-    // how many spans
-    spans: u32,
-    // keys of a span, a multiple of TILE
-    span_keys: u32,
-    // lowest bit of the digit
-    shift: u32,
-}
-
-var<immediate> params: Params;
 
 fn digit(key: vec2<u32>) -> u32 {
     if params.shift >= 32u {

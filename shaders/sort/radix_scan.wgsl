@@ -1,9 +1,11 @@
+//#import sort/radix_digit
+
 // Scan: one workgroup a digit turns the counts of its row into the number of keys with that digit in the
 // spans before.
 
-@group(0) @binding(0) var<storage, read_write> counts: array<u32>;
+var<storage, read_write> counts: array<u32>;
 // all keys with each digit
-@group(0) @binding(1) var<storage, read_write> totals: array<u32>;
+var<storage, read_write> totals: array<u32>;
 
 var<workgroup> partial: array<u32, THREADS>;
 

@@ -1,22 +1,25 @@
-// Scatter: each key of a span to its place. Tile by tile, keys are ranked by digit, keeping their order,
-// brought into that order in workgroup memory, one word after the other to take less of it, and written,
-// so that neighbouring threads write neighbouring keys.
-//
-// The rank of a key is found by its *team*, threads that see one another's digits (a subgroup, or a
-// thread alone: rank_*.wgsl): keys of the same digit in lower teams, plus those of its own team before.
+//#import sort/radix_digit
+//#import rank
 
-@group(0) @binding(0) var<storage, read> source: array<vec2<u32>>;
-@group(0) @binding(1) var<storage, read_write> target_keys: array<vec2<u32>>;
+// Scatter: each key of a span to its place. Tile by tile, keys are ranked by digit, keeping their order. They are
+// brought into that order in workgroup memory, one word after the other to take less of it, and written, so that
+// neighbouring threads write neighbouring keys.
+//
+// A key's *team* finds its rank: threads that see one another's digits (a subgroup, or a thread alone: rank_*.wgsl).
+// The rank counts keys of the same digit in lower teams, plus earlier ones in its own team.
+
+var<storage, read> source: array<vec2<u32>>;
+var<storage, read_write> target_keys: array<vec2<u32>>;
 // [digit][span]: keys with this digit in the spans before
-@group(0) @binding(2) var<storage, read> counts: array<u32>;
-@group(0) @binding(3) var<storage, read> totals: array<u32>;
+var<storage, read> counts: array<u32>;
+var<storage, read> totals: array<u32>;
 
 // keys of each digit of each team, later how many come before them in the tile: [digit][team], an empty
 // slot after every 32
 var<workgroup> bins: array<atomic<u32>, BIN_SLOTS>;
 // one word of each key
 var<workgroup> tile: array<u32, TILE>;
-// where in the target the tile's first key of each digit goes, less its place in the tile
+// target of the tile's first key of each digit, less its place in the tile
 var<workgroup> offsets: array<u32, RADIX>;
 
 fn bin(d: u32, team: u32) -> u32 {
@@ -28,13 +31,13 @@ fn bin(d: u32, team: u32) -> u32 {
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) grid: vec3<u32>,
-    //TEAM_BUILTINS
+    //#slot team_builtins
 ) {
     let span = group.y * grid.x + group.x;
     if span >= params.spans {
         return;
     }
-    //TEAM
+    //#slot me
     let thread = me.thread;
 
     // where this span's first key of digit `thread` goes
@@ -53,22 +56,22 @@ fn main(
         let filled = min(TILE, end - base);
         let at = first_of(me);
         let stride = stride_of(me);
-        // what is missing from the last tile sorts after everything else
-        //[
+        // places missing from the last tile sort after everything else
+        //#for ITEMS
         let i@ = at + @u * stride;
         var key@ = vec2<u32>(0xffffffffu, 0xffffffffu);
         if i@ < filled {
             key@ = source[base + i@];
         }
-        //]
+        //#end
         for (var i = thread; i < BIN_SLOTS; i += THREADS) {
             atomicStore(&bins[i], 0u);
         }
         workgroupBarrier();
-        //[
+        //#for ITEMS
         let digit@ = digit(key@);
         let rank@ = rank(digit@, me);
-        //]
+        //#end
         workgroupBarrier();
 
         // exclusive sum over all bins, BINS / THREADS of them a thread
@@ -85,10 +88,10 @@ fn main(
             before += count;
         }
         workgroupBarrier();
-        //[
+        //#for ITEMS
         let to@ = atomicLoad(&bins[bin(digit@, me.team)]) + rank@;
         tile[to@] = key@.x;
-        //]
+        //#end
         if thread < RADIX {
             let first = atomicLoad(&bins[bin(thread, 0u)]);
             var next = TILE;
@@ -99,21 +102,21 @@ fn main(
             place += next - first;
         }
         workgroupBarrier();
-        //[
+        //#for ITEMS
         let low@ = tile[thread + @u * THREADS];
-        //]
+        //#end
         workgroupBarrier();
-        //[
+        //#for ITEMS
         tile[to@] = key@.y;
-        //]
+        //#end
         workgroupBarrier();
-        //[
+        //#for ITEMS
         let j@ = thread + @u * THREADS;
         if j@ < filled {
             let key = vec2<u32>(low@, tile[j@]);
             target_keys[offsets[digit(key)] + j@] = key;
         }
-        //]
-        // the barrier after the next tile's zeroing keeps this tile until all have read it
+        //#end
+        // the barrier after the next tile's zeroing keeps this tile's data until all have read it
     }
 }

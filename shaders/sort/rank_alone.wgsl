@@ -34,3 +34,10 @@ fn stride_of(me: Me) -> u32 {
 fn rank(d: u32, me: Me) -> u32 {
     return atomicAdd(&bins[bin(d, me.team)], 1u);
 }
+
+//#fill team_builtins
+    @builtin(local_invocation_index) invocation: u32,
+//#end
+//#fill me
+    let me = Me(invocation, invocation);
+//#end

@@ -1,3 +1,5 @@
+//#import votes
+
 // Teams are subgroups, whatever their size; Votes comes from votes_*.wgsl.
 
 struct Me {
@@ -39,11 +41,11 @@ fn stride_of(me: Me) -> u32 {
 fn rank(d: u32, me: Me) -> u32 {
     var peers = votes(true);
     // for each bit of the digit
-    //[
+    //#for RADIX_BITS
     let one@ = ((d >> @u) & 1u) == 1u;
     let yes@ = votes(one@);
     peers &= select(~yes@, yes@, one@);
-    //]
+    //#end
     // the lowest lane of those with this digit counts for all of them
     let leader = lowest(peers);
     var before = 0u;
@@ -52,3 +54,10 @@ fn rank(d: u32, me: Me) -> u32 {
     }
     return subgroupShuffle(before, leader) + count(peers & below(me.lane));
 }
+
+//#fill team_builtins
+    @builtin(subgroup_id) team: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) lane: u32,
+//#end
+//#fill me
+    let me = Me(team * size + lane, team, lane, size);
+//#end

@@ -1,25 +1,26 @@
-//! `gamut bench build`: a crawl indexed in every pipeline, and with sorting taken out.
+//! `gamut bench build`: a crawl indexed in every pipeline, and without sorting.
 //!
-//! What is measured: seconds and MB of document bodies per second, from the compressed files to the
-//! published index, and to the verified one (`gamut verify` on as many threads), of the paper's three
-//! indexers (Capannini et al., table 2 and figure 8A), each run several times in turn so that a drift
-//! of the machine hits all alike; the first round warms the page cache and is not counted. "without
-//! sorting" replaces each block by keys that are sorted already, so that its distance from
-//! `overlapped` is what sorting costs that parsing does not hide; it is compared on the parse phase.
+//! What is measured: seconds and MB of document bodies per second, from the compressed files to the published index,
+//! and to the verified one (`gamut verify` on as many threads). The paper's three indexers (Capannini et al., table 2
+//! and figure 8A) run several times in turn, so that a drift of the machine hits all alike; the first round warms the
+//! page cache and is not counted. "without sorting" replaces each block by sorted keys. Its distance from `overlapped`
+//! is the cost of sorting that parsing does not hide; it is compared on the parse phase.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a subcommand: results to stdout, progress to stderr")]
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::median;
-use crate::build::plan::parse_size;
-use crate::build::report::count;
-use crate::build::run::pack;
-use crate::build::{self, BuildOptions, BuildReport, Pipeline, SilentProgress};
+use crate::base::means::Means;
+use crate::base::memory::parse_size;
+use crate::gpu::Choice;
 use crate::index::verify;
-use crate::sort::{SortTimes, Sorter};
+use crate::pipeline;
+use crate::pipeline::report::count;
+use crate::pipeline::run::pack;
+use crate::pipeline::{BuildOptions, BuildReport, Pipeline};
+use crate::sort::{SortTimes, Sorter, SorterChoice};
 
 /// Index a crawl in every pipeline and compare.
 ///
@@ -61,7 +62,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Stands for a sorter that costs nothing: writes keys that are in order already.
+/// Stands for a sorter without cost: writes keys that are already in order.
 struct NoSorting;
 
 impl Sorter for NoSorting {
@@ -78,7 +79,7 @@ impl Sorter for NoSorting {
         0
     }
     fn sort(&mut self, keys: &mut [u64], _: u32) -> crate::Result<SortTimes> {
-        // Lists of 24 postings with gaps of some hundred: about what a sorted block of a crawl packs to.
+        // Lists of 24 postings with gaps of some hundred: about the content of a sorted block of a crawl.
         for (i, key) in keys.iter_mut().enumerate() {
             *key = pack((i / 24) as u32, (i % 24 * 311) as u32, 1);
         }
@@ -99,16 +100,17 @@ struct Row {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// What a build returns.
+/// Errors of a build.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let (codecs, sorter) = (crate::codec::parse_list(&args.codec)?, SorterChoice::parse(&args.sorter)?);
+    let means = Means::new(args.threads, args.memory);
     let options = |pipeline| BuildOptions {
         force: true,
-        codecs: vec![args.codec.clone()],
-        threads: args.threads,
-        memory: args.memory,
+        codecs: codecs.clone(),
+        means: means.clone(),
         pipeline,
-        sorter: if pipeline == Pipeline::Cpu { "cpu".into() } else { args.sorter.clone() },
-        device: args.device.clone(),
+        sorter: if pipeline == Pipeline::Cpu { SorterChoice::Auto } else { sorter },
+        device: Choice::parse(args.device.as_deref().unwrap_or_default()),
         ..BuildOptions::new(args.inputs.clone(), args.scratch.clone())
     };
     let mut rows: Vec<Row> =
@@ -117,7 +119,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build()?;
     for round in 0..=args.rounds {
         for (row, &pipeline) in rows.iter_mut().zip(&args.pipelines) {
-            let report = build::build(&options(pipeline), Arc::new(SilentProgress))?;
+            let report = pipeline::build(&options(pipeline))?;
             let began = Instant::now();
             let verified = pool.install(|| verify(&args.scratch))?;
             let verify_seconds = began.elapsed().as_secs_f64();
@@ -133,7 +135,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             row.last = Some(report);
         }
         if args.without_sorting {
-            let times = build::parse_only(&options(Pipeline::Overlapped), Box::new(NoSorting))?;
+            let times = pipeline::parse_only(&options(Pipeline::Overlapped), Box::new(NoSorting))?;
             eprintln!("round {round}: without sorting, parse phase {:.2} s", times.seconds);
             if round > 0 {
                 bare.parse.push(times.seconds);

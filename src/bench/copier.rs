@@ -1,18 +1,22 @@
-//! Copies in device memory: the speed that others are measured against, and what keeps a GPU's clocks up.
+//! Copies in device memory: the speed to compare others with, and work that keeps a GPU's clocks up.
 
 use std::time::Instant;
 
-use crate::gpu::{Access, AdapterKind, Buffer, Dispatch, Gpu, GpuError, Kernel, Pipeline, Usage};
+use crate::gpu::{
+    AdapterKind, Assembler, Buffer, Dispatch, Gpu, GpuError, Kernel, Layout as _, Pipeline, Usage, gpu_struct, wgsl,
+};
 
-/// The kernel whose speed is the floor.
-fn copy_kernel() -> Kernel {
-    Kernel {
-        name: "copy",
-        source: include_str!("../../shaders/shared/copy.wgsl").to_owned(),
-        bindings: vec![Access::Read, Access::ReadWrite],
-        immediate_bytes: 4,
-        workgroup_bytes: 0,
+gpu_struct! {
+    /// Parameters of the kernel.
+    struct CopyParams as "Params" {
+        /// Words of 16 bytes.
+        count: u32,
     }
+}
+
+/// The kernel for the memory floor.
+fn copy_kernel() -> Result<Kernel, GpuError> {
+    Assembler::new().params::<CopyParams>().kernel("copy", wgsl!("shared/copy"))
 }
 
 /// Copies in device memory.
@@ -34,7 +38,7 @@ impl Copier {
         let bytes = report.max_binding_bytes.min(report.max_buffer_bytes).min(wanted) / 16 * 16;
         Ok(Self {
             gpu: gpu.clone(),
-            pipeline: gpu.pipeline(&copy_kernel())?,
+            pipeline: gpu.pipeline(&copy_kernel()?)?,
             buffers: [
                 gpu.buffer("copy source", bytes, Usage::Storage)?,
                 gpu.buffer("copy target", bytes, Usage::Storage)?,
@@ -49,10 +53,10 @@ impl Copier {
     pub(super) fn bytes_per_second(&self, seconds: f64) -> Result<f64, GpuError> {
         let bytes = self.buffers[0].bytes();
         let count = (bytes / 16) as u32;
-        let immediates = count.to_le_bytes();
+        let immediates = CopyParams { count }.bytes();
         let dispatch = Dispatch {
             pipeline: &self.pipeline,
-            buffers: &[&self.buffers[0], &self.buffers[1]],
+            buffers: &[("source", &self.buffers[0]), ("target_words", &self.buffers[1])],
             immediates: &immediates,
             groups: count.div_ceil(256),
         };
@@ -67,7 +71,7 @@ impl Copier {
     }
 
     /// Copies for `seconds` at a time until the device copies at nine tenths of `bandwidth` again, eight times at most;
-    /// returns what it reached last.
+    /// returns its last speed.
     ///
     /// # Errors
     /// Anything that [`GpuError`] names.

@@ -1,12 +1,12 @@
-//! Measurements: each is a subcommand of `gamut bench`, says what it measures and on what data, warms
-//! up first, and prints a table or machine-readable rows.
+//! Measurements: each is a subcommand of `gamut bench`, names its figures and its data, warms up first, and prints a
+//! table or machine-readable rows.
 
 pub mod build;
 pub mod codecs;
 mod copier;
 pub mod intersect;
 mod orders;
-#[doc = include_str!("papers.md")]
+#[doc = include_str!("../../docs/papers.md")]
 pub mod papers {}
 mod plot;
 pub mod query;
@@ -17,7 +17,7 @@ mod table;
 
 use crate::gpu::{Choice, Gpu, GpuError};
 
-/// What answers queries.
+/// The engine that answers queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Engine {
     Cpu,
@@ -50,7 +50,7 @@ fn count(text: &str) -> Result<u64, String> {
     count.ok_or_else(|| "give a number over 0, such as 5000, 64M or 1G".to_owned())
 }
 
-/// The device called `name`; for "auto" `None` if there is no hardware GPU, which is then said.
+/// The device called `name`; for "auto" `None`, with a message, if there is no hardware GPU.
 fn hardware_gpu(name: &str) -> anyhow::Result<Option<Gpu>> {
     match Gpu::open(&Choice::parse(name)) {
         Ok(gpu) => Ok(Some(gpu)),

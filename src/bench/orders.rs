@@ -9,7 +9,7 @@ use crate::index::Index;
 /// Opens indexes.
 ///
 /// # Errors
-/// One cannot be opened, or is not of the same collection as the first, by its counts.
+/// One cannot be opened, or its counts differ from the first one's.
 pub(super) fn open(dirs: &[PathBuf]) -> anyhow::Result<Vec<Index>> {
     let indexes = dirs.iter().map(|dir| Index::open(dir)).collect::<crate::Result<Vec<_>>>()?;
     let counts = |index: &Index| {
@@ -28,7 +28,7 @@ pub(super) fn open(dirs: &[PathBuf]) -> anyhow::Result<Vec<Index>> {
     Ok(indexes)
 }
 
-/// What tables call them: the order of the documents, or where they lie if two have the same.
+/// Names in tables: the order of the documents, or the paths if two have the same order.
 pub(super) fn labels(indexes: &[Index]) -> Vec<String> {
     let orders: Vec<&str> = indexes.iter().map(|index| index.manifest().order.as_str()).collect();
     distinct(&orders, &indexes.iter().map(Index::dir).collect::<Vec<_>>())

@@ -8,14 +8,14 @@ use plotters::prelude::*;
 pub(super) enum Panel {
     /// A horizontal bar a row. Rows without a value are left out.
     Bars {
-        /// What is shown, with its unit.
+        /// The figure, with its unit.
         title: String,
         /// Name and value.
         rows: Vec<(String, Option<f64>)>,
     },
     /// A line a series, over labels that are equally far apart.
     Lines {
-        /// What is shown, with its unit.
+        /// The figure, with its unit.
         title: String,
         /// Below the horizontal axis.
         labels: Vec<String>,
@@ -40,7 +40,7 @@ type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::Error
 /// The text of an SVG file with these panels.
 ///
 /// # Errors
-/// What plotters says.
+/// Errors of plotters.
 pub(super) fn draw(title: &str, panels: &[Panel]) -> Result<String, String> {
     let panels: Vec<_> = panels.iter().filter(|panel| !panel.is_empty()).collect();
     // a name has the same colour in every panel
@@ -92,7 +92,7 @@ impl Panel {
         }
     }
 
-    /// What is drawn.
+    /// The names to draw.
     fn names(&self) -> Vec<&str> {
         match self {
             Self::Bars { rows, .. } => shown(rows).map(|(name, _)| name).collect(),
@@ -121,7 +121,7 @@ impl Panel {
     }
 }
 
-/// The rows that have a value.
+/// The rows with a value.
 fn shown(rows: &[(String, Option<f64>)]) -> impl Iterator<Item = (&str, f64)> {
     rows.iter().filter_map(|(name, value)| Some((name.as_str(), (*value)?)))
 }

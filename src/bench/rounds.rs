@@ -1,10 +1,10 @@
-//! Several ways of doing the same things, timed in turn, so that what slows the machine down for a while slows all of them down.
+//! Several ways of doing the same things, timed in turn, so that a temporary slowdown of the machine hits all of them.
 
 use std::time::Instant;
 
-/// What [`interleave`] measures.
+/// The subject of [`interleave`].
 pub(super) trait Ways {
-    /// Whatever goes before a turn of way number `way` and is not timed.
+    /// Untimed work before a turn of way number `way`.
     ///
     /// # Errors
     /// Those of the way.
@@ -17,8 +17,8 @@ pub(super) trait Ways {
     fn run(&mut self, way: usize, thing: usize) -> anyhow::Result<()>;
 }
 
-/// Seconds of each thing in each way, one a round: `[way][thing][round]`. In a round every way has a turn, in which it does all
-/// things one after the other. A first round does not count.
+/// Seconds of each thing in each way, one a round: `[way][thing][round]`. In a round every way has a turn, in which it
+/// does all things one after the other. A first round does not count.
 ///
 /// # Errors
 /// The first one of a way.

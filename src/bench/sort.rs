@@ -1,12 +1,12 @@
 //! `gamut bench sort`: every sorter on blocks of keys, after Capannini et al., section 6.
 //!
-//! **What is measured**: keys a second of the sort alone (device timestamps; the host's clock for the
-//! CPU), the wall time with both transfers, and how near the sort is to the time that its passes over
-//! memory take at the speed of a copy kernel. **Data**: keys of several distributions, from a fixed seed.
-//! **How**: sorts that do not count, and on a GPU half a second or more without a pause of a copy kernel,
-//! until it copies as fast as in the beginning: a card that idled while the processor had its turn is three
-//! to four times slower, and does not hurry up for sorts with transfers between them. Then as many sorts as asked for, each on fresh keys and each result
-//! compared with `sort_unstable`'s. Medians.
+//! **What is measured**: keys a second of the sort alone (device timestamps; the host's clock for the CPU), the wall
+//! time with both transfers, and the ratio to the time of the sort's passes over memory at the speed of a copy kernel.
+//! **Data**: keys of several distributions, from a fixed seed. **How**: first come sorts that do not count, and on a
+//! GPU half a second or more of a copy kernel without a pause, until it copies as fast as in the beginning. A card that
+//! idled during the processor's turn is three to four times slower, and does not hurry up for sorts with transfers
+//! between them. Then come as many sorts as asked for, each on fresh keys and each result compared with
+//! `sort_unstable`'s. Medians.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ struct Line {
 /// A distribution of keys.
 struct Distribution {
     name: &'static str,
-    /// Bits in which keys that agree above them are sorted already.
+    /// Bits that are already sorted in keys that agree above them.
     sorted_low_bits: u32,
     /// Key `i` from 64 random bits and `i`.
     key: fn(u64, u64) -> u64,
@@ -94,7 +94,7 @@ const DISTRIBUTIONS: &[Distribution] = &[
     Distribution { name: "sorted", sorted_low_bits: 0, key: |_, i| i << 16 },
     Distribution { name: "reversed", sorted_low_bits: 0, key: |_, i| u64::MAX - (i << 16) },
     Distribution { name: "equal", sorted_low_bits: 0, key: |_, _| 0x0123_4567_89ab_cdef },
-    // what a build packs: terms by frequency, documents in order
+    // the keys of a build: terms by frequency, documents in order
     Distribution { name: "crawl", sorted_low_bits: 32, key: |random, i| zipf(random) << 32 | (i >> 8) << 8 | 1 },
 ];
 
@@ -160,7 +160,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The sorters that were named and run on a GPU (or not).
+/// The named sorters that run on a GPU (or not).
 fn wanted(args: &Args, on_gpu: bool) -> Vec<&str> {
     let named = |name: &str| SORTERS.iter().any(|s| s.name == name && s.on_gpu() == on_gpu);
     args.sorters.iter().map(String::as_str).filter(|n| named(n)).collect()

@@ -1,4 +1,4 @@
-//! What a set of times says: its mean, and the percentiles that papers on queries report.
+//! Figures of a set of times: the mean, and the percentiles that papers on queries report.
 
 /// Times of queries, in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,12 +11,12 @@ pub(super) struct Summary {
     pub(super) max: f64,
 }
 
-/// Shares of the times that are not over the figure, and what they are called.
+/// Shares of the times up to the figure, and their names.
 pub(super) const PERCENTILES: [(f64, &str); 6] =
     [(0.5, "p50"), (0.8, "p80"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
 impl Summary {
-    /// Of some times; `None` of none.
+    /// Of some times; `None` without any.
     pub(super) fn of(times: &[f64]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -34,9 +34,9 @@ impl Summary {
     }
 }
 
-/// By nearest rank: the least of the times such that so large a share of them is not greater. `sorted` has one at least.
+/// By nearest rank: the least of the times such that at least this share of them is not greater. `sorted` is not empty.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
-    // the product of a share like 0.99 may be a little over the whole number that it should be
+    // the product of a share like 0.99 may be a little over its whole number
     let rank = (share * sorted.len() as f64 - 1e-9).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! Tables of text: columns as wide as they have to be, names to the left, figures to the right.
+//! Tables of text: columns as wide as needed, names to the left, figures to the right.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ pub(super) struct Table {
     /// How many columns on the left are names.
     pub(super) names: usize,
     pub(super) head: Vec<String>,
-    /// As many cells each as the head has.
+    /// Each has as many cells as the head.
     pub(super) rows: Vec<Vec<String>>,
 }
 
@@ -18,7 +18,7 @@ impl Table {
     /// An empty line, the title, the head, the rows; nothing at all without rows.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
@@ -56,7 +56,7 @@ pub(super) fn figure_or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), figure)
 }
 
-/// A field of a CSV file, in quotes if it has to be.
+/// A field of a CSV file, in quotes if needed.
 pub(super) fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::{build, codecs, intersect, query, sort};
 
-/// Measure: codecs, queries, intersections, sorters, whole builds.
+/// Measure codecs, queries, intersections, sorters and whole builds.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]

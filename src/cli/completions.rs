@@ -2,10 +2,10 @@
 
 use clap_complete::Shell;
 
-/// Print a shell completion script, to be sourced or installed
+/// Print a shell completion script
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The shell
+    /// Shell to print the script for
     #[arg(value_enum)]
     pub shell: Shell,
 }

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::build::{self, BuildOptions, BuildReport};
+use crate::base::means::Means;
 use crate::cli::ui;
-use crate::codec;
-use crate::index::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reencode::{Change, ImpactChange, reencode};
 use crate::index::{Index, verify};
+use crate::pipeline::{BuildOptions, BuildReport};
 use crate::query::{Bm25, Mode, Searcher};
-use crate::{Error, Result};
+use crate::{Error, Result, codec, pipeline};
 
-/// Index a small crawl that comes with gamut, check the index, re-encode it, and ask it some questions.
+/// Index a small crawl that comes with gamut, then verify, re-encode and query the index.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The index directory to make; out/demo is replaced if it is already there
+    /// Directory of the new index; an old out/demo is replaced
     #[arg(short, long, value_name = "DIR", default_value = DEFAULT_OUTPUT)]
     output: PathBuf,
-    /// Replace another directory, too
+    /// Replace any other index, too
     #[arg(long)]
     force: bool,
 }
@@ -56,14 +56,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let crawl = crawl(carried.path())?;
     let mut out = io::stdout().lock();
 
-    let cancel = ui::cancel_on_signal();
+    let means = ui::means(0, 0, true);
     let options = BuildOptions {
         force: args.force || args.output == Path::new(DEFAULT_OUTPUT),
-        cancel: cancel.clone(),
+        means: means.clone(),
         ..BuildOptions::new(vec![crawl.clone()], args.output.clone())
     };
     writeln!(out, "$ gamut index {} -o {}", shown_path(&crawl), args.output.display())?;
-    let report = build::build(&options, ui::Terminal::progress(true))?;
+    let report = pipeline::build(&options)?;
     what_was_built(&mut out, &report)?;
 
     writeln!(out, "\n$ gamut verify {}", args.output.display())?;
@@ -78,11 +78,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         impacts: ImpactChange::Keep,
         from: None,
         output: None,
-        threads: 1,
         gpu: None,
-        cancel: &cancel,
+        means: Means { threads: 1, ..means },
     };
-    let changed = reencode(&args.output, &change, &|_, _, _| ())?;
+    let changed = reencode(&args.output, &change)?;
     let sizes = changed.written.iter().map(|(codec, bytes)| format!("{codec} takes {bytes} bytes")).collect::<Vec<_>>();
     writeln!(
         out,
@@ -132,7 +131,7 @@ fn what_was_built(out: &mut impl Write, report: &BuildReport) -> io::Result<()> 
     )?;
     writeln!(
         out,
-        "{} records of the crawl are no pages: requests, a redirect, a picture and their like",
+        "{} records of the crawl are no pages, but requests, redirects, pictures and so on",
         report.skipped.total()
     )
 }

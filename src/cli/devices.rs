@@ -4,11 +4,15 @@ use crate::gpu::{AdapterReport, adapters};
 
 /// List the GPUs that gamut can use.
 ///
-/// A star marks the one that `--sorter auto` takes: a hardware GPU, discrete before integrated. Software
-/// adapters (Mesa's llvmpipe) are used only when `--device` names them, by a part of the name or by the
-/// index. binding: the largest block a sorter can take; shared: workgroup memory; int64: kernels compare
-/// 64-bit keys at once; clock: the device can time its own work.
+/// A star marks the GPU that `--sorter auto` takes: a hardware GPU, a discrete one before an integrated one. gamut uses
+/// software adapters (Mesa's llvmpipe) only if `--device` names them, by a part of the name or by the index.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = "\
+Columns:
+  binding  largest block that a sorter can take
+  shared   workgroup memory
+  int64    kernels compare 64-bit keys at once
+  clock    the device can time its own work")]
 pub struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
@@ -27,12 +31,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     if adapters.is_empty() {
-        eprintln!("gamut: no GPU adapter found (no Vulkan driver); everything runs on the CPU");
+        eprintln!("gamut: no GPU adapter found, because there is no Vulkan driver; everything runs on the CPU");
         return Ok(());
     }
     println!("{}", table(&adapters).trim_end());
     if !adapters.iter().any(|a| a.auto) {
-        eprintln!("gamut: only software adapters; --device auto uses the CPU, name one to use it");
+        eprintln!(
+            "gamut: there are only software adapters; --device auto uses the CPU, and --device NAME uses one of them"
+        );
     }
     Ok(())
 }

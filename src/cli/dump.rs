@@ -1,6 +1,7 @@
 //! `gamut dump`: the postings of one term.
 
-use crate::index::{Cursor, END, Index};
+use crate::index::Index;
+use crate::postings::{Cursor, END, Postings};
 use crate::query::{Bm25, Searcher};
 use anyhow::Context as _;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +13,7 @@ const CHUNK: usize = 4096;
 
 /// Print the postings of a term: docID, term frequency and external id, between tabs.
 ///
-/// TERM is looked up as it stands; if the index has no such term, it is analysed as a query would be.
+/// gamut looks TERM up as it stands. If the index has no such term, gamut analyses TERM as it would a query.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -24,12 +25,12 @@ Exit code: 0 if the term is there, 1 if not, 2 on errors.")]
 pub struct Args {
     /// Directory of the index.
     index: PathBuf,
-    /// The term.
+    /// Term to look up.
     term: String,
-    /// Read the postings of this codec of the index.
+    /// Codec of the index to read the postings from.
     #[arg(long)]
     codec: Option<String>,
-    /// Write no more than this many postings.
+    /// Print at most this many postings.
     #[arg(long)]
     limit: Option<u64>,
 }
@@ -55,7 +56,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut cursor = Cursor::new(index.list(&index.term(id)?, codec)?);
     let mut out = BufWriter::new(io::stdout().lock());
-    dump(&index, &mut cursor, args.limit.unwrap_or(u64::MAX), &mut out)?;
+    dump(&index, &mut cursor, args.limit.unwrap_or(u64::MAX), &mut out)
+        .map_err(|error| index.unchanged().err().map_or(error, Into::into))?;
     out.flush().context("cannot write the postings")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -73,7 +75,9 @@ fn dump(index: &Index, cursor: &mut Cursor<'_>, limit: u64, out: &mut impl Write
         if let Some(damage) = cursor.damage() {
             return Err(damage.into());
         }
-        for ((doc, tf), name) in docs.iter().zip(&tfs).zip(index.names(&docs)?) {
+        let names = index.names(&docs)?;
+        index.unchanged()?;
+        for ((doc, tf), name) in docs.iter().zip(&tfs).zip(names) {
             writeln!(out, "{doc}\t{tf}\t{}", name.id).context("cannot write the postings")?;
         }
     }

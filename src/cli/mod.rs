@@ -6,13 +6,14 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub mod bench;
 pub mod completions;
 pub mod demo;
 pub mod devices;
 pub mod dump;
+mod help;
 pub mod index;
 pub mod output;
 pub mod query;
@@ -21,6 +22,7 @@ pub mod reorder;
 pub mod stats;
 pub mod synth;
 pub mod ui;
+mod values;
 pub mod verify;
 
 /// Turns a web crawl into a compressed inverted index, and answers queries from it.
@@ -29,11 +31,11 @@ pub mod verify;
     name = "gamut",
     version,
     after_help = "Try it:\n  \
-    gamut demo                                a small index, from nothing\n  \
+    gamut demo                                build and query a small index\n  \
     gamut index crawl/*.warc.gz -o out/crawl  index a crawl\n  \
-    gamut query out/crawl lighthouse keeper   ask it\n\n\
+    gamut query out/crawl lighthouse keeper   query it\n\n\
     Results go to stdout, everything else to stderr.\n\
-    Exit codes: 0 done, 1 nothing found (or damaged input under --strict), 2 error."
+    Exit codes: 0 done; 1 nothing found, or damaged input under --strict; 2 error."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -57,10 +59,17 @@ enum Command {
     Completions(completions::Args),
 }
 
+/// The command line as clap knows it, with the help texts as they are printed.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    help::polished(command)
+}
+
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
-    quiet_drivers();
-    let cli = match Cli::try_parse() {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
@@ -80,7 +89,7 @@ pub fn main() -> ExitCode {
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
         Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
-        Command::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(args, &mut command()).map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {
         if is_broken_pipe(&error) {
@@ -106,14 +115,6 @@ fn message(error: &anyhow::Error) -> String {
     line.replace('\n', " ")
 }
 
-/// Keeps Vulkan drivers that look for a display from complaining on stderr that there is none.
-fn quiet_drivers() {
-    if cfg!(unix) && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
-        // SAFETY: this is the process's first act; no other thread reads the environment yet.
-        unsafe { std::env::set_var("XDG_RUNTIME_DIR", std::env::temp_dir()) };
-    }
-}
-
 /// True if the reader of our output went away (`gamut dump … | head`): no error of ours.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|e| e.downcast_ref::<std::io::Error>()).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
@@ -132,6 +133,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

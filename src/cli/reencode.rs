@@ -10,53 +10,55 @@ use super::ui;
 use crate::codec;
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
-use crate::index::reencode::{self, Change, Changed, Estimate, ImpactChange};
+use crate::index::change::reencode;
+use crate::index::change::reencode::{Change, Changed, Estimate, ImpactChange};
 
-/// Add codecs or impacts to a built index, replace them, or take them out.
+/// Add, replace or remove codecs and impacts of a finished index.
 ///
-/// Every list is decoded from one codec that is there and written in each of those that --codec names;
-/// then everything that was written is decoded and compared, and only if all of it is right does the changed index
-/// take the old one's place, in one step. Whatever happens before leaves the index as it was. The new folders are
-/// byte for byte what `gamut index` would have written.
+/// gamut decodes every list from one codec of the index and writes it in each codec that --codec names. Then it decodes
+/// and compares everything that it wrote. If all of it is right, the changed index replaces the old one in one step. If
+/// anything fails before that, the index stays as it was. The new folders have the bytes that `gamut index` would have
+/// written.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  gamut reencode out/gov2 --estimate                     what would each codec take?
-  gamut reencode out/gov2 --codec pef,simdbp             add two, or write them anew
+  gamut reencode out/gov2 --estimate                     print the size in each codec
+  gamut reencode out/gov2 --codec pef,simdbp             add two codecs, or write them again
   gamut reencode out/gov2 --codec parapfor:exceptions=0.1
-  gamut reencode out/gov2 --codec best --drop para-ef    change one for another
-  gamut reencode out/gov2 --impacts                      a quantised score for every posting
-  gamut reencode out/gov2 --codec raw -o out/gov2-raw    leave the index as it is
+  gamut reencode out/gov2 --codec best --drop para-ef    replace one codec by another
+  gamut reencode out/gov2 --impacts                      store a quantised score of every posting
+  gamut reencode out/gov2 --codec raw -o out/gov2-raw    write a changed copy
 
-Exit code: 0 if done, 2 if not; the index is then as it was.")]
+Exit code: 0 if done. 2 if not; the index then stays as it was.")]
 pub struct Args {
     /// Directory of the index
     index: PathBuf,
-    /// Codecs to write, comma-separated, with parameters after a colon, or "all"
+    /// Codecs to write, separated by commas, or "all". Parameters follow a colon
     #[arg(short, long, value_name = "LIST")]
     codec: Option<String>,
     /// Write an 8-bit quantised BM25 score (impact) of every posting, as `gamut index --impacts` does
     #[arg(long, conflicts_with = "estimate")]
     impacts: bool,
-    /// Codecs to take out, comma-separated; "impacts" takes out the impacts
+    /// Codecs to remove, separated by commas; "impacts" removes the impacts
     #[arg(long, value_delimiter = ',', value_name = "NAME", conflicts_with = "estimate")]
     drop: Vec<String>,
-    /// Take the lists from this codec of the index [default: its last one]
+    /// Codec of the index to read the lists from [default: its last one]
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
-    /// Write nothing; print what each codec (all of them, or those of --codec) would take
+    /// Write nothing, and print the size in each codec, or in each codec of --codec
     #[arg(long)]
     estimate: bool,
-    /// Put the changed index there and leave the old one as it is; files that stay are shared
+    /// Write the changed index to this directory and leave the old one as it is. Both share unchanged files
     #[arg(short, long, value_name = "DIR", conflicts_with = "estimate")]
     output: Option<PathBuf>,
-    /// Decode on this GPU, by name or index ("auto": a hardware one) [default: on the CPU]
+    /// Decode on this GPU: a name or number from `gamut devices`, or "auto" for a hardware GPU [default: decode on the
+    /// CPU]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Threads [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
-    /// No progress
+    /// Print no progress
     #[arg(short, long)]
     quiet: bool,
     /// Print one JSON object instead of lines
@@ -74,7 +76,7 @@ const IMPACTS: &str = "impacts";
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.codec.is_none() && args.drop.is_empty() && !args.estimate && !args.impacts {
         anyhow::bail!(
-            "say what to do with {}: --codec or --impacts writes, --drop takes out, --estimate prints what each codec would take",
+            "nothing to do with {}: --codec and --impacts add, --drop removes, --estimate prints sizes",
             args.index.display()
         );
     }
@@ -84,12 +86,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     let gpu = args.device.as_deref().map(|name| Gpu::open(&Choice::parse(name))).transpose()?;
-    let cancel = ui::cancel_on_signal();
     let (drop_impacts, remove): (Vec<String>, Vec<String>) =
         args.drop.iter().cloned().partition(|name| name == IMPACTS);
     let impacts = match (args.impacts, drop_impacts.is_empty()) {
         (true, false) => {
-            anyhow::bail!("impacts are both to be written (--impacts) and to be taken out (--drop impacts)")
+            anyhow::bail!("--impacts writes impacts and --drop impacts removes them; give one of the two")
         }
         (true, true) => ImpactChange::Write,
         (false, false) => ImpactChange::Remove,
@@ -101,20 +102,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         impacts,
         from: args.from.as_deref(),
         output: args.output.as_deref(),
-        threads: ui::threads(args.threads),
         gpu: gpu.as_ref(),
-        cancel: &cancel,
+        means: ui::means(args.threads, 0, args.quiet),
     };
-    let progress = ui::Terminal::progress(args.quiet);
     if args.estimate {
-        let estimates = reencode::estimate(&args.index, &change, &crate::build::phases(progress.as_ref()))?;
+        let estimates = reencode::estimate(&args.index, &change)?;
         let postings = Index::open(&args.index)?.statistics().postings;
-        drop(progress);
+        drop(change);
         write_estimates(&mut io::stdout().lock(), &estimates, postings, args.json)
             .context("cannot write the result")?;
     } else {
-        let changed = reencode::reencode(&args.index, &change, &crate::build::phases(progress.as_ref()))?;
-        drop(progress);
+        let changed = reencode::reencode(&args.index, &change)?;
+        drop(change);
         write_changed(&mut io::stdout().lock(), args, &changed).context("cannot write the result")?;
     }
     Ok(ExitCode::SUCCESS)

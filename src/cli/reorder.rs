@@ -8,50 +8,49 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use super::ui;
-use crate::build::plan::{default_memory, parse_size};
+use crate::base::memory::parse_size;
 use crate::index::Index;
-use crate::index::orders::{Means, permutation};
-use crate::index::reorder::{self, Reorder, Reordered};
+use crate::index::change::orders::permutation;
+use crate::index::change::reorder;
+use crate::index::change::reorder::{Reorder, Reordered};
 use crate::order::{Order, Permutation};
 
-/// Give the documents of a built index other docIDs: an index in a good order is smaller and faster.
-///
-/// Documents that share words get neighbouring docIDs, so that gaps are small. Nothing else changes: queries return the
-/// same ids with the same scores. Every list is encoded anew in every codec of the index, decoded and compared, and only
-/// then does the reordered index take the old one's place, in one step. The permutation is written beside the index, as
-/// lines "old new", so that other data can follow.
-///
-/// Orders: url (by host, reversed, and path; what has no URL stays at the end), bp (recursive graph bisection: documents that
-/// share words lie together; takes longer, gives most; bp:MIN_DF leaves rarer terms out of account), pagerank (highest first; the index must be
-/// built with --links), random:SEED (the same on every machine), file:PATH (lines "old new", in any order of lines).
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+const EXAMPLES: &str = "\
 Examples:
   gamut reorder out/gov2 --order url
   gamut reorder out/gov2 --order bp --memory 16GiB
   gamut reorder out/gov2 --order random:1 -o out/gov2-random
   gamut reorder out/gov2 --order file:out/gov2.order -o out/again
 
-Exit code: 0 if done, 2 if not; the index is then as it was.")]
+Exit code: 0 if done. 2 if not; the index then stays as it was.";
+
+/// Give the documents of a finished index other docIDs. A good order makes the index smaller and faster.
+///
+/// In a good order, documents with the same words have neighbouring docIDs, so gaps are small. Nothing else changes:
+/// queries return the same ids with the same scores. gamut encodes every list again in every codec of the index,
+/// decodes it and compares it. Then the reordered index replaces the old one in one step. gamut also writes the
+/// permutation beside the index, as lines "old new", so that other data can follow.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = format!("Orders:{}\n\n{EXAMPLES}", crate::order::help()))]
 pub struct Args {
     /// Directory of the index
     index: PathBuf,
-    /// The new order: url, bp, pagerank, random:SEED, file:PATH
-    #[arg(long, value_name = "ORDER")]
+    /// The new order
+    #[arg(long, value_name = "ORDER", help = order_help())]
     order: Order,
-    /// Put the reordered index there and leave the old one as it is
+    /// Write the reordered index to this directory and leave the old one as it is
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where the permutation goes, a new file [default: the name of the index with .order behind it, or .order.2 …]
+    /// New file for the permutation [default: the name of the index and .order, or .order.2 …]
     #[arg(long, value_name = "FILE")]
     permutation: Option<PathBuf>,
-    /// Threads [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
     threads: usize,
-    /// Memory for the whole process [default: a quarter of the machine's]
+    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
-    /// No progress
+    /// Print no progress
     #[arg(short, long)]
     quiet: bool,
     /// Print one JSON object instead of lines
@@ -59,19 +58,18 @@ pub struct Args {
     json: bool,
 }
 
+fn order_help() -> String {
+    format!("The new order: {}", crate::order::names())
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// See [`reorder::reorder`]; the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let cancel = ui::cancel_on_signal();
+    let means = ui::means(args.threads, args.memory, args.quiet);
     let began = Instant::now();
-    let progress = ui::Terminal::progress(args.quiet);
-    let heard = crate::build::phases(progress.as_ref());
-    let threads = ui::threads(args.threads);
-    let memory = if args.memory == 0 { default_memory() } else { args.memory };
-    let means = Means { memory, threads, cancel: &cancel };
-    let permutation = permutation(&args.index, &args.order, &means, &heard)?;
+    let permutation = permutation(&args.index, &args.order, &means)?;
     let order_seconds = began.elapsed().as_secs_f64();
     let change = Reorder {
         permutation: &permutation,
@@ -79,18 +77,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output: args.output.as_deref(),
         force: false,
         impacts: false,
-        threads,
-        memory,
-        cancel: &cancel,
+        means,
     };
     // Before the index: a permutation that cannot be written must not be lost.
     let index =
         args.output.clone().map_or_else(|| args.index.canonicalize(), Ok).unwrap_or_else(|_| args.index.clone());
     let text = args.permutation.clone().unwrap_or_else(|| Permutation::path_beside(&index));
     permutation.write(&text)?;
-    let done = reorder::reorder(&args.index, &change, &heard).inspect_err(|_| drop(std::fs::remove_file(&text)))?;
-    drop(heard);
-    drop(progress);
+    let done = reorder::reorder(&args.index, &change).inspect_err(|_| drop(std::fs::remove_file(&text)))?;
+    drop(change);
     let postings = Index::open(&done.index)?.statistics().postings;
     let mut out = io::stdout().lock();
     write_done(&mut out, args, &done, &text, postings, order_seconds).context("cannot write the result")?;

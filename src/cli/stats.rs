@@ -1,6 +1,7 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
-use crate::index::lengths::class_name;
+use crate::base::means::Means;
+use crate::index::read::lengths::class_name;
 use crate::index::{DocName, Index, Statistics};
 use crate::order::pagerank::highest_first;
 use anyhow::Context as _;
@@ -12,9 +13,9 @@ use std::process::ExitCode;
 
 /// Show what an index holds and how large its parts are.
 ///
-/// A codec's bits per posting count its two files, that is the docIDs, the skip entries and the table of lists. The
-/// term frequencies are stored once for all codecs and are counted apart. By length of list they count the words of these
-/// lists and their skip entries (2K is 2048 postings); a term with one document has no list.
+/// A codec's bits per posting include its two files: docIDs, skip entries and the table of lists. All codecs share the
+/// term frequencies, which are counted apart. Bits by length of list include the words of the lists and their skip
+/// entries (2K is 2048 postings). A term of one document has no list.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -26,16 +27,16 @@ Examples:
 pub struct Args {
     /// Directory of the index.
     index: PathBuf,
-    /// How many of the most frequent terms to show.
+    /// Number of most frequent terms to show.
     #[arg(long, default_value_t = 10)]
     top: usize,
-    /// Show how straight the lists are, by length: what the lrc codecs and searches along a line live by.
+    /// Show how straight the lists are, by length. The lrc codecs and searches along a line need straight lists.
     #[arg(long)]
     linearity: bool,
     /// Also show the pages with the highest PageRank [10 if no number is given]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
     pagerank: Option<usize>,
-    /// Write one JSON object instead of lines.
+    /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,
 }
@@ -112,11 +113,7 @@ struct Linearity {
 /// The index cannot be read, the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
-    let mut report = report(&index, args.top)?;
-    if args.linearity {
-        report.linearity = linearity(&index)?;
-    }
-    report.top_pages = args.pagerank.map(|top| top_pages(&index, top)).transpose()?.flatten();
+    let report = index.settle(report_of(&index, args))?;
     if args.pagerank.is_some() && report.top_pages.is_none() {
         eprintln!("no PageRank: this index was built without links; `gamut index --links` stores it");
     }
@@ -128,6 +125,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     result.and_then(|()| out.flush()).context("cannot write the results")?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn report_of(index: &Index, args: &Args) -> crate::Result<Report> {
+    let mut report = report(index, args.top)?;
+    if args.linearity {
+        report.linearity = linearity(index)?;
+    }
+    report.top_pages = args.pagerank.map(|top| top_pages(index, top)).transpose()?.flatten();
+    Ok(report)
 }
 
 fn report(index: &Index, top: usize) -> crate::Result<Report> {
@@ -177,7 +183,7 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
 }
 
 fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
-    let classes = index.linearity(super::ui::threads(0))?;
+    let classes = index.linearity(&Means::default())?;
     let classes = classes.into_iter().enumerate().filter(|(_, class)| class.lists > 0);
     Ok(classes
         .map(|(i, class)| Linearity {
@@ -250,7 +256,8 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "format         version {}, written by gamut {}", report.version, report.gamut)?;
     let stop =
         report.analyzer.stop_words.as_ref().map_or(String::new(), |words| format!(", {} stop words", words.len()));
-    writeln!(out, "analyzer       {}{stop}", report.analyzer.name)?;
+    let unicode = report.analyzer.unicode.as_ref().map_or(String::new(), |version| format!(", Unicode {version}"));
+    writeln!(out, "analyzer       {}{stop}{unicode}", report.analyzer.name)?;
     writeln!(out, "order          {}", report.order)?;
     writeln!(
         out,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::build::{Progress, Stage};
+use crate::base::means::{Means, Progress, SilentProgress, Stage, Unit};
 
 /// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
 pub struct Terminal {
@@ -26,21 +26,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 impl Terminal {
     /// The progress for a command: silent when `quiet`.
     pub fn progress(quiet: bool) -> Arc<dyn Progress> {
-        if quiet { Arc::new(crate::build::SilentProgress) } else { Arc::new(Self { bar: Mutex::new(Bar::None) }) }
-    }
-}
-
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Parse => "parsing",
-        Stage::Rank => "ranking",
-        Stage::Lengths => "lengths",
-        Stage::Merge => "merging",
-        Stage::Finish => "finishing",
-        Stage::Order => "ordering",
-        Stage::Encode => "encoding",
-        Stage::Compare => "comparing",
-        Stage::Impacts => "quantising",
+        if quiet { Arc::new(SilentProgress) } else { Arc::new(Self { bar: Mutex::new(Bar::None) }) }
     }
 }
 
@@ -51,17 +37,17 @@ impl Progress for Terminal {
             old.finish_and_clear();
         }
         if std::io::stderr().is_terminal() {
-            let template = match stage {
-                Stage::Parse => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
-                Stage::Order => "{msg:9} {wide_bar} {percent} % {eta} left",
-                Stage::Lengths | Stage::Merge | Stage::Encode | Stage::Compare | Stage::Impacts => {
-                    "{msg:9} {wide_bar} {human_pos}/{human_len} postings {per_sec} {eta} left"
+            let template = match stage.unit {
+                Unit::Bytes => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left".to_owned(),
+                Unit::Share => "{msg:9} {wide_bar} {percent} % {eta} left".to_owned(),
+                Unit::Things(what) => {
+                    format!("{{msg:9}} {{wide_bar}} {{human_pos}}/{{human_len}} {what} {{per_sec}} {{eta}} left")
                 }
-                Stage::Rank | Stage::Finish => "{msg:9} {spinner}",
+                Unit::Unknown => "{msg:9} {spinner}".to_owned(),
             };
             let drawn = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(8));
-            drawn.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-            drawn.set_message(name(stage));
+            drawn.set_style(ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            drawn.set_message(stage.name);
             drawn.tick();
             *bar = Bar::Drawn(drawn);
         } else {
@@ -82,7 +68,7 @@ impl Progress for Terminal {
                     let share = *done as f64 / (*total).max(1) as f64;
                     eprintln!(
                         "{} {:.0} %, {:.0} s, about {:.0} s left",
-                        name(*stage),
+                        stage.name,
                         share * 100.0,
                         seconds,
                         seconds / share.max(1e-9) * (1.0 - share).max(0.0)
@@ -109,9 +95,15 @@ impl Drop for Terminal {
     }
 }
 
+/// What a command may use: `threads` and `memory` as given (0: not given), ended by Ctrl-C, with progress on stderr
+/// unless `quiet`.
+pub fn means(threads: usize, memory: u64, quiet: bool) -> Means {
+    Means { cancel: cancel_on_signal(), progress: Terminal::progress(quiet), ..Means::new(threads, memory) }
+}
+
 /// The number of threads that an option means: 0 is one per core.
 pub fn threads(option: usize) -> usize {
-    if option > 0 { option } else { std::thread::available_parallelism().map_or(1, usize::from) }
+    Means::new(option, 1).threads
 }
 
 /// Sets the flag it returns at the first Ctrl-C or termination request; a second one ends the

@@ -9,16 +9,16 @@ use std::time::Instant;
 
 /// Check an index on all cores.
 ///
-/// First the length and checksum of every file, then all that one file says about another: every list is
-/// decoded in every codec, frequencies are added up per term and per document, every title is unpacked.
-/// Each problem is one line with the file and the byte where it was noticed.
+/// gamut first checks the length and checksum of every file. Then it compares the files: it decodes every list in every
+/// codec, adds up frequencies per term and per document, and unpacks every title. It prints one line per problem, with
+/// the file and the byte.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   gamut verify out/gov2
   gamut verify out/gov2 && gamut query out/gov2 kudzu
 
-Exit code: 0 if the index is sound, 1 if it is damaged, 2 if there is none.")]
+Exit code: 0 if the index is sound, 1 if it is damaged, 2 if there is no index.")]
 pub struct Args {
     /// Directory of the index.
     index: PathBuf,

@@ -1,4 +1,4 @@
-//! The registry in words: for help texts and the README.
+//! The registry in words: for help texts and docs/codecs.md.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,8 @@ pub fn help() -> String {
     })
 }
 
-/// A table in Markdown: name, how it stores a list, parameters with their defaults and values, and where it is described.
+/// A table in Markdown: name, how it stores a list, parameters with their defaults and values, and where it is
+/// described.
 pub fn markdown() -> String {
     let mut text = String::from("| codec | how it stores a list | parameters | from |\n|---|---|---|---|\n");
     for family in FAMILIES {

@@ -1,11 +1,10 @@
 //! Gaps of a block and the docIDs that they add up to.
 
 #[cfg(target_arch = "x86_64")]
-use super::avx512;
-use crate::gpu::kernel::unroll;
+use crate::base::avx512;
 
-/// The numbers that a codec of gaps stores for `block`: how many docIDs are missing between each and the next. Of
-/// `gaps` the first `block.len() - 1` are written, and returned.
+/// The numbers that a codec of gaps stores for `block`: how many docIDs are missing between neighbours. Writes and
+/// returns the first `block.len() - 1` of `gaps`.
 #[inline]
 pub(super) fn gaps_of<'a>(block: &[u32], gaps: &'a mut [u32]) -> &'a [u32] {
     let gaps = &mut gaps[..block.len() - 1];
@@ -15,8 +14,8 @@ pub(super) fn gaps_of<'a>(block: &[u32], gaps: &'a mut [u32]) -> &'a [u32] {
     gaps
 }
 
-/// The docIDs behind `first` that have `gaps`, of which there may be more, between them; wraps around where no list
-/// would.
+/// The docIDs after `first`, with `gaps` missing docIDs between them; `gaps` may be longer than `out`. Wraps around
+/// where no list would.
 #[inline(always)]
 pub(super) fn docs_of(first: u32, gaps: &[u32], out: &mut [u32]) {
     let gaps = &gaps[..out.len()];
@@ -53,7 +52,7 @@ fn sixteens(first: u32, gaps: &[u32], out: &mut [u32]) -> (usize, u32) {
     (done, if done > 0 { out[done - 1] } else { first })
 }
 
-/// As [`docs_of`] for whole vectors of four; says how many docIDs are done and which is the last. One addition per four
+/// As [`docs_of`] for whole vectors of four; returns how many docIDs are done, and the last one. One addition per four
 /// waits for the one before.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -76,11 +75,6 @@ fn fours(first: u32, gaps: &[u32], out: &mut [u32]) -> (usize, u32) {
         }
         (4 * gaps.len(), _mm_cvtsi128_si32(doc).cast_unsigned())
     }
-}
-
-/// The shader's part of it, `docs_of_gaps` for blocks of `block_len`.
-pub(super) fn shader(block_len: usize) -> String {
-    unroll(include_str!("../../shaders/codec/gaps.wgsl"), block_len.div_ceil(128) as u32)
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! Decoding lists on a GPU: a codec's shader, put together with what it needs, over resident words.
 
 use super::Codec;
-use crate::gpu::kernel::{constants, unroll};
-use crate::gpu::{Access, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage};
+use crate::gpu::{
+    Access, Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Layout as _, Memory, Piece, Pipeline, Text,
+    Upload, Usage, gpu_struct, wgsl,
+};
 
-/// A codec's decoder in WGSL; `shaders/codec/block.wgsl` says what it finds there and what it defines.
+/// A codec's decoder in WGSL; `shaders/codec/block.wgsl` says what it may use and what it must define.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    /// Its text, constants included.
-    pub source: String,
+    /// Its text, as `codec`, and what else that imports.
+    pub assembler: Assembler,
     /// Words of workgroup memory that a team needs.
     pub scratch_words: u32,
     /// Whether it defines `docid_at`.
@@ -18,165 +20,104 @@ pub struct Shader {
 /// Threads of a team.
 pub const TEAM: u32 = 32;
 
-/// The memory that lists lie in: one address space of words over several buffers, since a binding spans less than 2 GiB.
-/// Word `at` is word `at % 2^bits` of buffer `at / 2^bits`. Nothing that is read in one go lies in two buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// What its buffers are called in a kernel; with a number behind it if there are several.
-    pub name: &'static str,
-    /// What stands before the names of the functions that read and write it.
-    pub prefix: &'static str,
-    /// How many buffers: a power of two is not asked for.
-    pub segments: u32,
-    /// Bits of an address within a buffer, 31 at most.
-    pub bits: u32,
-}
-
-impl Memory {
-    /// One buffer, `postings`, read by `word` and `words4`.
-    pub const ONE: Self = Self { name: "postings", prefix: "", segments: 1, bits: 31 };
-
-    /// What a kernel calls its buffers.
-    fn buffer(self, segment: u32) -> String {
-        if self.segments == 1 { self.name.to_owned() } else { format!("{}{segment}", self.name) }
-    }
-
-    /// Declares the buffers as bindings `first`, `first` + 1, … of group 0, for reading, or also for writing.
-    pub fn bindings(self, first: u32, access: Access) -> String {
-        let access = if access == Access::Read { "read" } else { "read_write" };
-        let declare =
-            |i| format!("@group(0) @binding({}) var<storage, {access}> {}: array<u32>;\n", first + i, self.buffer(i));
-        (0..self.segments).map(declare).collect()
-    }
-
-    /// A function body that does `each` with buffer NAME and index `i`.
-    fn switch(self, each: &str) -> String {
-        if self.segments == 1 {
-            return format!("    let i = at;\n{}", each.replace("NAME", &self.buffer(0)));
-        }
-        let mut text = format!("    let i = at & {}u;\n    switch at >> {}u {{\n", (1u32 << self.bits) - 1, self.bits);
-        for segment in 0..self.segments {
-            let case = if segment + 1 == self.segments { "default".to_owned() } else { format!("case {segment}u") };
-            text += &format!("    {case}: {{\n{}    }}\n", each.replace("NAME", &self.buffer(segment)));
-        }
-        text + "    }\n"
-    }
-
-    /// `word` and `words4`, which never read outside a buffer. A buffer has at least four words.
-    pub fn text(self) -> String {
-        let prefix = self.prefix;
-        let one = self.switch("        return NAME[min(i, arrayLength(&NAME) - 1u)];\n");
-        let four = self.switch(
-            "        let j = min(i, arrayLength(&NAME) - 4u);
-        return vec4<u32>(NAME[j], NAME[j + 1u], NAME[j + 2u], NAME[j + 3u]);
-",
-        );
-        format!(
-            "fn {prefix}word(at: u32) -> u32 {{\n{one}}}\n\nfn {prefix}words4(at: u32) -> vec4<u32> {{\n{four}}}\n\n"
-        )
-    }
-
-    /// `store`, which writes one word and never outside a buffer.
-    pub fn store(self) -> String {
-        let body = self.switch("        NAME[min(i, arrayLength(&NAME) - 1u)] = value;\n");
-        format!("fn {}store(at: u32, value: u32) {{\n{body}}}\n\n", self.prefix)
-    }
-}
-/// Teams of a workgroup that decodes, and blocks that each of them decodes, with loads of all of them in flight. Of 4, 8
-/// and 16 teams with 1, 2 and 4 blocks this was fastest on an H200: 544 G docIDs/s of simdbp, where 8 teams with
-/// 1 block reached 449.
+/// Teams of a decoding workgroup, and blocks that each team decodes, with loads of all of them in flight. Of 4, 8 and
+/// 16 teams with 1, 2 and 4 blocks this was fastest on an H200: 544 G docIDs/s of simdbp; 8 teams with 1 block reached
+/// 449.
 const TEAMS: u32 = 4;
 const EACH: u32 = 2;
 /// Threads of a workgroup that reads single docIDs.
 const SINGLES: u32 = 128;
 
 impl Shader {
-    /// Constants, what a codec finds, and the codec: everything but the kernel, which declares the buffers of `memory`.
-    /// Any kernel may be built on it. With `subgroups` a team is a subgroup, which then must have 32 threads.
-    pub fn text(&self, memory: Memory, block_len: usize, teams: u32, subgroups: bool) -> String {
+    /// The decoder in a file that imports nothing from Rust and needs no workgroup memory.
+    pub(super) fn of(text: Text) -> Self {
+        Self { assembler: Assembler::new().provide("codec", [text]), scratch_words: 0, random_access: false }
+    }
+
+    /// With so many words of workgroup memory for a team.
+    pub(super) fn scratch(self, words: usize) -> Self {
+        Self { scratch_words: words as u32, ..self }
+    }
+
+    /// With `docid_at`.
+    pub(super) fn random_access(self) -> Self {
+        Self { random_access: true, ..self }
+    }
+
+    /// With more imports for the file.
+    pub(super) fn with(self, assembler: &Assembler) -> Self {
+        Self { assembler: self.assembler.with(assembler), ..self }
+    }
+
+    /// The parts of a decoding kernel: the codec, what it uses, and the buffers of `memory`. Any kernel may build on
+    /// them. With `subgroups` a team is a subgroup, which must have 32 threads.
+    pub fn assembler(&self, memory: Memory, block_len: usize, teams: u32, subgroups: bool) -> Assembler {
         let block_len = block_len as u32;
         let scratch = match self.scratch_words {
             0 => String::new(),
             words => format!("var<workgroup> scratch: array<u32, {}>;\n", words * teams),
         };
-        let team = match subgroups {
-            true => include_str!("../../shaders/codec/team_subgroup.wgsl"),
-            false => include_str!("../../shaders/codec/team_workgroup.wgsl"),
-        };
-        constants(&[
-            ("BLOCK", block_len),
-            ("ITEMS", block_len.div_ceil(128)),
-            ("TEAMS", teams),
-            ("THREADS", teams * TEAM),
-            ("SCRATCH", self.scratch_words),
-        ]) + &scratch
-            + &memory.text()
-            + include_str!("../../shaders/codec/block.wgsl")
-            + team
-            + &self.source
-    }
-
-    /// Bytes of workgroup memory that [`Self::text`] declares.
-    pub fn workgroup_bytes(&self, teams: u32, subgroups: bool) -> u32 {
-        4 * teams * (self.scratch_words + if subgroups { 0 } else { TEAM })
-    }
-
-    /// The text of a kernel's entry point with what makes `me` put in: `//TEAM_BUILTINS` stands among its arguments, which
-    /// have `thread`, the local invocation index, and `//TEAM` where `me` is to be.
-    pub fn with_teams(text: &str, subgroups: bool) -> String {
-        let (builtins, me) = match subgroups {
-            true => (
-                "@builtin(subgroup_id) team: u32, @builtin(subgroup_invocation_id) lane: u32,",
-                "let me = Me(lane, team, team * SCRATCH);",
-            ),
-            false => ("", "let me = Me(thread & 31u, thread >> 5u, (thread >> 5u) * SCRATCH);"),
-        };
-        text.replace("//TEAM_BUILTINS", builtins).replace("//TEAM", me)
+        let team = if subgroups { wgsl!("codec/team_subgroup") } else { wgsl!("codec/team_workgroup") };
+        Assembler::new()
+            .constants(&[
+                ("BLOCK", block_len),
+                ("ITEMS", block_len.div_ceil(128)),
+                ("TEAMS", teams),
+                ("THREADS", teams * TEAM),
+                ("SCRATCH", self.scratch_words),
+            ])
+            .provide("scratch", [Piece::Printed(scratch)])
+            .provide("memory", [memory.piece(Access::Read)])
+            .provide("team", [team])
+            .with(&self.assembler)
     }
 
     /// The kernel that decodes blocks with a team each.
-    pub fn decode_kernel(&self, block_len: usize, subgroups: bool) -> Kernel {
-        let kernel = Self::with_teams(&unroll(include_str!("../../shaders/codec/decode.wgsl"), EACH), subgroups);
-        Kernel {
-            name: "decode",
-            source: self.text(Memory::ONE, block_len, TEAMS, subgroups) + &constants(&[("EACH", EACH)]) + &kernel,
-            bindings: vec![Access::Read, Access::Read, Access::ReadWrite],
-            immediate_bytes: 4,
-            workgroup_bytes: self.workgroup_bytes(TEAMS, subgroups),
-        }
+    ///
+    /// # Errors
+    /// [`GpuError::Shader`]
+    pub fn decode_kernel(&self, block_len: usize, subgroups: bool) -> Result<Kernel, GpuError> {
+        let assembler = self.assembler(Memory::ONE, block_len, TEAMS, subgroups).constants(&[("EACH", EACH)]);
+        assembler.rows::<BlockRow>("rows").params::<BlockParams>().kernel("decode", wgsl!("codec/decode"))
     }
 
-    /// The kernel that reads docIDs one by one, if the code allows it.
-    pub fn docid_at_kernel(&self, block_len: usize, subgroups: bool) -> Option<Kernel> {
-        self.random_access.then(|| Kernel {
-            name: "docid_at",
-            source: self.text(Memory::ONE, block_len, SINGLES / TEAM, subgroups)
-                + include_str!("../../shaders/codec/docid_at.wgsl"),
-            bindings: vec![Access::Read, Access::Read, Access::ReadWrite],
-            immediate_bytes: 4,
-            workgroup_bytes: self.workgroup_bytes(SINGLES / TEAM, subgroups),
-        })
+    /// The kernel that reads docIDs one by one, if the codec allows it.
+    ///
+    /// # Errors
+    /// [`GpuError::Shader`]
+    pub fn docid_at_kernel(&self, block_len: usize, subgroups: bool) -> Result<Option<Kernel>, GpuError> {
+        let assembler = self.assembler(Memory::ONE, block_len, SINGLES / TEAM, subgroups);
+        let assembler = assembler.rows::<BlockRow>("rows").params::<BlockParams>();
+        self.random_access.then(|| assembler.kernel("docid_at", wgsl!("codec/docid_at"))).transpose()
     }
 }
 
-/// A block to decode, as the kernels read it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct BlockRow {
-    /// First word of its list among the resident words.
-    pub list: u32,
-    /// Its own first word.
-    pub at: u32,
-    /// Its first docID.
-    pub first: u32,
-    /// How many docIDs it has, at least 1.
-    pub len: u32,
-    /// Its number in its list.
-    pub index: u32,
-    /// Where its docIDs go; a multiple of 4.
-    pub out: u32,
-    /// Nothing.
-    pub padding: [u32; 2],
+gpu_struct! {
+    /// A block to decode.
+    #[derive(Eq)]
+    pub struct BlockRow as "Row" {
+        /// First word of its list among the resident words.
+        pub list: u32,
+        /// Its own first word.
+        pub at: u32,
+        /// Its first docID.
+        pub first: u32,
+        /// How many docIDs it has, at least 1.
+        pub len: u32,
+        /// Its number in its list.
+        pub index: u32,
+        /// Where its docIDs go; a multiple of 4.
+        pub out: u32,
+    }
+    padding 2
+}
+
+gpu_struct! {
+    /// Parameters of the kernels.
+    struct BlockParams as "Params" {
+        /// How many blocks.
+        blocks: u32,
+    }
 }
 
 /// Words of lists, the blocks in them, and room for their docIDs, in the memory of a GPU.
@@ -206,8 +147,8 @@ impl GpuDecoder {
     pub fn new(gpu: &Gpu, codec: &dyn Codec) -> Result<Self, GpuError> {
         let shader = codec.shader();
         let subgroups = gpu.subgroups() == Some((TEAM, TEAM));
-        let decode = gpu.pipeline(&shader.decode_kernel(codec.block_len(), subgroups))?;
-        let docid_at = shader.docid_at_kernel(codec.block_len(), subgroups);
+        let decode = gpu.pipeline(&shader.decode_kernel(codec.block_len(), subgroups)?)?;
+        let docid_at = shader.docid_at_kernel(codec.block_len(), subgroups)?;
         let docid_at = docid_at.map(|kernel| gpu.pipeline(&kernel)).transpose()?;
         let (upload, download) = (Upload::default(), Download::default());
         Ok(Self { gpu: gpu.clone(), decode, docid_at, upload, download })
@@ -246,7 +187,7 @@ impl GpuDecoder {
         self.dispatch(&self.decode, resident, resident.blocks.div_ceil(TEAMS * EACH))
     }
 
-    /// Reads every docID by itself, leaves them on the device, and returns the seconds it took. `None` if the code
+    /// Reads every docID by itself, leaves them on the device, and returns the seconds it took. `None` if the codec
     /// does not allow it.
     ///
     /// # Errors
@@ -259,12 +200,12 @@ impl GpuDecoder {
         if resident.blocks == 0 {
             return Ok(0.0);
         }
-        let buffers = [&resident.words, &resident.rows, &resident.docs];
-        let immediates = resident.blocks.to_le_bytes();
+        let buffers = [(Memory::ONE.name, &resident.words), ("rows", &resident.rows), ("docs", &resident.docs)];
+        let immediates = BlockParams { blocks: resident.blocks }.bytes();
         self.gpu.run("decode", &[Dispatch { pipeline, buffers: &buffers, immediates: &immediates, groups }])
     }
 
-    /// Brings the docIDs that were decoded last to the host.
+    /// Copies the docIDs of the last decoding to the host.
     ///
     /// # Errors
     /// Out of memory, or lost.

@@ -1,9 +1,9 @@
 //! Ways to store a strictly increasing list of docIDs: one trait, one registry, one file per codec
 //! here and one of the same stem in `shaders/codec`.
 //!
-//! A list is cut into blocks of [`Codec::block_len`] docIDs, the last one shorter. A block's first
-//! docID is not in the codec's words but in the block's [`Skip`] entry, so that a search over the
-//! skip entries finds the one block that may hold a docID, and only that one is decoded.
+//! A list is cut into blocks of [`Codec::block_len`] docIDs, the last one shorter. A block's first docID is not in the
+//! codec's words but in the block's [`Skip`] entry. A search over the skip entries finds the one block that may contain
+//! a docID, and decodes only that block.
 //!
 //! ```text
 //! list    = [header_words() words] [block 0] [block 1] …        all u32 words, little-endian in the file
@@ -16,12 +16,9 @@
 //! does more work than the block's length asks for.
 //!
 //! # On a GPU
-//! A codec's [`Shader`] decodes a block with a team of 32 threads; `shaders/codec/block.wgsl` says what
-//! it finds there and what it must define, and [`GpuDecoder`] runs it over whole lists.
+//! A codec's [`Shader`] decodes a block with a team of 32 threads. `shaders/codec/block.wgsl` says what it may use and
+//! what it must define; [`GpuDecoder`] runs it over whole lists.
 
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod avx512;
-pub mod bits;
 mod describe;
 mod family;
 mod gaps;
@@ -45,15 +42,18 @@ mod tests;
 
 use std::sync::Arc;
 
+#[cfg(target_arch = "x86_64")]
+use crate::base::avx512;
+use crate::base::choice::named;
 use crate::{Error, Result};
 
+pub use crate::base::params::{Domain, Param, Settings};
 pub use describe::{help, markdown};
-pub use family::{Domain, Family, Param, Settings};
-pub use gpu::{BlockRow, GpuDecoder, Memory, Resident, Shader, TEAM};
-pub use lrc::least_squares;
+pub use family::Family;
+pub use gpu::{BlockRow, GpuDecoder, Resident, Shader, TEAM};
+pub use lrc::{Bounds, least_squares, list_bounds};
 
-/// All codecs, simple ones first, then those that a query would rather have. Everything that offers a choice walks
-/// this slice.
+/// All codecs: simple ones first, then those that queries prefer. Everything that offers a choice walks this slice.
 pub const FAMILIES: &[&Family] = &[
     &raw::RAW,
     &vbyte::VBYTE,
@@ -86,7 +86,7 @@ pub struct Skip {
     pub first: u32,
     /// Offset of the block from the start of its list, in words.
     pub offset: u32,
-    /// Upper bound of the block's scores, packed as [`crate::index::Bound`] says; codecs write 0.
+    /// Upper bound of the block's scores, packed as [`crate::score::Bound`] says; codecs write 0.
     pub bound: u32,
 }
 
@@ -125,7 +125,7 @@ pub trait Codec: Send + Sync {
     /// DocIDs per block, at most [`MAX_BLOCK_LEN`].
     fn block_len(&self) -> usize;
 
-    /// Words before the first block that hold for the whole list.
+    /// Words before the first block, for the whole list.
     fn header_words(&self) -> usize {
         0
     }
@@ -169,20 +169,19 @@ pub fn spec(codec: &dyn Codec) -> String {
 /// # Errors
 /// [`Error::UnknownName`], which lists the choices.
 pub fn family(name: &str) -> Result<&'static Family> {
-    FAMILIES.iter().copied().find(|family| family.name == name).ok_or_else(|| Error::UnknownName {
-        kind: "codec",
-        name: name.to_owned(),
-        choices: names().join(", "),
-    })
+    Ok(named("codec", FAMILIES, |family| [family.name; 2], name)?)
 }
 
-/// The codec that `spec` means: a name, or a name with parameters after a colon.
+/// The codec that a user names by `spec`: a name, or a name with parameters after a colon.
 ///
 /// # Errors
-/// [`Error::UnknownName`] or [`Error::Invalid`], which list the choices.
+/// [`Error::UnknownName`] or [`Error::Invalid`], which list the choices; [`Error::Invalid`] for a parameter without
+/// effect.
 pub fn codec(spec: &str) -> Result<Arc<dyn Codec>> {
     let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
-    family(name.trim())?.codec(settings)
+    let codec = family(name.trim())?.codec(settings)?;
+    codec.settings().refuse_idle(&format!("codec {}", codec.name()))?;
+    Ok(codec)
 }
 
 /// The place of the codec with this id in the registry: the order of an index's codecs.
@@ -200,7 +199,8 @@ pub fn all() -> Vec<Arc<dyn Codec>> {
     FAMILIES.iter().map(|family| family.codec("").expect("defaults are valid")).collect()
 }
 
-/// `a,b:x=1,y=2` → `a` and `b:x=1,y=2`: a part with an equals sign and no colon continues the parameters of what stands before it.
+/// `a,b:x=1,y=2` → `a` and `b:x=1,y=2`: a part with an equals sign and no colon continues the parameters of the part
+/// before it.
 pub fn split_specs(text: &str) -> Vec<String> {
     let mut specs: Vec<String> = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -219,8 +219,8 @@ pub fn split_specs(text: &str) -> Vec<String> {
 /// result is in the order of the registry, so that the same choice gives the same index.
 ///
 /// # Errors
-/// [`Error::UnknownName`] for a name that is not there, [`Error::Invalid`] for an empty choice, or a codec that is
-/// named twice with different parameters.
+/// [`Error::UnknownName`] for an unknown name, [`Error::Invalid`] for an empty choice, or a codec that is named twice
+/// with different parameters.
 pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
     if text.trim() == "all" {
         return Ok(all());
@@ -249,8 +249,8 @@ pub fn parse_list(text: &str) -> Result<Vec<Arc<dyn Codec>>> {
     Ok(wanted)
 }
 
-/// Encodes the blocks of `list` one after the other behind each other, with `encode` for the words of one; for
-/// [`Codec::encode`] of codecs whose blocks know nothing of each other.
+/// Encodes the blocks of `list` one after the other; `encode` writes the words of one. For [`Codec::encode`] of codecs
+/// whose blocks are independent.
 fn encode_blocks(
     list: &[u32],
     block_len: usize,

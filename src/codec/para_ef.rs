@@ -3,10 +3,10 @@
 //! From Griffin (Liu, Wang, Swanson, PPoPP 2018, section 3.1.1), after Elias (1974), Fano (1971) and
 //! Vigna's quasi-succinct indices (WSDM 2013, doi:10.1145/2433396.2433409).
 //!
-//! A block of `n` docIDs `d[0] < … < d[n-1]` stores the `m = n - 1` numbers
-//! `e[i] = d[i+1] - d[0] - 1 - i`, which never decrease; taking `i` off is what a *strictly*
-//! increasing list allows, and makes a run of neighbours cost one bit each. With `U = e[m-1]` the
-//! split is at `b = ⌊log2(U / m)⌋` bits (0 if `U < m`), the paper's choice. A block of one docID has no words.
+//! A block of `n` docIDs `d[0] < … < d[n-1]` stores the `m = n - 1` numbers `e[i] = d[i+1] - d[0] - 1 - i`, which never
+//! decrease. A *strictly* increasing list allows the `- i`, so a run of neighbours costs one bit each. With `U =
+//! e[m-1]` the split is at `b = ⌊log2(U / m)⌋` bits (0 if `U < m`), the paper's choice. A block of one docID has no
+//! words.
 //!
 //! | bits | what |
 //! |---|---|
@@ -22,10 +22,12 @@
 //! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block where the
 //! slice has them: up to sixteen.
 
-use super::bits::{Packer, UNPACKED, bits_of, unpack_groups};
+use crate::base::bits::{Packer, UNPACKED, bits_of, unpack_groups};
+use crate::base::simd;
 use std::sync::Arc;
 
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
 const HEADER_BITS: usize = 14;
@@ -40,13 +42,13 @@ pub static PARA_EF: Family = Family {
     make: |_| Arc::new(ParaEf::new()),
 };
 
-/// Decodes what follows the header: the words of a block, its first docID, bits of a low part, bits of the high part, and
-/// room for the 1 to 127 other docIDs.
+/// Decodes a block behind its header. Arguments: the words of the block, its first docID, bits of a low part, bits of
+/// the high part, and room for the 1 to 127 other docIDs.
 type Unpack = fn(&[u32], u32, u32, usize, &mut [u32]) -> Result<(), CodecError>;
 
 /// Elias-Fano per block of 128, `para-ef`.
 struct ParaEf {
-    /// The fastest that the processor can do.
+    /// The fastest decoder for the processor.
     unpack: Unpack,
 }
 
@@ -88,11 +90,7 @@ impl Codec for ParaEf {
     }
 
     fn shader(&self) -> Shader {
-        Shader {
-            source: include_str!("../../shaders/codec/para_ef.wgsl").to_owned(),
-            scratch_words: 132,
-            random_access: true,
-        }
+        Shader::of(wgsl!("codec/para_ef")).scratch(132).random_access()
     }
 }
 
@@ -183,30 +181,21 @@ fn unpack(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -
             &padded[..used + 3]
         }
     };
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("popcnt")
-    {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { unpack_x86(words, first, b, high_len, out) };
-    }
-    unpack_any(words, first, b, high_len, out)
+    unpack_slow(words, first, b, high_len, out)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn unpack_x86(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
-    unpack_any(words, first, b, high_len, out)
+simd::avx2! {
+    fn unpack_slow(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
+        unpack_any(words, first, b, high_len, out)
+    }
 }
 
 /// The two halves of a block. `words` has three words more than the block uses.
 #[inline(always)]
 fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
     let m = out.len();
-    // Where the ones are. A word's ones are written in groups of eight without asking how many there
-    // are, hence the slack behind the array.
+    // Positions of the ones. A word's ones are written in groups of eight without a count, hence the slack behind the
+    // array.
     let mut ones = [0u32; BLOCK + 64];
     let end = HEADER_BITS + high_len;
     let mut found = 0;
@@ -248,15 +237,15 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
     Ok(())
 }
 
-/// Blocks in registers of sixteen lanes: the positions of the ones are what remains of all positions when those of
-/// zeros are taken out, one instruction for 64 of them.
+/// Blocks in registers of sixteen lanes. One instruction takes the positions of the zeros out of 64 positions; those of
+/// the ones remain.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
-    use super::super::avx512::{self, Bytes, Fields, lanes, load_some, ones, store};
     use super::{CodecError, HEADER_BITS, Unpack, WRONG_COUNT};
+    use crate::base::avx512::{self, Bytes, Fields, lanes, load_some, ones, store};
 
     /// The decoder below, if the processor has what it is compiled for.
     pub(super) fn unpack() -> Option<Unpack> {
@@ -285,8 +274,8 @@ mod wide {
     /// Every fourth byte moves one of sixteen bytes there.
     static WIDEN: [Bytes; 4] = [Bytes::steps(0, 4), Bytes::steps(16, 4), Bytes::steps(32, 4), Bytes::steps(48, 4)];
 
-    /// `out` has 1 to 127 slots, `high_len` is below three times as many. With `FAR` the low part has fields that may lie in
-    /// five bytes.
+    /// `out` has 1 to 127 slots, `high_len` is below three times as many. With `FAR` the low part has fields that may
+    /// lie in five bytes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn unpack_wide<const FAR: bool>(
         words: &[u32],
@@ -306,7 +295,7 @@ mod wide {
         // SAFETY: 64 bytes are there.
         unsafe { _mm512_storeu_epi64(masks.as_mut_ptr().cast(), high) };
 
-        // One byte a docID. Each word's ones are written with 64 bytes, of which the next ones overwrite those that are too many.
+        // One byte a docID. Each word's ones are written with 64 bytes; the next ones overwrite the excess.
         let mut places = MaybeUninit::<[u8; 7 * 64]>::uninit();
         let start = places.as_mut_ptr().cast::<u8>();
         // SAFETY: 128 bytes are there; the first 64 are always written.
@@ -314,16 +303,17 @@ mod wide {
         let mut found = 0;
         let mut write = |mask: u64, positions: &Bytes| {
             let positions = _mm512_maskz_compress_epi8(mask, positions.load());
-            // SAFETY: at most 64 ones a word come before, so all 64 bytes are there for each of seven words.
+            // SAFETY: it is called seven times at most, and at most 64 ones a word come before: all 64 bytes are there.
             unsafe { _mm512_storeu_epi8(start.add(found).cast(), positions) };
             found += mask.count_ones() as usize;
         };
         if out.len() > 64 {
-            // Mostly six words or seven; not to ask how many is faster.
+            // Mostly six words or seven; it is faster not to ask how many.
             masks[..7].iter().zip(POSITIONS.iter().cycle()).for_each(|(&mask, positions)| write(mask, positions));
         } else {
             let count = end.div_ceil(64);
-            masks[..count].iter().zip(&POSITIONS).for_each(|(&mask, positions)| write(mask, positions));
+            // No block this short has more than four, but memory safety must not depend on it.
+            masks[..7].iter().take(count).zip(&POSITIONS).for_each(|(&mask, positions)| write(mask, positions));
         }
         // SAFETY: all 128 bytes were written, here or above.
         let numbers =
@@ -365,7 +355,7 @@ mod tests {
         assert_eq!(words_of(&ParaEf::new(), &[10, 11, 13, 300]), words);
     }
 
-    /// Every way to decode says the same of any words.
+    /// Every decoder gives the same for any words.
     #[test]
     fn test_decoders_agree() {
         let mut state = 1u64;

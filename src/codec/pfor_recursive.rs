@@ -14,24 +14,24 @@
 //! | .. | array of `en` offsets: position less the one of the exception before it, less one |
 //! | .. | array of `en` overflows: what is left of the exceptions' bits, less one |
 //!
-//! and an array of no number has no bits. A block may have `n` exceptions, as its `b` is that of the list; any
-//! other array has a `b` of its own, and at most `n / 4`. The parameter `levels` says how often the two arrays are stored
-//! this way: after that many, offsets and overflows are plain words, and `levels=0` compresses none of them.
+//! An array of no numbers has no bits. A block has the `b` of the list and may have `n` exceptions; any other array has
+//! its own `b`, and at most `n / 4` exceptions. The parameter `levels` says how often the two arrays are stored this
+//! way: after that, offsets and overflows are plain words, and `levels=0` compresses none of them.
 //!
-//! The `b` of the list is found from the paper's, which leaves at most a tenth of the numbers as exceptions, on downhill as
-//! far as up to four blocks of the list get smaller; that of another array is the one of least size by an estimate from how
-//! many numbers have how many bits. The list's is repeated in each of its blocks, so that a block can be decoded
-//! without another word and short lists have no header.
+//! The search for the list's `b` starts from the paper's, which leaves at most a tenth of the numbers as exceptions,
+//! and goes downhill while up to four blocks of the list get smaller. Any other array takes the `b` of least size,
+//! estimated from the count of its numbers by width. Each block repeats the list's `b`: it can be decoded without
+//! another word, and short lists have no header.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most six words per docID; this much only for a block of
 //! exceptions alone. Words read past the block: up to three where the slice has them.
 
 use std::sync::Arc;
 
-use super::bits::{Packer, UNPACKED, bits_of, get_bits, unpack_long};
-use super::gaps::{self, docs_of, gaps_of};
+use super::gaps::{docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words};
-use crate::gpu::kernel::unroll;
+use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits, unpack_long};
+use crate::gpu::{Assembler, Piece, Text, wgsl};
 
 const BLOCK: usize = 512;
 const WIDTH_BITS: u32 = 6;
@@ -107,7 +107,7 @@ impl Widths {
         b as u32
     }
 
-    /// The `b` of least estimated size for an array of `n` numbers that has arrays `inner` of at most `most` exceptions.
+    /// The `b` of least estimated size for an array of `n` numbers with at most `most` exceptions, in arrays `inner`.
     fn cheapest(&self, inner: Array, n: usize, most: usize) -> u32 {
         let (mut en, mut overflow_bits) = (0, 0);
         let mut best = (usize::MAX, 0);
@@ -118,7 +118,7 @@ impl Widths {
             let exceptions = match (en, inner) {
                 (0, _) => 0,
                 (_, Array::Plain) => 64 * en,
-                // A level down, offsets need about what they need on average and a bit, overflows what they have.
+                // A level down, an offset takes about one bit more than the mean offset, an overflow its own bits.
                 _ => overflow_bits + en * (bits_of((n / en) as u32) as usize + 1) + 2 * 8,
             };
             best = best.min((n * b + exceptions, b));
@@ -218,7 +218,7 @@ impl PforRecursive {
         let mut best = widths.least(count / 10);
         let mut least = words(best);
         let start = best;
-        // Down while it gets smaller, or up; of equals the one of fewer exceptions.
+        // Down while it gets smaller, or up; of equal sizes the one with fewer exceptions.
         for b in (narrowest..start).rev() {
             match words(b) {
                 smaller if smaller < least => (best, least) = (b, smaller),
@@ -304,7 +304,7 @@ impl Codec for PforRecursive {
     }
 
     fn shader(&self) -> Shader {
-        Shader { source: shader_text(self.levels), scratch_words: BLOCK as u32, random_access: false }
+        shader(self.levels)
     }
 }
 
@@ -318,8 +318,8 @@ fn decode<const N: usize>(words: &[u32], first: u32, array: Array, out: &mut [u3
     Ok(end)
 }
 
-/// Unpacks the array of `n` numbers at bit `at` into the front of `out`, which has room as [`unpack_long`] wants
-/// it, and returns the first bit behind it.
+/// Unpacks the array of `n` numbers at bit `at` into the front of `out`, which needs the room of [`unpack_long`], and
+/// returns the first bit behind it.
 fn unpack(words: &[u32], at: usize, array: Array, n: usize, out: &mut [u32]) -> Result<usize, CodecError> {
     if n == 0 {
         return Ok(at);
@@ -365,23 +365,18 @@ fn patch<const N: usize>(
     Ok(at)
 }
 
-/// A function per level in WGSL, where none may call itself.
-fn shader_text(levels: u32) -> String {
-    // Vectors of four numbers a thread: gaps and their exceptions fill a block, what is below has at most a quarter.
+/// Functions in WGSL, where none may call itself: one per level, and one for arrays without exceptions.
+fn shader(levels: u32) -> Shader {
+    // Vectors of four numbers a thread: gaps and their exceptions fill a block, arrays below have at most a quarter.
     let items = |depth: u32| if depth < 2 { BLOCK / 128 } else { 1 } as u32;
-    let mut text = gaps::shader(BLOCK) + include_str!("../../shaders/codec/pfor_recursive.wgsl");
-    let mut add = |source: &str, depth: u32| {
-        let source = source.replace("DEPTH", &depth.to_string()).replace("INNER", &(depth + 1).to_string());
-        let (array, exceptions) = source.split_once("//EXCEPTIONS").unwrap_or((&source, ""));
-        let array = array.replace("COUNT", &items(depth).to_string());
-        text += &unroll(&array, items(depth));
-        text += &unroll(exceptions, items(depth + 1));
+    let instance = |text: Text, depth: u32| {
+        let inner = [("DEPTH", depth), ("COUNT", items(depth)), ("INNER", depth + 1), ("EXCEPTIONS", items(depth + 1))];
+        Piece::File(text, inner.to_vec())
     };
-    add(include_str!("../../shaders/codec/pfor_recursive_plain.wgsl"), levels + 1);
-    for depth in (0..=levels).rev() {
-        add(include_str!("../../shaders/codec/pfor_recursive_array.wgsl"), depth);
-    }
-    text
+    let arrays = (0..=levels).map(|depth| instance(wgsl!("codec/pfor_recursive_array"), depth));
+    let all = arrays.chain([instance(wgsl!("codec/pfor_recursive_plain"), levels + 1)]);
+    let assembler = Assembler::new().provide("arrays", all);
+    Shader::of(wgsl!("codec/pfor_recursive")).with(&assembler).scratch(BLOCK)
 }
 
 #[cfg(test)]
@@ -415,7 +410,7 @@ mod tests {
         for levels in ["levels=0", "levels=1", "levels=2", "levels=3", "levels=4"] {
             let codec = codec(levels);
             lists.iter().for_each(|list| check(codec.as_ref(), list));
-            // Software adapters compile for long, and the last has what the others have.
+            // Software adapters compile slowly, and the last level includes the others.
             if ["levels=0", "levels=4"].contains(&levels) {
                 check_gpu(codec.as_ref(), &lists);
                 check_gpu_survives(codec.as_ref(), &[0x5555_5555, u32::MAX, 77, 0, 0x1234_5678, 1 << 31, 0xffff]);

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
 
@@ -47,10 +48,6 @@ impl Codec for Raw {
     }
 
     fn shader(&self) -> Shader {
-        Shader {
-            source: include_str!("../../shaders/codec/raw.wgsl").to_owned(),
-            scratch_words: 0,
-            random_access: true,
-        }
+        Shader::of(wgsl!("codec/raw")).random_access()
     }
 }

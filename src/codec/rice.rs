@@ -4,9 +4,9 @@
 //! From Ding, He, Yan, Suel, *Using graphics processors for high performance IR query processing*, WWW 2009, section
 //! 6.1, doi:10.1145/1526709.1526766, after Rice and Plaunt, doi:10.1109/TCOM.1971.1090789.
 //!
-//! A block of `n` docIDs stores the `m = n - 1` numbers `g[i] = d[i+1] - d[i] - 1`. Their divisor is `2^b` for
-//! `b = ⌊log2(mean)⌋` (0 if the mean is under 1), per block; for numbers of a geometric distribution that is the best one or
-//! next to it, and it keeps the quotients below `2m` together. A block of one docID has no words.
+//! A block of `n` docIDs stores the `m = n - 1` numbers `g[i] = d[i+1] - d[i] - 1`. Their divisor is `2^b` for `b =
+//! ⌊log2(mean)⌋` (0 if the mean is under 1), per block. For numbers of a geometric distribution this divisor is the
+//! best or next to it, and the quotients add up to less than `2m`. A block of one docID has no words.
 //!
 //! | bits | what |
 //! |---|---|
@@ -14,21 +14,26 @@
 //! | 5..5+mb | remainders: `m` fields of `b` bits |
 //! | 5+mb.. | quotients: for each of the `m`, `g[i] >> b` ones and a zero; then zeros up to the next word |
 //!
-//! The sums that the paper keeps for every 128 fields of either vector, so that prefix sums are local, are one here:
-//! the docID in the skip entry. The remainders stand first because their length is known. The zero numbered `i` at bit `p`
-//! of the quotients has `p - i` ones before it, so `d[i+1] = d[0] + i + 1 + (r[0] + … + r[i]) + ((p - i) << b)`: one
+//! The paper keeps sums for every 128 fields of either vector, so that prefix sums are local; here the docID in the
+//! skip entry is both. The remainders stand first because their length is known. The zero numbered `i` at bit `p` of
+//! the quotients has `p - i` ones before it, so `d[i+1] = d[0] + i + 1 + (r[0] + … + r[i]) + ((p - i) << b)`: one
 //! prefix sum over counts of zeros, one over remainders.
 //!
-//! Range: every docID up to 2^32 - 1. Size: less than `5 + m (b + 3)` bits, never more than `para-ef`. Words
-//! read past the block: up to eleven where the slice has them, most of them to know that it ends.
+//! Range: every docID up to 2^32 - 1. Size: less than `5 + m (b + 3)` bits, never more than `para-ef`. Words read past
+//! the block: up to eleven where the slice has them, most of them to find its end.
 
 use std::sync::Arc;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx512;
-use super::bits::{self, Packer, UNPACKED, bits_of};
-use super::gaps::{self, docs_of, gaps_of};
+use super::gaps::{docs_of, gaps_of};
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use crate::base::bits;
+use crate::base::bits::{Packer, UNPACKED, bits_of};
+#[cfg(target_arch = "x86_64")]
+use crate::base::{
+    avx512,
+    simd::{Level, level},
+};
+use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
 const HEADER_BITS: usize = 5;
@@ -85,8 +90,7 @@ impl Codec for Rice {
     }
 
     fn shader(&self) -> Shader {
-        let source = gaps::shader(BLOCK) + include_str!("../../shaders/codec/rice.wgsl");
-        Shader { source, scratch_words: BLOCK as u32, random_access: false }
+        Shader::of(wgsl!("codec/rice")).scratch(BLOCK)
     }
 }
 
@@ -151,8 +155,8 @@ fn decode(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecErro
     if used <= words.len() { Ok(used) } else { Err(CodecError::Truncated) }
 }
 
-/// Both bit vectors of a block, and how many words they take up. `words` has three words more than the longest block
-/// of its `b`.
+/// Decodes both bit vectors of a block, and returns how many words they take up. `words` must have three words more
+/// than the longest block of this `b`.
 fn unpack(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) -> Result<usize, CodecError> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -160,10 +164,7 @@ fn unpack(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u32]) 
             // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { unpack_avx512(words, first, b, quotients, out) };
         }
-        if std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("popcnt")
-        {
+        if level() >= Level::Avx2 {
             // SAFETY: as above.
             return unsafe { unpack_avx2(words, first, b, quotients, out) };
         }
@@ -193,7 +194,7 @@ fn unpack_avx2(words: &[u32], first: u32, b: u32, quotients: usize, out: &mut [u
 #[inline(always)]
 fn list_ones(mut word: u64, base: u8, slots: &mut [u8; 64]) {
     let count = word.count_ones() as usize;
-    // In groups of eight, as many as it takes, without asking where in a group the ones end.
+    // In groups of eight, as many as needed, wherever the ones of a group end.
     for group in &mut slots.as_chunks_mut::<8>().0[..count.div_ceil(8)] {
         for slot in group {
             *slot = base.wrapping_add(word.trailing_zeros() as u8);
@@ -214,8 +215,8 @@ fn unpack_with(
 ) -> Result<usize, CodecError> {
     let m = out.len();
     let end = quotients + 3 * m;
-    // Where the zeros are in the quotients, modulo 256: zero `i` has less than 256 ones before it, so that is what is
-    // left of it less `i`. A word may list 64 behind the last that counts.
+    // Positions of the zeros in the quotients, modulo 256. Zero `i` has less than 256 ones before it, so its position
+    // less `i`, modulo 256, is their number. A word may list 64 positions behind the last that counts.
     let mut zeros = [0u8; BLOCK + 64];
     let mut found = 0;
     let mut base = quotients & !31;
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(words.iter().map(|word| word.count_ones()).sum::<u32>(), 253);
     }
 
-    /// What the processor is able to, and what every processor is.
+    /// The processor's fast decoders and the one for any processor agree.
     #[test]
     fn test_all_decoders_say_the_same() {
         let mut blocks = 0;

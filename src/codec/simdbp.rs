@@ -1,22 +1,22 @@
-//! `simdbp`: gaps of 128 docIDs bit-packed with one width a block, in the four interleaved streams that SIMD
-//! registers of four lanes unpack at once, and that a GPU's team reads without talking.
+//! `simdbp`: gaps of 128 docIDs bit-packed with one width a block, in four interleaved streams. SIMD registers of four
+//! lanes unpack them at once, and the threads of a GPU's team read them without talking.
 //!
 //! Lemire and Boytsov, *Decoding billions of integers per second through vectorization*, Software: Practice and
-//! Experience 45(1), 2015, doi:10.1002/spe.2203 (SIMD-BP128, without its groups of sixteen blocks); the width in
-//! the place of the gap that no block needs is gamut's own.
+//! Experience 45(1), 2015, doi:10.1002/spe.2203 (SIMD-BP128, without its groups of sixteen blocks). gamut's own is the
+//! width in the place of the gap that no block needs.
 //!
-//! A block of `n` docIDs has the `n - 1` numbers `d[i+1] - d[i] - 1`, and `w` is the bits that the largest needs.
+//! A block of `n` docIDs has the `n - 1` numbers `d[i+1] - d[i] - 1`, and `w` is the width of the largest.
 //!
 //! A whole block, `n` = 128, is `4w` words: word `4r + c` is word `r` of stream `c`, and stream `c` holds the fields
-//! numbered `c`, `4 + c`, `8 + c`, …, `w` bits each. Field `i` is the gap before docID `i`. Before docID 0 there
-//! is none, and field 0 is `2^(w-1)`, so that the lowest one of word 0 tells `w` and the header costs nothing.
+//! numbered `c`, `4 + c`, `8 + c`, …, `w` bits each. Field `i` is the gap before docID `i`. DocID 0 has no gap before
+//! it, so field 0 is `2^(w-1)`: the lowest one of word 0 tells `w`, and the header costs nothing.
 //!
 //! | words | what |
 //! |---|---|
 //! | 1, all zeros | `w` = 0: every docID is the one before plus 1 |
 //! | `4w` | lowest one of word 0 at bit `w - 1`; 128 fields as above |
 //!
-//! A shorter block is a plain row of bits, with no room for what is not there:
+//! A shorter block is a plain row of bits, without empty fields:
 //!
 //! | `n` | bits | what |
 //! |---|---|---|
@@ -25,19 +25,21 @@
 //! | 3 to 127 | 0..5 | `w`, but 31 means 32 |
 //! | | 5.. | `n - 1` fields of `w` bits, in order; then zeros up to the next word |
 //!
-//! In a whole block the four fields `4l` to `4l + 3` stand at the same bit of the four streams: thread `l` of a team
-//! loads four neighbouring words, and the next four if the fields straddle, and one sum over the team turns gaps to docIDs.
+//! In a whole block the four fields `4l` to `4l + 3` stand at the same bit of the four streams. Thread `l` of a team
+//! loads four neighbouring words, and the next four if the fields straddle; one sum over the team turns gaps into
+//! docIDs.
 //!
-//! Range: every docID up to 2^32 - 1. Size: `4w` words for 128 docIDs, so at most 128; `⌈(5 + (n-1) w) / 32⌉` for fewer.
-//! Words read past the block where the slice has them: up to sixteen.
+//! Range: every docID up to 2^32 - 1. Size: `4w` words for 128 docIDs, so at most 128; `⌈(5 + (n-1) w) / 32⌉` for
+//! fewer. Words read past the block where the slice has them: up to sixteen.
 
 use std::sync::Arc;
 
 use bitpacking::{BitPacker as _, BitPacker4x};
 
-use super::bits::{BitWriter, UNPACKED, bits_of, unpack};
 use super::gaps::docs_of;
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use crate::base::bits::{BitWriter, UNPACKED, bits_of, unpack};
+use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
 /// Bits that tell the width of a block of 3 to 127 docIDs.
@@ -53,13 +55,13 @@ pub static SIMDBP: Family = Family {
     make: |_| Arc::new(SimdBp::new()),
 };
 
-/// Decodes a whole block of a width from 1 to 32 at the start of the words, which has all of its words: each docID is the
-/// one before plus 1 plus its field, and the third argument is the docID before field 0.
+/// Decodes a whole block of a width from 1 to 32; all its words are at the start of the words. Each docID is the one
+/// before plus 1 plus its field, and the third argument is the docID before field 0.
 type Decode = fn(&[u32], u32, u32, &mut [u32; BLOCK]);
 
 /// Bit-packed gaps, `simdbp`.
 struct SimdBp {
-    /// The fastest that the processor can do.
+    /// The fastest decoder for the processor.
     decode: Decode,
 }
 
@@ -103,11 +105,7 @@ impl Codec for SimdBp {
     }
 
     fn shader(&self) -> Shader {
-        Shader {
-            source: include_str!("../../shaders/codec/simdbp.wgsl").to_owned(),
-            scratch_words: 0,
-            random_access: false,
-        }
+        Shader::of(wgsl!("codec/simdbp"))
     }
 }
 
@@ -198,14 +196,14 @@ fn decode_short(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, Cod
     Ok(used)
 }
 
-/// Whole blocks in registers of sixteen lanes: 1.7 times as fast as in the four of the crate, with no jump that depends on
-/// the width.
+/// Whole blocks in registers of sixteen lanes: 1.7 times as fast as the crate's four lanes, without jumps that depend
+/// on the width.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::super::avx512::{self, Bytes, lanes, last, load, running, store};
     use super::{BLOCK, Decode, decode_by_crate};
+    use crate::base::avx512::{self, Bytes, lanes, last, load, running, store};
 
     /// Words that are read behind a block.
     const SLACK: usize = 16;

@@ -1,9 +1,9 @@
-//! What every codec must do: checks that the tests of single codecs share with those of all.
+//! What every codec must do: checks for the tests of single codecs and of all.
 
 use super::*;
 use crate::gpu::testing::gpu;
 
-/// `list` encoded: words, skip entries, and how many words are the list's. Junk stands behind them.
+/// `list` encoded: words, skip entries, and the list's number of words. Junk stands behind them.
 pub fn encoded(codec: &dyn Codec, list: &[u32], junk: u32) -> (Vec<u32>, Vec<Skip>, usize) {
     let lead = 3;
     let mut words = vec![junk; lead];
@@ -45,8 +45,8 @@ pub fn check(codec: &dyn Codec, list: &[u32]) {
     }
 }
 
-/// Every list through the decoder in WGSL, all in one dispatch, with junk between and behind them, and one docID at a time
-/// where the code allows it. Says so if there is no adapter.
+/// Every list through the decoder in WGSL, all in one dispatch, with junk between and behind them, and one docID at a
+/// time where the code allows it. Says so if there is no adapter.
 pub fn check_gpu(codec: &dyn Codec, lists: &[Vec<u32>]) {
     let Some(gpu) = gpu() else { return };
     let name = spec(codec);

@@ -12,7 +12,8 @@
 
 use std::sync::Arc;
 
-use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks, gaps};
+use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
 
@@ -26,13 +27,13 @@ pub static VBYTE: Family = Family {
     make: |_| Arc::new(VByte::new()),
 };
 
-/// Decodes some gaps, at the start of the bytes, behind the docID, as long as they are of a kind that it knows and there are
-/// slots. Returns bytes read, slots filled and the last docID.
+/// Decodes gaps at the start of the bytes, behind the docID, while they are of a kind that it knows and slots are left.
+/// Returns bytes read, slots filled and the last docID.
 type Leap = fn(&[u8], u32, &mut [u32]) -> (usize, usize, u32);
 
 /// Variable-byte gaps, `vbyte`.
 struct VByte {
-    /// The fastest that the processor can do.
+    /// The fastest decoder for the processor.
     leap: Leap,
 }
 
@@ -54,7 +55,7 @@ fn no_leap(_bytes: &[u8], doc: u32, _out: &mut [u32]) -> (usize, usize, u32) {
 #[inline]
 fn byte_len(gap: u32) -> usize {
     // bits 0..=7 → 1, 8..=14 → 2, …: one table-free multiplication instead of a division by 7.
-    ((super::bits::bits_of(gap | 1) * 37 + 219) >> 8) as usize
+    ((crate::base::bits::bits_of(gap | 1) * 37 + 219) >> 8) as usize
 }
 
 impl Codec for VByte {
@@ -81,8 +82,7 @@ impl Codec for VByte {
     }
 
     fn shader(&self) -> Shader {
-        let source = gaps::shader(BLOCK) + include_str!("../../shaders/codec/vbyte.wgsl");
-        Shader { source, scratch_words: BLOCK as u32, random_access: false }
+        Shader::of(wgsl!("codec/vbyte")).scratch(BLOCK)
     }
 }
 
@@ -96,7 +96,7 @@ fn encode_block(block: &[u32], out: &mut Vec<u32>) {
 }
 
 fn encode_into<const BYTES: usize>(block: &[u32], out: &mut Vec<u32>) {
-    // Each gap is written as eight bytes, of which the next one overwrites those that are too many.
+    // Each gap is written as eight bytes; the next gap overwrites the excess.
     let mut bytes = [0u8; BYTES];
     let mut at = 0;
     for pair in block.windows(2) {
@@ -182,8 +182,9 @@ mod vector {
     };
 
     use super::Leap;
+    use crate::base::simd::{Level, level};
 
-    /// For the high bits of eight bytes.
+    /// How to decode eight bytes with given high bits.
     #[derive(Clone, Copy)]
     struct Entry {
         shuffle: [u8; 16],
@@ -225,7 +226,7 @@ mod vector {
             // SAFETY: the processor has the features that the function is compiled for.
             unsafe { decode(bytes, doc, out) }
         }
-        is_x86_feature_detected!("sse4.1").then_some(leap)
+        (level() >= Level::Sse41).then_some(leap)
     }
 
     /// Decodes while eight bytes and eight slots are there and the next gap has at most two bytes.
@@ -261,7 +262,7 @@ mod vector {
                 _mm_storeu_si128(slots.as_mut_ptr().cast(), near);
                 _mm_storeu_si128(slots.as_mut_ptr().add(4).cast(), far);
             }
-            // Slots beyond the gaps that were there are written again.
+            // Slots beyond the gaps found are written again.
             last = _mm_set1_epi32(slots[usize::from(entry.gaps) - 1] as i32);
             at += usize::from(entry.bytes);
             done += usize::from(entry.gaps);
@@ -271,14 +272,14 @@ mod vector {
     }
 }
 
-/// Gaps of one to four bytes, sixteen at once: where the last bytes of gaps are tells where all of them start, and one
-/// permutation brings each gap into a lane of its own.
+/// Gaps of one to four bytes, sixteen at once: the last bytes of gaps tell where all gaps start, and one permutation
+/// brings each gap into a lane of its own.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::super::avx512::{self, four_from, last, load_some, ones, running};
     use super::Leap;
+    use crate::base::avx512::{self, four_from, last, load_some, ones, running};
 
     /// The function below, if the processor has what it is compiled for.
     pub(super) fn leap() -> Option<Leap> {
@@ -290,7 +291,7 @@ mod wide {
         avx512::available().then_some(leap)
     }
 
-    /// Decodes while none of the next sixteen gaps, or as many as there are slots, has more than four bytes.
+    /// Decodes until one of the next sixteen gaps, or of as many as there are slots, has more than four bytes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
     fn decode(bytes: &[u8], first: u32, out: &mut [u32]) -> (usize, usize, u32) {
         let (mut at, mut done) = (0, 0);
@@ -346,13 +347,13 @@ mod tests {
     }
 
     proptest! {
-        /// Every way to decode says the same of any bytes.
+        /// Every decoder gives the same for any bytes.
         #[test]
         fn test_decoders_agree(
             bytes in proptest::collection::vec(prop_oneof![6 => 0u8..128, 3 => 128u8.., 1 => Just(0xff)], 0..700),
             longest in 1usize..7, n in 1usize..=BLOCK,
         ) {
-            // no run of bytes that go on is longer than that, so that whole blocks are met
+            // runs of continuing bytes are no longer than that, so that whole blocks occur
             let mut bytes = bytes;
             for i in longest - 1..bytes.len() {
                 if bytes[i + 1 - longest..=i].iter().all(|&byte| byte >= 128) {

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use memmap2::Mmap;
-
 use super::Skip;
 use super::format::{Record, Size};
 use super::open::Plan;
-use super::piece::{map, release, unreadable};
+use super::piece::{map, shrunk, unreadable};
 use super::solo::{Gate, Turn};
 use super::walk::Walker;
 use super::window::RecordSink;
+use crate::base::map::Map;
 
 /// Batches that wait for a worker, per file.
 const WAITING: usize = 2;
@@ -65,7 +64,9 @@ impl Batch {
 
 /// Collects records into batches and sends them.
 struct Cutter<'m> {
-    map: &'m Mmap,
+    map: &'m Map,
+    /// What the file had when the corpus was opened.
+    bytes: u64,
     batch: Batch,
     sender: SyncSender<Batch>,
     size: usize,
@@ -82,6 +83,10 @@ struct Cutter<'m> {
 
 impl Cutter<'_> {
     fn send(&mut self) {
+        if self.stopped {
+            self.batch = Batch::default();
+            return;
+        }
         if self.turn.is_held() {
             let (alive, gone) = channel();
             (self.batch._alive, self.pending) = (Some(alive), Some(gone));
@@ -89,6 +94,12 @@ impl Cutter<'_> {
         // Sending may wait for a worker, and the worker for this turn.
         self.turn.give_back();
         self.batch.disk = self.reached - self.sent;
+        if let Some(loss) = shrunk(self.map, self.bytes, self.sent) {
+            self.batch.bytes.clear();
+            self.batch.entries.clear();
+            self.batch.entries.push(Entry::Lost(loss));
+            self.stopped = true;
+        }
         self.sent = self.reached;
         let batch = std::mem::take(&mut self.batch);
         self.stopped |= self.sender.send(batch).is_err();
@@ -108,7 +119,9 @@ impl Cutter<'_> {
 
 impl RecordSink for Cutter<'_> {
     fn record(&mut self, record: Record<'_>) {
-        if self.is_full() {
+        // A small record behind an enormous one may come while the window has not shrunk yet.
+        let waits = self.turn.is_held() && !self.turn.is_enormous(record.bytes.len());
+        if self.is_full() && !waits {
             self.send();
         }
         self.alone(record.bytes.len());
@@ -149,7 +162,7 @@ impl RecordSink for Cutter<'_> {
         }
         self.reached = self.reached.max(disk);
         if self.reached - self.released >= RELEASE {
-            release(self.map, self.released as usize, self.reached as usize);
+            self.map.release(self.released as usize, self.reached as usize);
             self.released = self.reached;
         }
     }
@@ -189,6 +202,7 @@ impl Ahead {
             };
             let mut cutter = Cutter {
                 map: &map,
+                bytes: entry.info.bytes,
                 batch: Batch::default(),
                 sender,
                 size: options.piece_bytes,

@@ -10,13 +10,13 @@ use super::members::{Inflater, Stream, Whole, Wrapper};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Undone<'a> {
     pub body: &'a [u8],
-    /// What was not as the head says.
+    /// Contradictions to the head.
     pub lies: Option<String>,
     /// The body inflates past the limit.
     pub too_large: bool,
 }
 
-/// What became of one coding.
+/// The outcome of one coding.
 enum Outcome {
     Done,
     /// It breaks off or is damaged, but something came out.
@@ -26,20 +26,21 @@ enum Outcome {
     TooLarge,
 }
 
-/// Only so many codings of a field are undone: each may make the body larger.
-const MAX_CODINGS: usize = 8;
+/// At most so many codings of a field are undone: each may make the body larger.
+pub(super) const MAX_CODINGS: usize = 8;
 
-/// A buffer over this size that holds nothing any more is given back at once.
+/// An empty buffer over this size is given back at once.
 const KEEP: usize = 8 << 20;
 
-/// Undoes the transfer coding, then the content codings, last one first.
+/// Undoes the transfer codings, then the content codings, last one first. Each is the values of all lines of its field,
+/// which are one list.
 ///
-/// A body that is not coded as it says stays as it is; of one that breaks off, what came out is
-/// used. Both are told in [`Undone::lies`].
+/// A body without the coding that it claims stays as it is; a body that breaks off is used as far as it decodes.
+/// [`Undone::lies`] tells both.
 pub(super) fn undo<'a>(
     body: &'a [u8],
-    transfer: &[u8],
-    content: &[u8],
+    transfer: &[&[u8]],
+    content: &[&[u8]],
     max: usize,
     inflater: &mut Inflater,
     buffers: &'a mut [Vec<u8>; 2],
@@ -54,7 +55,8 @@ pub(super) fn undo<'a>(
     let mut lies: Option<String> = None;
     // A transfer coding other than chunked goes the same way as a content coding.
     for (codings, where_) in [(transfer, "Transfer-Encoding"), (content, "Content-Encoding")] {
-        for name in codings.rsplit(|&byte| byte == b',').take(MAX_CODINGS) {
+        let names = codings.iter().rev().flat_map(|line| line.rsplit(|&byte| byte == b','));
+        for name in names.take(MAX_CODINGS) {
             let input: &[u8] = if undone { front } else { body };
             let outcome = one(name.trim_ascii(), input, max, inflater, back);
             let why = match outcome {
@@ -194,7 +196,7 @@ fn deflate(input: &[u8], max: usize, inflater: &mut Inflater, out: &mut Vec<u8>)
     if is_zlib { salvage(Wrapper::Zlib, input, 0, max, out) } else { Outcome::Not("it does not inflate") }
 }
 
-/// What inflates before a damage.
+/// The data that inflates before a damage.
 fn salvage(wrapper: Wrapper, input: &[u8], from: usize, max: usize, out: &mut Vec<u8>) -> Outcome {
     const STEP: usize = 64 << 10;
     let mut stream = Stream::deflate(wrapper);

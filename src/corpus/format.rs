@@ -7,6 +7,7 @@ use memchr::memmem;
 use super::members::Inflater;
 use super::solo::{Solo, Turn};
 use super::{CorpusOptions, DocSink, Skip, SkipKind, formats};
+use crate::{Error, Result};
 
 /// How far a head test may look, in bytes.
 pub(super) const LOOK: usize = 4096;
@@ -18,7 +19,7 @@ pub(super) const MAX_HEAD: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// At record heads: plain files anywhere, compressed ones at members that begin with a head.
-    /// A member that begins with a head ends the record before it, whatever that one's length says.
+    /// A member that begins with a head ends the record before it, whatever length that record claims.
     Records,
     /// At line ends of plain files. Members mean nothing: a line may span two.
     Lines,
@@ -68,8 +69,8 @@ pub enum Frame {
     },
 }
 
-/// The frame of a record that claims `total` bytes, more than `max`. Enough of it is waited for to
-/// see whether anybody would want it.
+/// The frame of a record that claims `total` bytes, more than `max`. Waits for enough of it to see whether anybody
+/// would want it.
 pub(super) fn long(bytes: &[u8], at_end: bool, max: usize, total: u64) -> Frame {
     const PREFIX: usize = 64 << 10;
     let prefix = PREFIX.min(max);
@@ -79,9 +80,8 @@ pub(super) fn long(bytes: &[u8], at_end: bool, max: usize, total: u64) -> Frame 
     Frame::Long { prefix: prefix.min(bytes.len()), next: Some(total) }
 }
 
-/// Where the first `close` stands, and the first head before it, in records between tags. It looks
-/// no further than about four times as far as the first of the two is away: a file of nothing but
-/// heads must not cost the square of its size.
+/// Finds the first `close`, and the first head before it, in records between tags. It looks no further than about four
+/// times the distance of the first of the two: a file of nothing but heads must not cost the square of its size.
 pub(super) fn close_or_head(
     bytes: &[u8],
     close: &[u8],
@@ -138,8 +138,8 @@ impl Record<'_> {
         }
     }
 
-    /// Reports that the record is no document. That its end is missing is told as well; that it is
-    /// over the size limit is not, since nobody wanted it.
+    /// Reports that the record is no document. Also reports a missing end, but not a record over the size limit, since
+    /// nobody wanted it.
     pub(super) fn pass(&self, kind: SkipKind, sink: &mut dyn DocSink) {
         if let Size::Short(why) = &self.size {
             sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
@@ -214,7 +214,7 @@ pub trait Format: Sync {
     /// Name in reports.
     fn name(&self) -> &'static str;
 
-    /// One line for the help.
+    /// Which of its records become documents, in sentences, for the help.
     fn description(&self) -> &'static str;
 
     /// True if a file that starts with these bytes is of this format. Formats are asked in the
@@ -227,6 +227,11 @@ pub trait Format: Sync {
     /// True if a record surely begins here. Looks at no more than 4 KiB.
     fn at_head(&self, bytes: &[u8]) -> bool;
 
+    /// True if a head of this format is unmistakable in the middle of other bytes: then a file may begin with junk.
+    fn is_unmistakable(&self) -> bool {
+        false
+    }
+
     /// The first offset in `1..limit` at which a record seems to begin.
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
 
@@ -236,6 +241,20 @@ pub trait Format: Sync {
 
     /// Turns a record into documents and skips.
     fn read(&self, record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink);
+}
+
+/// The format of a name.
+///
+/// # Errors
+/// [`Error::UnknownName`] for a name that no format has.
+pub fn format_named(name: &str) -> Result<&'static dyn Format> {
+    let named = FORMATS.iter().copied().find(|format| format.name() == name);
+    named.ok_or_else(|| Error::UnknownName { kind: "format", name: name.into(), choices: format_names().join(", ") })
+}
+
+/// The names of all formats, in the order in which they are tried.
+pub fn format_names() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name()).collect()
 }
 
 /// All formats, in the order in which they are tried.

@@ -55,7 +55,7 @@ impl<'a, 'n> Slots<'a, 'n> {
 }
 
 /// Depth to which dotted names go.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
 
 fn visit<'a>(
     bytes: &'a [u8],
@@ -101,6 +101,11 @@ fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<
         Some(Value::Other(raw)) if raw.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit()) => Ok(Some(raw)),
         _ => Ok(None),
     }
+}
+
+/// JSON is UTF-8: damage is replaced here, before anybody guesses another charset.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Makes a document of the object that is the record.
@@ -167,12 +172,11 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
             Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
         }
     };
-    let utf8 = |bytes| -> Cow<'_, str> { String::from_utf8_lossy(bytes) };
     sink.doc(&Doc {
         id: &utf8(id),
         url: &utf8(url.unwrap_or_default()),
         title: &utf8(title.unwrap_or_default()),
-        body,
+        body: utf8(body).as_bytes(),
         content: Content::Text,
         charset: Some("utf-8"),
         offset: record.offset,

@@ -9,7 +9,7 @@ use memchr::memchr;
 /// A value of an object's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// What stands between the quotes.
+    /// The content between the quotes.
     Text(&'a [u8]),
     /// Everything else, as it stands there.
     Other(&'a [u8]),
@@ -218,7 +218,7 @@ pub(super) fn backslashes_portable(block: &[u8]) -> u64 {
     block.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u64::from(byte == b'\\') << at)
 }
 
-/// Writes what the escape stands for whose backslash is before `at`. False if it is invalid.
+/// Writes the character of the escape whose backslash is before `at`. False if it is invalid.
 #[inline(always)]
 fn escape(raw: &[u8], at: &mut usize, out: &mut [u8], filled: &mut usize) -> bool {
     let Some(&letter) = raw.get(*at) else {
@@ -241,7 +241,7 @@ fn escape(raw: &[u8], at: &mut usize, out: &mut [u8], filled: &mut usize) -> boo
     true
 }
 
-/// What the letter behind a backslash stands for; 0 for `u` and those that are invalid.
+/// Characters of escapes, by the letter behind the backslash; 0 for `u` and for invalid letters.
 const ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'n' as usize] = b'\n';

@@ -86,7 +86,7 @@ impl Compression {
     }
 }
 
-/// What became of a member that was to be inflated in one go.
+/// The outcome of inflating a member in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
     /// It is good: so many bytes were read, so many written.
@@ -137,14 +137,14 @@ pub(super) enum Wrapper {
 /// The first size of an output buffer; it grows fourfold, later twofold, and only as far as data really inflates.
 const FIRST: usize = 1 << 20;
 
-/// What all frames of a zstd file may refer to.
+/// Data that all frames of a zstd file may refer to.
 ///
 /// WARC's zstd profile (IIPC, "Zstandard compression for WARC files") puts it in the first,
 /// skippable, frame of a file, plain or itself compressed.
 pub(super) type Dictionary = Arc<Vec<u8>>;
 
 /// The largest dictionary that is read, in bytes.
-const MAX_DICTIONARY: usize = 16 << 20;
+pub(super) const MAX_DICTIONARY: usize = 16 << 20;
 
 /// Reads the dictionary of a zstd file, if `data`, its first bytes, hold one.
 pub(super) fn dictionary(data: &[u8]) -> Option<Dictionary> {
@@ -282,7 +282,7 @@ pub(super) enum Stream {
 }
 
 /// The largest window a zstd frame may ask for, as a power of two: 128 MiB, the default of the format's tools.
-const ZSTD_WINDOW_LOG: u32 = 27;
+pub(super) const ZSTD_WINDOW_LOG: u32 = 27;
 
 impl Stream {
     /// For one member of this kind. Uncompressed data has no members.

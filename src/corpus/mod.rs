@@ -5,8 +5,8 @@
 //! [`Piece`] into calls of a [`DocSink`]. A [`Handover`] proves, in input order, that neighbouring
 //! pieces meet, so that the documents do not depend on how the input was cut.
 //!
-//! Files are mapped. A file that is truncated while it is mapped ends the process with SIGBUS: input
-//! must not be shortened during a build.
+//! Files are mapped. If a file is truncated while it is read, what was read of it before stays, and the rest is a loss:
+//! see [`HandoverResult::Lost`].
 //!
 //! ```text
 //! paths ─open─► files ─sniff─► format, compression ─pieces─► ranges, files, batches read ahead
@@ -24,6 +24,7 @@ mod members;
 mod open;
 mod piece;
 mod pieces;
+mod rules;
 mod sniff;
 mod solo;
 mod transcode;
@@ -33,45 +34,13 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size};
+pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size, format_named, format_names};
 pub use json_doc::{ID_FIELDS, TEXT_FIELDS};
 pub use members::Compression;
 pub use open::{Corpus, CorpusOptions, InputFile};
 pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader};
 pub use pieces::Pieces;
-
-/// What becomes a document, for the help.
-///
-/// The same text in full sentences is in the documentation of each format.
-pub const RULES: &str = "\
-What becomes a document:
-  WARC, ARC   HTTP responses with status 200 that are HTML, XHTML or plain text
-              by their Content-Type (without one: by their first bytes); WARC
-              conversion records (WET) as plain text; WARC resource records of
-              web pages. Not documents: requests, metadata, revisits, warcinfo,
-              DNS records, other statuses, other media types. Id: WARC-TREC-ID,
-              else the target URI without <>, else WARC-Record-ID.
-  TRECWEB     each <DOC> with <DOCNO> and <DOCHDR>, by the same rules of status
-              and type where the header gives them. URL: first line of
-              <DOCHDR>.
-  newswire    each <DOC> with <DOCNO> (or id=\"…\"): the content of <TEXT>,
-              <HEADLINE>, <TITLE> and their like; all of it, if there is no
-              <TEXT> or <LP>.
-  MediaWiki   pages of namespace 0 that are no redirects; id is the page id;
-              wikitext without markup.
-  JSON, JSONL objects with an id (--id-field; else id, _id, docid, docno, pid)
-              and a text (--text-field; else contents, text, body, passage,
-              segment); title and url if there.
-  ClueWeb22   ClueWeb22-ID, URL, Clean-Text.
-  TSV         id, text; id, title, text; id, url, title, text.
-  text, HTML  one document a file; the id is the path below the directory
-              given.
-Of a repeated header field the first counts. Content and transfer codings are
-undone; a body that is not coded as its header says is used as it is, with a
-warning. A record cut short is used as far as it goes. A record over 64 MiB,
-or one that comes to more without its codings, is left out. Damage costs the
-record it hits and is reported; reading goes on at the next record. Words over
-255 bytes are dropped and counted in the report.";
+pub use rules::rules;
 
 pub mod synth;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use encoding_rs::Encoding;
 use walkdir::WalkDir;
 
-use super::format::{Cut, FORMATS, Format, Head};
+use super::format::{Cut, FORMATS, Format, Head, format_named, format_names};
 use super::json_doc::MAX_FIELDS;
 use super::members::{Compression, Dictionary, Inflater, Whole};
 use super::piece::{PieceReader, map};
@@ -21,6 +21,8 @@ use crate::{Error, Result};
 /// How input is to be read.
 #[derive(Clone, Debug)]
 pub struct CorpusOptions {
+    /// The format of all files, by name: none is guessed. Default: each file's own, by its content.
+    pub format: Option<String>,
     /// JSON field with the id; a dotted name goes into nested objects. Default: the first there is
     /// of `id`, `_id`, `docid`, `docno`, `pid`.
     pub id_field: Option<String>,
@@ -42,6 +44,7 @@ pub struct CorpusOptions {
 impl Default for CorpusOptions {
     fn default() -> Self {
         Self {
+            format: None,
             id_field: None,
             text_field: None,
             title_field: None,
@@ -151,13 +154,15 @@ impl Corpus {
     ///
     /// # Errors
     /// [`Error::Io`] for a file or directory that is not there or cannot be read;
-    /// [`Error::Invalid`] for a named file of no known format, or more than 8 text fields.
+    /// [`Error::Invalid`] for a named file of no known format, or more than 8 text fields;
+    /// [`Error::UnknownName`] for a format that there is not.
     pub fn open(paths: &[PathBuf], options: &CorpusOptions) -> Result<Self> {
         let fields = options.text_field.as_ref().map_or(0, Vec::len);
         if fields > MAX_FIELDS {
             let why = format!("{fields} fields were given, at most {MAX_FIELDS} can be joined");
             return Err(Error::Invalid { what: "--text-field".into(), why });
         }
+        options.format.as_deref().map(format_named).transpose()?;
         let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new() };
         let mut files = Vec::new();
         for path in paths {
@@ -171,9 +176,8 @@ impl Corpus {
                 match plan_file(path, name, options)? {
                     Ok(file) => files.push(file),
                     Err(why) => {
-                        let formats: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
                         let why = match why.as_str() {
-                            UNKNOWN => format!("{why}; it is none of: {}", formats.join(", ")),
+                            UNKNOWN => format!("{why}; it is none of: {}", format_names().join(", ")),
                             _ => why,
                         };
                         return Err(Error::Invalid { what: path.display().to_string(), why });
@@ -239,7 +243,7 @@ fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
 
 /// The files below a directory with their names relative to it, sorted.
 ///
-/// What cannot be read below the directory is passed over; the directory itself must be readable.
+/// Unreadable entries below the directory are passed over; the directory itself must be readable.
 fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     for entry in WalkDir::new(root).follow_links(true) {
@@ -265,23 +269,37 @@ fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(Pa
     Ok(found)
 }
 
-/// Why a file is nothing, as a rule.
+/// The usual reason why a file has no format.
 const UNKNOWN: &str = "unknown content";
 
-/// Finds out what a file is; the inner error says why it is nothing.
+/// Detects a file's format; the inner error says why it has none.
 fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
-    let Look { bytes, compression, utf16, head, complete, dictionary } = look(path)?;
-    let head = Head { bytes: &head, complete };
-    let found = FORMATS.iter().find(|format| format.sniff(&head));
-    let is_empty = complete && head.bytes.is_empty();
-    let (format, label) = match found {
-        _ if is_empty => (*FORMATS.last().expect("there are formats"), "empty"),
-        Some(format) => (*format, format.name()),
-        None if head.bytes.is_empty() => {
+    let look = look(path)?;
+    let head = Head { bytes: &look.head, complete: look.complete };
+    let is_empty = look.complete && head.bytes.is_empty();
+    let forced = options.format.as_deref().map(format_named).transpose()?;
+    let mut compression = look.compression;
+    let mut found = match forced {
+        Some(format) => format.sniff(&head).then_some(format),
+        None => FORMATS.iter().copied().find(|format| format.sniff(&head)),
+    };
+    // Mere text may be junk before something better.
+    let text = *FORMATS.last().expect("there are formats");
+    if compression == Compression::None && found.is_none_or(|format| format.name() == text.name()) {
+        let formats = forced.as_ref().map_or(FORMATS, std::slice::from_ref);
+        if let Some((coding, format)) = look.behind_junk(formats) {
+            (compression, found) = (coding, Some(format));
+        }
+    }
+    let (format, label) = match forced.or(found) {
+        _ if is_empty => (text, "empty"),
+        Some(format) if !head.bytes.is_empty() => (format, format.name()),
+        _ if head.bytes.is_empty() => {
             return Ok(Err(format!("{} data that breaks off before anything can be read", compression.name())));
         }
-        None => return Ok(Err(UNKNOWN.into())),
+        _ => return Ok(Err(UNKNOWN.into())),
     };
+    let Look { bytes, utf16, dictionary, .. } = look;
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);
     let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };
     let mut file = PlannedFile { info, name, format, compression, utf16, way: Way::Empty, proof: PROOF, dictionary };
@@ -342,7 +360,7 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
             Whole::Bad => break,
         }
     }
-    // Some four times is usual, and what is assumed if the first member is the large one.
+    // A ratio of four is usual, and is assumed if the first member is the large one.
     let ratio = if produced < 1 << 16 { 4.0 } else { (produced as f64 / consumed as f64).clamp(1.0, 64.0) };
     let range = (options.piece_bytes as f64 / ratio) as usize;
     Ok(if size as usize <= range { Way::Whole } else { Way::Ranges(range.max(1)) })

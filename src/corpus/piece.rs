@@ -1,10 +1,7 @@
 //! Units of work, and the proof that they fit together.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-
-use memmap2::{Advice, Mmap};
 
 use super::ahead::Batch;
 use super::format::{Context, Record};
@@ -12,12 +9,13 @@ use super::open::Plan;
 use super::walk::Walker;
 use super::window::RecordSink;
 use super::{DocSink, Skip, SkipKind};
+use crate::base::map::{Changed, Map};
 
 /// What is to be read.
 #[derive(Clone)]
 pub(super) enum Work {
     /// What begins in a range of a mapped file.
-    Range { map: Arc<Mmap>, from: usize, to: usize, fixed: bool },
+    Range { map: Arc<Map>, from: usize, to: usize, fixed: bool },
     /// A file, from front to back; the worker opens it.
     File,
     /// Records that a thread has inflated and framed.
@@ -69,40 +67,29 @@ impl std::fmt::Debug for Piece {
 }
 
 /// Where a piece began and ended; for [`Handover::check`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PieceEnd {
     /// `None` if nothing begins in the piece.
     first: Option<usize>,
     /// Where the next piece has to begin.
     end: usize,
+    /// The file became shorter: what was read from it may be zeros.
+    lost: Option<Skip>,
 }
 
-/// Maps a file for reading it through.
-///
-/// If somebody truncates the file while it is mapped, the process gets SIGBUS: input files must not
-/// be shortened during a build. Appending is harmless and goes unseen.
-pub(super) fn map(path: &Path) -> std::io::Result<Mmap> {
-    let file = File::open(path)?;
-    // SAFETY: the map is only read. The file must not be truncated meanwhile, as said above; other
-    // changes show up as damaged records, which every reader here expects at any byte.
-    let map = unsafe { Mmap::map(&file) }?;
-    // Only a hint.
-    let _ = map.advise(Advice::Sequential);
+/// Maps a file for reading it through. Appending to it is harmless and goes unseen; see [`shrunk`] for the opposite.
+pub(super) fn map(path: &Path) -> std::io::Result<Map> {
+    let map = Map::open(path)?;
+    map.advise_sequential();
     Ok(map)
 }
 
-/// Takes a range of a map that has been read out of the process's memory. The system keeps it cached
-/// as long as it likes, but it counts no longer as memory in use.
-pub(super) fn release(map: &Mmap, from: usize, to: usize) {
-    let to = to.min(map.len());
-    #[cfg(unix)]
-    if from < to {
-        // SAFETY: the map is shared, backed by a file, and never written to through it: a page that
-        // is touched again, by whomever, comes back with the bytes of the file.
-        let result = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
-        // Only memory is at stake.
-        let _ = result;
-    }
+/// The loss of all behind `from` if the file has lost some of the `bytes` bytes that it had when the corpus was opened.
+/// What was read is good if it has them still after reading.
+pub(super) fn shrunk(map: &Map, bytes: u64, from: u64) -> Option<Skip> {
+    let Changed { what, .. } = map.watch().not_shrunk(bytes).err()?;
+    let detail = format!("the file changed while it was read ({what}); index it again when nobody writes to it");
+    Some(Skip { kind: SkipKind::Unreadable, offset: from, detail })
 }
 
 /// The loss of a file that cannot be opened.
@@ -158,15 +145,19 @@ impl PieceReader {
         let entry = &self.plan.files[piece.file];
         self.context.name.clone_from(&entry.name);
         let mut out = Parsing { format: entry.format, context: &mut self.context, sink };
-        let mut end = PieceEnd { first: None, end: 0 };
+        let mut end = PieceEnd { first: None, end: 0, lost: None };
+        let bytes = entry.info.bytes;
         match &piece.work {
             Work::Range { map, from, to, fixed } => {
                 let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
-                release(map, *from, span.end);
-                end = PieceEnd { first: span.first, end: span.end };
+                map.release(*from, span.end);
+                end = PieceEnd { first: span.first, end: span.end, lost: shrunk(map, bytes, *from as u64) };
             }
             Work::File => match map(&entry.info.path) {
-                Ok(map) => entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out),
+                Ok(map) => {
+                    entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out);
+                    end.lost = shrunk(&map, bytes, 0);
+                }
                 Err(error) => out.lost(unreadable(&error)),
             },
             Work::Batch(batch) => {
@@ -196,6 +187,9 @@ pub enum HandoverResult {
     /// The piece began at the wrong place. Discard its documents, read this piece instead, and
     /// check it before any later piece.
     Redo(Piece),
+    /// The file became shorter while the piece was read. Discard its documents and tell of this loss; what follows of
+    /// the file is discarded without a word.
+    Lost(Skip),
 }
 
 /// Compares where pieces begin with where those before them ended. Used by one thread, in the order
@@ -204,6 +198,8 @@ pub enum HandoverResult {
 pub struct Handover {
     file: usize,
     expected: usize,
+    /// The last file that became shorter.
+    lost: Option<usize>,
 }
 
 impl Handover {
@@ -214,6 +210,13 @@ impl Handover {
 
     /// Judges what [`PieceReader::read`] returned for a piece.
     pub fn check(&mut self, piece: &Piece, end: &PieceEnd) -> HandoverResult {
+        if self.lost == Some(piece.file) {
+            return HandoverResult::Discard;
+        }
+        if let Some(skip) = &end.lost {
+            self.lost = Some(piece.file);
+            return HandoverResult::Lost(skip.clone());
+        }
         let Work::Range { map, from, to, fixed } = &piece.work else {
             return HandoverResult::Accept;
         };

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
 use super::ahead::Ahead;
 use super::open::{Plan, Way};
 use super::piece::{Piece, Work, map, unreadable};
+use crate::base::map::Map;
 
 /// The pieces of a corpus, in input order. `next` may wait for a disk or for a thread that reads ahead.
 pub struct Pieces {
@@ -17,7 +16,7 @@ pub struct Pieces {
     /// The file that is being cut.
     file: usize,
     /// Its map, and how far it is cut.
-    range: Option<(Arc<Mmap>, usize)>,
+    range: Option<(Arc<Map>, usize)>,
     ahead: VecDeque<Ahead>,
     /// Files before this one need no thread any more.
     started: usize,

@@ -6,11 +6,20 @@ use std::path::Path;
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
+use super::format::{Cut, Format, Frame, Head};
+use super::formats::text;
 use super::members::{Compression, Dictionary, Stream, dictionary};
 use crate::{Error, Result};
 
-/// How much of a file is inflated to see what it is.
-const HEAD: usize = 64 << 10;
+/// How much of a file is inflated to detect its format.
+pub(super) const HEAD: usize = 64 << 10;
+
+/// How much of a file is read to detect its format: bzip2 says nothing before a block of up to 900 kB; a dictionary may
+/// be as large, and so may junk before the first record.
+pub(super) const RAW: usize = 2 << 20;
+
+/// How many places behind junk are looked at.
+const TRIES: usize = 64;
 
 /// What a file starts with.
 pub(super) struct Look {
@@ -24,6 +33,8 @@ pub(super) struct Look {
     pub complete: bool,
     /// Of a zstd file.
     pub dictionary: Option<Dictionary>,
+    /// The first bytes on disk.
+    raw: Vec<u8>,
 }
 
 /// Reads and inflates the first bytes of a file.
@@ -31,8 +42,7 @@ pub(super) fn look(path: &Path) -> Result<Look> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let bytes = file.metadata().map_err(Error::io("read", path))?.len();
     let mut raw = Vec::new();
-    // bzip2 needs a block of up to 900 kB to say anything; a dictionary may be as large.
-    file.take(2 << 20).read_to_end(&mut raw).map_err(Error::io("read", path))?;
+    file.take(RAW as u64).read_to_end(&mut raw).map_err(Error::io("read", path))?;
     let compression = Compression::sniff(&raw);
     let dictionary = if compression == Compression::Zstd { dictionary(&raw) } else { None };
     let (head, mut complete) = match compression {
@@ -49,7 +59,41 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         Some(encoding) => encoding.decode(&head).0.into_owned().into_bytes(),
         None => head,
     };
-    Ok(Look { bytes, compression, utf16, head, complete, dictionary })
+    Ok(Look { bytes, compression, utf16, head, complete, dictionary, raw })
+}
+
+impl Look {
+    /// Looks behind junk, in a file that begins with nothing known, for the first compressed member with records of one
+    /// of the formats, or else for the first unmistakable record.
+    pub(super) fn behind_junk(&self, formats: &[&'static dyn Format]) -> Option<(Compression, &'static dyn Format)> {
+        let raw = &self.raw[..];
+        let mut head = vec![0; HEAD];
+        for coding in [Compression::Gzip, Compression::Zstd, Compression::Bzip2] {
+            let mut from = 1;
+            for _ in 0..TRIES {
+                let Some(at) = coding.find_header(raw, from, raw.len()) else {
+                    break;
+                };
+                let produced = match Stream::new(coding, None).pull(&raw[at..], &mut head) {
+                    Ok(pulled) => pulled.produced,
+                    Err(broken) => broken.produced,
+                };
+                let inner = Head { bytes: &head[..produced], complete: false };
+                if let Some(format) = formats.iter().find(|format| format.cut() != Cut::File && format.sniff(&inner)) {
+                    return Some((coding, *format));
+                }
+                from = at + 1;
+            }
+        }
+        let is_text = text::looks_like_text(raw);
+        formats.iter().filter(|format| format.is_unmistakable()).find_map(|&format| {
+            let at = format.find_head(raw, raw.len())?;
+            // A text may quote a head, but hardly a whole record.
+            let at_end = raw.len() as u64 == self.bytes;
+            let whole = || matches!(format.frame(&raw[at..], at_end, RAW), Frame::Record { .. });
+            (!is_text || whole()).then_some((Compression::None, format))
+        })
+    }
 }
 
 /// The first inflated bytes, out of as many members as it takes, and whether that is all.

@@ -1,14 +1,14 @@
 //! One enormous record at a time.
 //!
-//! A record of tens of megabytes takes several times its size while it is read: inflated, its codings
-//! undone, its text extracted. That one worker does so is bearable, that all do at once is not. So
-//! whoever needs a buffer over [`super::CorpusOptions::solo_bytes`] takes a turn first, and keeps it
-//! until those buffers are given back. Nobody waits for anything else with a turn in hand, which is
-//! why turns cannot end in a deadlock; and since only time is shared out, no document depends on them.
+//! A record of tens of megabytes takes several times its size while it is read: inflated, its codings undone, its text
+//! extracted. One worker may do so, but not all at once. So a worker that needs a buffer over
+//! [`super::CorpusOptions::solo_bytes`] takes a turn first, and keeps it until those buffers are given back. A worker
+//! with a turn waits for nothing else, so turns cannot end in a deadlock. Turns only share out time, so no document
+//! depends on them.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// What the readers of a corpus take turns at.
+/// The turns of a corpus's readers.
 #[derive(Default)]
 pub(super) struct Solo {
     taken: Mutex<bool>,
@@ -29,9 +29,14 @@ impl Turn {
         Self { solo, limit, held: false }
     }
 
+    /// True if a buffer of so many bytes needs a turn.
+    pub(super) fn is_enormous(&self, bytes: usize) -> bool {
+        bytes > self.limit
+    }
+
     /// True if a buffer of so many bytes needs a turn that is not there.
     pub(super) fn lacks(&self, bytes: usize) -> bool {
-        !self.held && bytes > self.limit
+        !self.held && self.is_enormous(bytes)
     }
 
     /// True if it has its turn.
@@ -51,7 +56,7 @@ impl Turn {
         }
     }
 
-    /// The next one, please.
+    /// Gives the turn to the next reader.
     pub(super) fn give_back(&mut self) {
         if std::mem::take(&mut self.held) {
             *self.solo.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
@@ -74,7 +79,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Lets all pass that wait, and all that come.
+    /// Lets all waiting and later callers pass.
     pub(super) fn open(&self) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.opened.notify_all();

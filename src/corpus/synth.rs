@@ -12,7 +12,6 @@
 mod gzip;
 mod page;
 mod record;
-pub(crate) mod rng;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -241,7 +240,7 @@ impl<'a> Generator<'a> {
         let moved = Condvar::new();
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
-            // Whatever way the writer ends, a panic included, the workers are told to stop.
+            // However the writer ends, even by a panic, the workers are told to stop.
             let _stop = StopOnDrop { window: &window, moved: &moved };
             for _ in 0..self.chunks().min(self.options.threads as u64) {
                 let sender = sender.clone();

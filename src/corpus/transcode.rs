@@ -45,7 +45,7 @@ pub(super) fn read(source: &Source<'_>, encoding: &'static Encoding, out: &mut d
         let mut used = 0;
         loop {
             let end = window.end();
-            // Three bytes of UTF-8 are the most that two of UTF-16 become.
+            // Two bytes of UTF-16 become at most three of UTF-8.
             window.bytes.resize(window.bytes.len().max(end + 2 * STEP), 0);
             let (result, took, wrote, _) = decoder.decode_to_utf8(&raw[used..n], &mut window.bytes[end..], last);
             used += took;

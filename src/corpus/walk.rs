@@ -1,7 +1,7 @@
 //! From a range of a file to framed records.
 //!
-//! The meaning of a file is that of reading it from front to back. A plain file is record after
-//! record; behind a damage, the next head is searched for. A compressed file is member after member:
+//! A file means what a reader from front to back finds. A plain file is record after record; behind a damage, the next
+//! head is searched for. A compressed file is member after member:
 //!
 //! - A member that begins with a record head begins a *run*; members that do not continue it. A
 //!   record that is not complete when its run ends is short, whatever its head says.
@@ -11,10 +11,9 @@
 //!   that has a valid header, begins with a record head, and inflates with the right checksum (of a
 //!   member that inflates to more than [`PROOF`] bytes, that many bytes).
 //!
-//! At a provable member that begins a run, and at a record head of a plain file, nothing that came
-//! before matters. There a file may be cut: whoever starts there sees what the reader from the front
-//! sees. Where that reader will arrive can only be guessed by somebody who starts in the middle
-//! (a record may hold a whole compressed file), which is why a [`super::Handover`] compares.
+//! At a provable member that begins a run, and at a record head of a plain file, nothing before matters. There a file
+//! may be cut: a reader that starts there sees the same as the reader from the front. A reader that starts in the
+//! middle can only guess such places (a record may hold a whole compressed file), so a [`super::Handover`] compares.
 
 use memchr::memchr_iter;
 
@@ -37,14 +36,14 @@ pub(super) struct Source<'a> {
     pub format: &'static dyn Format,
     /// Size limit of a record.
     pub max: usize,
-    /// Larger buffers are taken turns at; see [`super::solo`].
+    /// Larger buffers need a turn; see [`super::solo`].
     pub solo: usize,
     /// [`PROOF`], or less in tests.
     pub proof: usize,
     pub dictionary: Option<&'a Dictionary>,
 }
 
-/// What was read of a range.
+/// The extent of what was read of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     /// Where reading began; `None` if nothing begins in the range.
@@ -143,8 +142,8 @@ impl Walker {
         }
     }
 
-    /// If only one member can be left, its end says how long it is: better one large step than several
-    /// trials. It need not be true, so it only makes room, up to what any member may take.
+    /// If only one member can be left, its end tells its length: one large step is better than several trials. The
+    /// length need not be true, so it only makes room, up to the most that any member may take.
     fn make_room(&mut self, source: &Source<'_>, rest: &[u8]) {
         if source.compression == Compression::Gzip
             && rest.len() <= source.proof.min(source.solo)
@@ -212,7 +211,7 @@ impl Walker {
                     used += pulled.used;
                     out.reached((at + used) as u64);
                     if pulled.done {
-                        self.window.release(out);
+                        self.window.release_and_shrink(out);
                         return Next::At(at + used);
                     }
                     if out.stopped() {
@@ -307,8 +306,8 @@ impl Walker {
     }
 }
 
-/// Inflates a member of up to [`Source::proof`] bytes in one go to `bytes[at..]`. What is larger than
-/// most is tried again when its turn has come.
+/// Inflates a member of up to [`Source::proof`] bytes in one go to `bytes[at..]`. An unusually large member is tried
+/// again when its turn has come.
 fn member(
     inflater: &mut Inflater,
     source: &Source<'_>,
@@ -350,7 +349,7 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
     let data = source.data;
     let mut framing = Framing::new(source.format, source.max);
     let enough = framing.enough();
-    // What nearly all records need; more of a file would count as memory in use.
+    // Enough for nearly all records; more of a file would count as memory in use.
     let usual = source.solo.saturating_add(LOOK);
     let mut at = first;
     loop {

@@ -139,11 +139,11 @@ pub(super) struct Window {
     pub(super) bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where in `bytes` which member begins.
+    /// The places in `bytes` at which members begin, with the members' offsets.
     marks: Vec<(usize, u64)>,
     held: Option<Held>,
-    /// A step over fewer bytes than this is known to want more. It doubles, so that a record is
-    /// not looked through again for every few bytes that arrive.
+    /// A step needs at least this many bytes. It doubles, so that a record is not searched again for every few bytes
+    /// that arrive.
     retry: usize,
     /// Memory beyond so many bytes is given back as soon as it can be.
     keep: usize,
@@ -161,7 +161,7 @@ impl Window {
         self.shrink();
     }
 
-    /// Gives back what an enormous record took that is no longer there.
+    /// Gives back the memory of an enormous record that is gone.
     fn shrink(&mut self) {
         let room = self.keep.max(self.end);
         if self.bytes.capacity() > room.saturating_add(SLACK) || (self.bytes.capacity() > room && self.end <= room / 2)
@@ -214,6 +214,12 @@ impl Window {
         self.marks.iter().rev().find(|mark| mark.0 <= at).map_or(0, |mark| mark.1)
     }
 
+    /// Hands on the record that was held back, and gives back the memory that it took.
+    pub(super) fn release_and_shrink(&mut self, out: &mut dyn RecordSink) {
+        self.release(out);
+        self.compact();
+    }
+
     /// Hands on the record that was held back.
     pub(super) fn release(&mut self, out: &mut dyn RecordSink) {
         if let Some(Held { start, end, offset, size }) = self.held.take() {
@@ -221,8 +227,7 @@ impl Window {
         }
     }
 
-    /// Frames all that is there, because what follows is damaged, and drops the last record if it
-    /// reaches into the last member.
+    /// Frames everything, because damage follows, and drops the last record if it reaches into the last member.
     pub(super) fn drain_damaged(&mut self, framing: &mut Framing<'_>, out: &mut dyn RecordSink) {
         self.retry = 0;
         self.drain_to(framing, self.end, false, true, out);
@@ -252,7 +257,7 @@ impl Window {
                 Step::Record { start, end, next, size } => {
                     self.release(out);
                     let held = Held { start: here + start, end: here + end, offset: self.offset(here), size };
-                    // What is over the limit is not kept for later.
+                    // Bytes over the limit are not kept for later.
                     let member = self.marks.last().map_or(0, |mark| mark.0);
                     let keep = hold && held.size != Size::Long && held.end > member;
                     self.held = Some(held);

@@ -1,6 +1,9 @@
-//! Which adapters there are, and which one is meant.
+//! The machine's adapters, and which one a user means.
 
+use std::ffi::CStr;
 use std::sync::OnceLock;
+
+use wgpu::hal;
 
 use super::GpuError;
 
@@ -42,7 +45,7 @@ pub enum AdapterKind {
 }
 
 impl AdapterKind {
-    /// Place in the queue of [`Choice::Auto`]; `None`: not taken unless named.
+    /// Rank for [`Choice::Auto`]; `None`: taken only by name.
     fn rank(self) -> Option<u32> {
         match self {
             Self::Discrete => Some(0),
@@ -139,17 +142,45 @@ impl AdapterReport {
 
 /// All adapters, in the driver's order.
 pub(super) fn enumerate() -> Vec<wgpu::Adapter> {
-    // One instance for the life of the process: without any, the loader unloads the driver, and a
-    // thread that has used NVIDIA's then crashes when it ends.
+    // One instance for the life of the process. Without any, the loader unloads the driver; a thread that has used
+    // NVIDIA's driver then crashes at its end.
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
     let instance = INSTANCE.get_or_init(|| {
-        wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends: wgpu::Backends::VULKAN,
-            flags: wgpu::InstanceFlags::empty(),
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        without_display().unwrap_or_else(|| {
+            wgpu::Instance::new(wgpu::InstanceDescriptor {
+                backends: wgpu::Backends::VULKAN,
+                flags: wgpu::InstanceFlags::empty(),
+                ..wgpu::InstanceDescriptor::new_without_display_handle()
+            })
         })
     });
     pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN))
+}
+
+/// The Vulkan extensions for drawing to windows, by system.
+const WINDOWS: [&CStr; 3] = [c"VK_KHR_wayland_surface", c"VK_KHR_xlib_surface", c"VK_KHR_xcb_surface"];
+
+/// An instance that cannot draw to windows. `None` if Vulkan gives none.
+///
+/// wgpu enables the extensions for windows wherever they exist. Mesa's layer that sorts the devices then connects to
+/// the display at every enumeration, and libwayland complains on standard error if there is no display.
+fn without_display() -> Option<wgpu::Instance> {
+    let description = hal::InstanceDescriptor {
+        name: "gamut",
+        flags: wgpu::InstanceFlags::empty(),
+        memory_budget_thresholds: wgpu::MemoryBudgetThresholds::default(),
+        backend_options: wgpu::BackendOptions::default(),
+        telemetry: None,
+        display: None,
+    };
+    let drop_windows = |args: hal::vulkan::CreateInstanceCallbackArgs<'_, '_, '_>| {
+        args.extensions.retain(|name| !WINDOWS.contains(name));
+    };
+    // SAFETY: the description holds no handle. The callback may not turn off what wgpu relies on. wgpu checks the list
+    // of enabled extensions before it makes a surface, since some drivers lack these; gamut makes no surface.
+    let instance = unsafe { hal::vulkan::Instance::init_with_callback(&description, Some(Box::new(drop_windows))) };
+    // SAFETY: the instance was just made, and nobody else has it.
+    Some(unsafe { wgpu::Instance::from_hal::<hal::api::Vulkan>(instance.ok()?) })
 }
 
 /// All adapters, software ones too, in the driver's order. An empty list if there is no driver.

@@ -3,6 +3,7 @@
 //! wgpu reports trouble in four ways: error scopes, an uncaptured-error handler, a lost callback, and
 //! panics. [`Gpu`] folds them into [`GpuError`]; once the device is lost, every call says so.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     pub(super) queue: wgpu::Queue,
     report: AdapterReport,
     features: wgpu::Features,
+    /// What was compiled so far, by text and bindings: engines that come and go on one device share kernels.
+    pipelines: Mutex<HashMap<String, Pipeline>>,
     /// Why the device can no longer be used.
     fault: Arc<Mutex<Option<GpuError>>>,
 }
@@ -60,13 +63,12 @@ pub(super) enum Wait {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // the values are replaced whole, so a panic elsewhere cannot have left them half-written
+    // the values are replaced whole, so a panic elsewhere left none half-written
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Gpu {
-    /// Opens the adapter that `choice` means, with its own limits and those features of it that
-    /// kernels can use.
+    /// Opens the adapter that `choice` means, with its own limits and the features that kernels can use.
     ///
     /// # Errors
     /// No such adapter, one without immediates, or one whose driver refuses.
@@ -105,7 +107,8 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| {
             lock(&uncaptured).get_or_insert(typed("an operation outside any check", error));
         }));
-        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, fault }) })
+        let pipelines = Mutex::default();
+        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, fault }) })
     }
 
     /// What the adapter says about itself.
@@ -128,8 +131,7 @@ impl Gpu {
         self.shared.features.contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Destroys the device, as if it had been lost: every later call fails. For tests of what
-    /// happens then.
+    /// Destroys the device, as if it had been lost: every later call fails. For tests of lost devices.
     pub fn destroy(&self) {
         self.shared.device.destroy();
     }
@@ -142,7 +144,9 @@ impl Gpu {
         lock(&self.shared.fault).clone().map_or(Ok(()), Err)
     }
 
-    /// Runs `operation` with every error of this thread's calls on the device caught and typed.
+    /// Runs `operation` and types every error of this thread's calls on the device. The operation contains only calls
+    /// of wgpu, which panics if a device is lost; gamut's own code stays outside, so that its panics do not count as a
+    /// lost device.
     ///
     /// # Errors
     /// What went wrong, or why the device was unusable before.
@@ -199,12 +203,12 @@ impl Gpu {
         Ok(Buffer { raw, bytes })
     }
 
-    /// Compiles a kernel.
+    /// Compiles a kernel, unless this device has compiled the same one before.
     ///
     /// # Errors
     /// The shader or its bindings are wrong, it needs more than the adapter has, or the device is lost.
     pub fn pipeline(&self, kernel: &Kernel) -> Result<Pipeline, GpuError> {
-        // wgpu does not look at this, and a driver may hang over it
+        // wgpu does not check this, and a driver may hang
         let limit = self.shared.report.workgroup_memory_bytes;
         if kernel.workgroup_bytes > limit {
             return Err(GpuError::Limit {
@@ -214,7 +218,14 @@ impl Gpu {
                 limit_name: "max_compute_workgroup_storage_size",
             });
         }
-        self.checked(kernel.name, |s| Pipeline::new(&s.device, kernel))
+        self.check()?;
+        let key = format!("{:?}\n{}", kernel.bindings, kernel.source);
+        if let Some(pipeline) = lock(&self.shared.pipelines).get(&key) {
+            return Ok(pipeline.clone());
+        }
+        let pipeline = self.checked(kernel.name, |s| Pipeline::new(&s.device, kernel))?;
+        lock(&self.shared.pipelines).insert(key, pipeline.clone());
+        Ok(pipeline)
     }
 
     /// Waits for submitted work, and runs the callbacks of finished mappings.
@@ -247,7 +258,7 @@ impl Gpu {
         self.checked(what, |_| {
             for buffer in buffers {
                 let sender = sender.clone();
-                // the receiver outlives the wait below; a late answer has nobody to go to
+                // the receiver outlives the wait below; a late answer is dropped
                 buffer.raw.slice(..).map_async(mode, move |result| {
                     let _ = sender.send(result.is_ok());
                 });

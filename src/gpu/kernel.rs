@@ -1,6 +1,4 @@
-//! Kernels as plain data, their assembly, and passes of them.
-
-use std::fmt::Write as _;
+//! Kernels as plain data, and passes of them.
 
 use super::device::Wait;
 use super::{Buffer, Gpu, GpuError, Usage};
@@ -14,8 +12,17 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A compute shader: text and what it expects of its caller. The entry point is `main`, bindings are
-/// storage buffers of group 0, and parameters come as one `var<immediate>`.
+/// A storage buffer that a kernel works on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// What the kernel calls it.
+    pub name: String,
+    /// What the kernel does with it.
+    pub access: Access,
+}
+
+/// A compute shader, its text and its demands on the caller, as an [`Assembler`](super::Assembler) makes it. The entry
+/// point is `main`, bindings are storage buffers of group 0, and parameters come as one `var<immediate>`.
 ///
 /// # Trust
 /// Kernels are compiled without run-time checks of array bounds and loops: their authors prove that
@@ -26,54 +33,19 @@ pub struct Kernel {
     pub name: &'static str,
     /// The assembled WGSL.
     pub source: String,
-    /// Binding `i` of group 0 is used so.
-    pub bindings: Vec<Access>,
+    /// How binding `i` of group 0 is used.
+    pub bindings: Vec<Binding>,
     /// Bytes of parameters.
     pub immediate_bytes: u32,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
+    /// What the assembler was given, and whether a text asked for it.
+    pub given: Vec<(String, bool)>,
 }
 
-/// WGSL declarations of `u32` constants: every number has its home in Rust and is printed in front of
-/// the text that uses it.
-pub fn constants(values: &[(&str, u32)]) -> String {
-    values.iter().fold(String::new(), |mut text, (name, value)| {
-        // writing to a String cannot fail
-        let _ = writeln!(text, "const {name}: u32 = {value}u;");
-        text
-    })
-}
-
-/// Repeats the lines between `//[` and `//]` once for each of `0..count`, with `@` replaced by the
-/// number, so that values that a loop would index stay in registers.
-pub fn unroll(text: &str, count: u32) -> String {
-    let mut out = String::with_capacity(text.len() * 4);
-    let mut block: Option<String> = None;
-    for line in text.lines() {
-        match (line.trim(), block.as_mut()) {
-            ("//[", _) => block = Some(String::new()),
-            ("//]", Some(lines)) => {
-                for i in 0..count {
-                    out.push_str(&lines.replace('@', &i.to_string()));
-                }
-                block = None;
-            }
-            (_, Some(lines)) => {
-                lines.push_str(line);
-                lines.push('\n');
-            }
-            (_, None) => {
-                out.push_str(line);
-                out.push('\n');
-            }
-        }
-    }
-    out
-}
-
-/// A grid of at most `max` workgroups a dimension that holds at least `groups` of them: (x, y). A
-/// kernel numbers its workgroup `y * num_workgroups.x + x` and returns at once if that is not below
-/// the number it was told; fewer than y workgroups do so.
+/// A grid (x, y) of at most `max` workgroups a dimension that holds at least `groups` of them. A kernel numbers its
+/// workgroup `y * num_workgroups.x + x` and returns at once if the number is not below the count it was told; fewer
+/// than y workgroups do so.
 ///
 /// # Panics
 /// If `groups` is over `max` squared; the buffers of such a dispatch exceed every limit.
@@ -83,12 +55,12 @@ pub fn grid(groups: u32, max: u32) -> (u32, u32) {
     (groups.div_ceil(y), y)
 }
 
-/// A compiled kernel.
-#[derive(Debug)]
+/// A compiled kernel. Clones name the same one.
+#[derive(Clone, Debug)]
 pub struct Pipeline {
     pub(super) raw: wgpu::ComputePipeline,
     pub(super) layout: wgpu::BindGroupLayout,
-    pub(super) bindings: usize,
+    pub(super) bindings: Vec<String>,
     pub(super) immediate_bytes: u32,
 }
 
@@ -96,7 +68,7 @@ impl Pipeline {
     pub(super) fn new(device: &wgpu::Device, kernel: &Kernel) -> Self {
         let entries: Vec<_> = (0u32..)
             .zip(&kernel.bindings)
-            .map(|(binding, access)| wgpu::BindGroupLayoutEntry {
+            .map(|(binding, Binding { access, .. })| wgpu::BindGroupLayoutEntry {
                 binding,
                 visibility: wgpu::ShaderStages::COMPUTE,
                 ty: wgpu::BindingType::Buffer {
@@ -131,7 +103,25 @@ impl Pipeline {
             },
             cache: None,
         });
-        Self { raw, layout, bindings: kernel.bindings.len(), immediate_bytes: kernel.immediate_bytes }
+        let bindings = kernel.bindings.iter().map(|binding| binding.name.clone()).collect();
+        Self { raw, layout, bindings, immediate_bytes: kernel.immediate_bytes }
+    }
+
+    /// Picks the buffers that the kernel asks for.
+    pub(super) fn entries<'b>(
+        &self,
+        what: &str,
+        buffers: &[(&str, &'b Buffer)],
+    ) -> Result<Vec<wgpu::BindGroupEntry<'b>>, GpuError> {
+        let entry = |(binding, name): (u32, &String)| {
+            let found = buffers.iter().find(|(known, _)| known == name);
+            let (_, buffer) = found.ok_or_else(|| GpuError::Refused {
+                what: what.to_owned(),
+                message: format!("there is no buffer \"{name}\""),
+            })?;
+            Ok(wgpu::BindGroupEntry { binding, resource: buffer.raw.as_entire_binding() })
+        };
+        (0u32..).zip(&self.bindings).map(entry).collect()
     }
 }
 
@@ -140,11 +130,11 @@ impl Pipeline {
 pub struct Dispatch<'a> {
     /// What runs.
     pub pipeline: &'a Pipeline,
-    /// Its buffers, in the order of the kernel's bindings.
-    pub buffers: &'a [&'a Buffer],
+    /// Its buffers, by the names that the kernel has for them.
+    pub buffers: &'a [(&'a str, &'a Buffer)],
     /// Its parameters, as the kernel's `Params` lays them out.
     pub immediates: &'a [u8],
-    /// How many workgroups; more than one dimension holds are split by [`grid`].
+    /// Number of workgroups; [`grid`] splits more than one dimension holds.
     pub groups: u32,
 }
 
@@ -158,6 +148,12 @@ impl Gpu {
         let start = std::time::Instant::now();
         let clock = if self.timestamps() { Some(Clock::new(self, 2)?) } else { None };
         let max = self.report().max_workgroups;
+        let mut ready = Vec::with_capacity(dispatches.len());
+        for dispatch in dispatches {
+            let expected = dispatch.pipeline.immediate_bytes as usize;
+            assert_eq!(dispatch.immediates.len(), expected, "parameters of {what}");
+            ready.push((dispatch.pipeline.entries(what, dispatch.buffers)?, grid(dispatch.groups, max)));
+        }
         self.checked(what, |shared| {
             let mut encoder = shared.device.create_command_encoder(&Default::default());
             {
@@ -165,28 +161,18 @@ impl Gpu {
                     label: Some(what),
                     timestamp_writes: clock.as_ref().map(|clock| clock.writes(0)),
                 });
-                for dispatch in dispatches {
-                    debug_assert_eq!(dispatch.buffers.len(), dispatch.pipeline.bindings);
-                    debug_assert_eq!(dispatch.immediates.len(), dispatch.pipeline.immediate_bytes as usize);
-                    let entries: Vec<_> = (0u32..)
-                        .zip(dispatch.buffers)
-                        .map(|(binding, buffer)| wgpu::BindGroupEntry {
-                            binding,
-                            resource: buffer.raw.as_entire_binding(),
-                        })
-                        .collect();
+                for (dispatch, (entries, (x, y))) in dispatches.iter().zip(&ready) {
                     let group = shared.device.create_bind_group(&wgpu::BindGroupDescriptor {
                         label: Some(what),
                         layout: &dispatch.pipeline.layout,
-                        entries: &entries,
+                        entries,
                     });
                     pass.set_pipeline(&dispatch.pipeline.raw);
                     pass.set_bind_group(0, &group, &[]);
                     if !dispatch.immediates.is_empty() {
                         pass.set_immediates(0, dispatch.immediates);
                     }
-                    let (x, y) = grid(dispatch.groups, max);
-                    pass.dispatch_workgroups(x, y, 1);
+                    pass.dispatch_workgroups(*x, *y, 1);
                 }
             }
             if let Some(clock) = &clock {
@@ -214,7 +200,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// For `count` of them.
+    /// Room for `count` timestamps.
     pub(super) fn new(gpu: &Gpu, count: u32) -> Result<Self, GpuError> {
         let size = 8 * u64::from(count);
         let (queries, raw) = gpu.checked("timestamps", |s| {
@@ -235,7 +221,7 @@ impl Clock {
         Ok(Self { queries, resolved: Buffer { raw, bytes: size }, readable, count })
     }
 
-    /// Timestamps `first` and `first + 1` are those of a pass.
+    /// Gives a pass timestamps `first` and `first + 1`.
     pub(super) fn writes(&self, first: u32) -> wgpu::ComputePassTimestampWrites<'_> {
         wgpu::ComputePassTimestampWrites {
             query_set: &self.queries,
@@ -244,13 +230,13 @@ impl Clock {
         }
     }
 
-    /// Brings them to where the host can read them.
+    /// Copies the timestamps to memory that the host can read.
     pub(super) fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.resolve_query_set(&self.queries, 0..self.count, &self.resolved.raw, 0);
         encoder.copy_buffer_to_buffer(&self.resolved.raw, 0, &self.readable.raw, 0, 8 * u64::from(self.count));
     }
 
-    /// Waits for them; returns each in seconds after the first.
+    /// Waits for the timestamps; returns each in seconds after the first.
     pub(super) fn seconds(&self, gpu: &Gpu) -> Result<Vec<f64>, GpuError> {
         gpu.map("timestamps", wgpu::MapMode::Read, &[&self.readable], Wait::All)?;
         let ticks: Option<Vec<u64>> = gpu.checked("timestamps", |_| {

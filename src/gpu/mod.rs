@@ -2,9 +2,14 @@
 //!
 //! | file | its one job |
 //! |---|---|
-//! | [`adapter`] | what adapters there are, and which one a [`Choice`] means |
+//! | [`adapter`] | the machine's adapters, and which one a [`Choice`] means |
 //! | [`device`] | [`Gpu`]: an open device whose every failure is a [`GpuError`], never a panic |
-//! | [`kernel`] | kernels as plain data, their assembly, splitting of dispatches, timed passes |
+//! | [`layout`] | structs that cross to the device, printed as WGSL |
+//! | [`shader`] | the assembler: texts of shaders become kernels |
+//! | `library` | the texts that others import |
+//! | `workgroup` | how much workgroup memory a shader takes |
+//! | [`memory`] | one address space over several buffers, given out in pieces |
+//! | [`kernel`] | kernels as plain data, splitting of dispatches, timed passes |
 //! | [`submit`] | many steps submitted at once and waited for later |
 //! | [`transfer`] | keys between the host and the device |
 //!
@@ -13,8 +18,13 @@
 pub mod adapter;
 pub mod device;
 pub mod kernel;
+pub mod layout;
+mod library;
+pub mod memory;
+pub mod shader;
 pub mod submit;
 pub mod transfer;
+mod workgroup;
 
 #[cfg(test)]
 pub mod testing;
@@ -23,7 +33,12 @@ mod tests;
 
 pub use adapter::{AdapterKind, AdapterReport, Choice, adapters, chosen};
 pub use device::{Buffer, Gpu, Usage};
-pub use kernel::{Access, Dispatch, Kernel, Pipeline};
+pub use kernel::{Access, Binding, Dispatch, Kernel, Pipeline};
+pub use layout::Layout;
+pub(crate) use layout::{gpu_struct, gpu_words};
+pub use memory::{Arena, Memory};
+pub(crate) use shader::wgsl;
+pub use shader::{Assembler, Piece, Text};
 pub use submit::{Bound, Pending, Step};
 pub use transfer::{Download, Upload};
 
@@ -32,17 +47,17 @@ pub use transfer::{Download, Upload};
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter at all.
-    #[error("no GPU adapter found; install a Vulkan driver, or use the CPU (--sorter cpu, --engine cpu)")]
+    #[error("no GPU adapter found; install a Vulkan driver, or use the CPU (sorter cpu, engine cpu)")]
     NoAdapter,
-    /// There are adapters, but all of them are software, which is used only when named.
+    /// All adapters are software, which is used only by name.
     #[error(
-        "no hardware GPU found; use the CPU (--sorter cpu, --engine cpu), or name a software adapter with --device: {choices}"
+        "no hardware GPU found; use the CPU (sorter cpu, engine cpu), or name a software adapter as the device: {choices}"
     )]
     OnlySoftware {
         /// The adapters there are, comma-separated.
         choices: String,
     },
-    /// `--device` names no adapter.
+    /// No adapter matches the device that was named.
     #[error("no GPU adapter matches \"{name}\"; there are: {choices}")]
     UnknownDevice {
         /// What was asked for.
@@ -51,7 +66,7 @@ pub enum GpuError {
         choices: String,
     },
     /// The adapter lacks something that no kernel can do without.
-    #[error("{adapter} lacks {feature}; choose another --device, or use the CPU (--sorter cpu, --engine cpu)")]
+    #[error("{adapter} lacks {feature}; choose another device, or use the CPU (sorter cpu, engine cpu)")]
     Unsupported {
         /// The adapter's name.
         adapter: String,
@@ -74,7 +89,7 @@ pub enum GpuError {
     },
     /// The device has no memory left.
     #[error(
-        "the GPU is out of memory at {what}; use less memory (smaller blocks, less --gpu-memory), or the CPU (--sorter cpu, --engine cpu)"
+        "the GPU is out of memory at {what}; use less memory (smaller blocks, less GPU memory), or the CPU (sorter cpu, engine cpu)"
     )]
     OutOfMemory {
         /// What was being made.
@@ -88,9 +103,17 @@ pub enum GpuError {
         /// Why.
         message: String,
     },
+    /// The texts of a shader do not fit together: a bug here.
+    #[error("the shader of {kernel} cannot be put together: {message}; please report this")]
+    Shader {
+        /// The kernel.
+        kernel: &'static str,
+        /// What is missing.
+        message: String,
+    },
     /// More than the adapter can do at once.
     #[error(
-        "{what}: {value} is over the adapter's {limit_name} of {limit}; use less memory (smaller blocks, less --gpu-memory), or the CPU (--sorter cpu, --engine cpu)"
+        "{what}: {value} is over the adapter's {limit_name} of {limit}; use less memory (smaller blocks, less GPU memory), or the CPU (sorter cpu, engine cpu)"
     )]
     Limit {
         /// What is too large.

@@ -1,7 +1,7 @@
 //! One submission of many steps: writes, clears, passes and copies, submitted at once and waited for later.
 //!
-//! [`Gpu::run`](super::Gpu::run) waits for each pass; a query is answered by a chain of passes of which only the end is of
-//! interest, and a batch should be on its way while the one before is computed.
+//! [`Gpu::run`](super::Gpu::run) waits for each pass. A query is a chain of passes of which only the end matters, and a
+//! batch should be on its way while the one before is computed.
 
 use super::device::Wait;
 use super::kernel::{Clock, grid};
@@ -20,7 +20,7 @@ pub struct Bound {
 pub enum Step<'a> {
     /// Sets the first bytes of a buffer, a multiple of 4 of them, to zero.
     Clear(&'a Buffer, u64),
-    /// Runs a kernel; what steps before wrote is there for it.
+    /// Runs a kernel, which sees what earlier steps wrote.
     Run {
         /// For reports of times.
         name: &'static str,
@@ -28,7 +28,7 @@ pub enum Step<'a> {
         bound: &'a Bound,
         /// Its parameters.
         immediates: &'a [u8],
-        /// How many workgroups; more than one dimension holds are split by [`grid`].
+        /// Number of workgroups; [`grid`] splits more than one dimension holds.
         groups: u32,
     },
     /// Copies the start of a buffer to the start of another.
@@ -49,30 +49,24 @@ pub struct Pending {
     clock: Option<(Clock, Vec<&'static str>)>,
 }
 
-/// Records a run; anything else is none.
-fn dispatch(pass: &mut wgpu::ComputePass<'_>, step: &Step<'_>, max: u32) {
-    let Step::Run { bound, immediates, groups, .. } = *step else { return };
-    debug_assert_eq!(immediates.len(), bound.immediate_bytes as usize);
+/// Records a run; ignores any other step.
+fn dispatch(pass: &mut wgpu::ComputePass<'_>, step: &Step<'_>, (x, y): (u32, u32)) {
+    let Step::Run { bound, immediates, .. } = *step else { return };
     pass.set_pipeline(&bound.pipeline);
     pass.set_bind_group(0, &bound.group, &[]);
     if !immediates.is_empty() {
         pass.set_immediates(0, immediates);
     }
-    let (x, y) = grid(groups, max);
     pass.dispatch_workgroups(x, y, 1);
 }
 
 impl Gpu {
-    /// Puts a kernel and its buffers together.
+    /// Binds a kernel to its buffers, which it picks from `buffers` by name.
     ///
     /// # Errors
     /// The device refuses them, or was lost.
-    pub fn bind(&self, what: &str, pipeline: &Pipeline, buffers: &[&Buffer]) -> Result<Bound, GpuError> {
-        debug_assert_eq!(buffers.len(), pipeline.bindings);
-        let entries: Vec<_> = (0u32..)
-            .zip(buffers)
-            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.raw.as_entire_binding() })
-            .collect();
+    pub fn bind(&self, what: &str, pipeline: &Pipeline, buffers: &[(&str, &Buffer)]) -> Result<Bound, GpuError> {
+        let entries = pipeline.entries(what, buffers)?;
         let descriptor = wgpu::BindGroupDescriptor { label: Some(what), layout: &pipeline.layout, entries: &entries };
         let group = self.checked(what, |s| s.device.create_bind_group(&descriptor))?;
         Ok(Bound { pipeline: pipeline.raw.clone(), group, immediate_bytes: pipeline.immediate_bytes })
@@ -89,7 +83,7 @@ impl Gpu {
         self.checked("write", |s| s.queue.write_buffer(&to.raw, at, bytes))
     }
 
-    /// Submits `steps`, to be done one after the other. With `timed`, and a device with clocks, each run is timed by itself.
+    /// Submits `steps`, to run in order. With `timed`, and a device with clocks, each run is timed by itself.
     ///
     /// # Errors
     /// Anything that [`GpuError`] names.
@@ -103,11 +97,19 @@ impl Gpu {
             false => None,
         };
         let max = self.report().max_workgroups;
+        let size = |step: &Step<'_>| match *step {
+            Step::Run { bound, immediates, groups, .. } => {
+                assert_eq!(immediates.len(), bound.immediate_bytes as usize, "parameters of {what}");
+                grid(groups, max)
+            }
+            _ => (0, 0),
+        };
+        let steps: Vec<_> = steps.iter().map(|step| (*step, size(step))).collect();
         let submission = self.checked(what, |shared| {
             let mut encoder = shared.device.create_command_encoder(&Default::default());
             let mut number = 0;
-            let mut rest = steps;
-            while let Some((&step, behind)) = rest.split_first() {
+            let mut rest = &steps[..];
+            while let Some((&(step, size), behind)) = rest.split_first() {
                 rest = behind;
                 match step {
                     Step::Clear(buffer, bytes) => encoder.clear_buffer(&buffer.raw, 0, Some(bytes)),
@@ -120,12 +122,12 @@ impl Gpu {
                             timestamp_writes: clock.as_ref().map(|clock| clock.writes(number)),
                         });
                         number += 2;
-                        dispatch(&mut pass, &step, max);
+                        dispatch(&mut pass, &step, size);
                         // a pass of its own is only for the clock
-                        while let Some((next @ Step::Run { .. }, behind)) =
+                        while let Some(((next @ Step::Run { .. }, size), behind)) =
                             rest.split_first().filter(|_| clock.is_none())
                         {
-                            dispatch(&mut pass, next, max);
+                            dispatch(&mut pass, next, *size);
                             rest = behind;
                         }
                     }
@@ -139,7 +141,7 @@ impl Gpu {
         Ok(Pending { submission, clock: clock.map(|clock| (clock, names)) })
     }
 
-    /// Waits for a submission and gives `read` the start of a download buffer that it copied to. Returns also the seconds
+    /// Waits for a submission and gives `read` the start of a download buffer that it filled. Also returns the seconds
     /// of each run, if they were timed.
     ///
     /// # Errors
@@ -152,9 +154,10 @@ impl Gpu {
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<(T, Vec<(&'static str, f64)>), GpuError> {
         self.map("results", wgpu::MapMode::Read, &[from], Wait::For(Some(pending.submission)))?;
-        let value = self.checked("results", |_| from.raw.slice(..).get_mapped_range().ok().map(|view| read(&view)));
+        let view = self.checked("results", |_| from.raw.slice(..).get_mapped_range().ok())?;
+        let value = view.map(|view| read(&view));
         from.raw.unmap();
-        let value = value?.ok_or(GpuError::Lost { message: "the results could not be mapped".into() })?;
+        let value = value.ok_or(GpuError::Lost { message: "the results could not be mapped".into() })?;
         let times = match pending.clock {
             Some((clock, names)) => {
                 let ticks = clock.seconds(self)?;

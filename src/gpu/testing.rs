@@ -1,35 +1,106 @@
-//! The adapter that tests run on.
+//! The adapter that tests run on, and what holds for every kernel without one.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Choice, Gpu, GpuError};
+use super::device::Wait;
+use super::{Access, Choice, Gpu, GpuError, Kernel};
 
-/// Held by the test that uses the adapter, until its thread ends: tests that open and lose devices at
-/// the same time would test the driver and not gamut.
-static ADAPTER: Mutex<()> = Mutex::new(());
+/// The device of all tests, since opening one takes longer than most tests. A test holds the lock until its thread
+/// ends: tests that use and lose a device at the same time would test the driver, not gamut.
+static DEVICE: Mutex<Option<Gpu>> = Mutex::new(None);
 
 thread_local! {
-    static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<MutexGuard<'static, Option<Gpu>>>> = const { RefCell::new(None) };
 }
 
-/// Opens the adapter that `GAMUT_TEST_DEVICE` names, else the first one, software or not. `None`, with a
-/// line that says so, if there is no adapter at all.
+/// The device that `GAMUT_TEST_DEVICE` names, else the first one, software or not; opened once, and again after a test
+/// that lost it. `None`, with a line that says so, if there is no adapter at all.
 ///
 /// # Panics
 /// If the named adapter is missing, or if `GAMUT_REQUIRE_GPU` is set and there is none.
-#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
 pub fn gpu() -> Option<Gpu> {
     HELD.with_borrow_mut(|held| {
-        held.get_or_insert_with(|| ADAPTER.lock().unwrap_or_else(PoisonError::into_inner));
-    });
+        let device = held.get_or_insert_with(|| DEVICE.lock().unwrap_or_else(PoisonError::into_inner));
+        // a wait tells whether the device was lost
+        if device.as_ref().is_none_or(|gpu| gpu.wait("anything", Wait::For(None)).is_err()) {
+            **device = open();
+        }
+        device.as_ref().cloned()
+    })
+}
+
+fn open() -> Option<Gpu> {
     let choice = Choice::Named(std::env::var("GAMUT_TEST_DEVICE").unwrap_or_else(|_| "0".into()));
     match Gpu::open(&choice) {
         Ok(gpu) => Some(gpu),
         Err(GpuError::NoAdapter) if std::env::var_os("GAMUT_REQUIRE_GPU").is_none() => {
-            eprintln!("skipped: no GPU adapter, not even a software one");
+            skipped("no GPU adapter, not even a software one");
             None
         }
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// Fails unless a compiler accepts the kernel and finds in it what Rust says of it.
+///
+/// # Panics
+/// Names what differs.
+pub fn check(kernel: &Kernel) {
+    let name = kernel.name;
+    let module = naga::front::wgsl::parse_str(&kernel.source)
+        .unwrap_or_else(|e| panic!("{name}: {}", e.emit_to_string(&kernel.source)));
+    naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
+        .validate(&module)
+        .unwrap_or_else(|e| panic!("{name}: {}", e.emit_to_string(&kernel.source)));
+    let (mut bindings, mut workgroup_bytes, mut immediate_bytes) = (Vec::new(), 0, 0);
+    for (_, variable) in module.global_variables.iter() {
+        let bytes = module.types[variable.ty].inner.size(module.to_ctx());
+        match variable.space {
+            naga::AddressSpace::Storage { access } => {
+                let binding = variable.binding.expect("storage is bound");
+                assert_eq!(binding.group, 0, "{name}");
+                let writes = access.contains(naga::StorageAccess::STORE);
+                let access = if writes { Access::ReadWrite } else { Access::Read };
+                bindings.push((binding.binding, variable.name.clone().unwrap_or_default(), access));
+            }
+            naga::AddressSpace::Immediate => immediate_bytes = bytes,
+            naga::AddressSpace::WorkGroup => workgroup_bytes += bytes,
+            _ => {}
+        }
+    }
+    bindings.sort_unstable_by_key(|&(binding, ..)| binding);
+    let said = (0u32..).zip(&kernel.bindings).map(|(i, binding)| (i, binding.name.clone(), binding.access));
+    assert_eq!(bindings, said.collect::<Vec<_>>(), "{name}");
+    assert_eq!(immediate_bytes, kernel.immediate_bytes, "{name}");
+    assert_eq!(workgroup_bytes, kernel.workgroup_bytes, "{name}");
+    assert_eq!(module.entry_points.len(), 1, "{name}");
+}
+
+/// Fails unless kernels use everything that they were given.
+///
+/// # Panics
+/// Names what is unused.
+pub fn check_all_is_used(kernels: &[Kernel]) {
+    let mut used = BTreeMap::new();
+    for (name, asked) in kernels.iter().flat_map(|kernel| &kernel.given) {
+        *used.entry(name).or_insert(false) |= asked;
+    }
+    used.retain(|_, asked| !*asked);
+    assert!(used.is_empty(), "no kernel uses {:?}", used.keys());
+}
+
+/// Reports that the running test was skipped, and why; also to the file that `GAMUT_SKIPPED` names.
+#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
+fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
+    eprint!("skipped: {line}");
+    if let Some(path) = std::env::var_os("GAMUT_SKIPPED") {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 }

@@ -1,5 +1,5 @@
 use super::adapter::{AdapterKind, AdapterReport, chosen};
-use super::kernel::{constants, grid, unroll};
+use super::kernel::grid;
 use super::*;
 
 fn report(index: usize, name: &str, kind: AdapterKind) -> AdapterReport {
@@ -55,10 +55,64 @@ fn test_grid_holds_all_groups_and_wastes_little() {
     }
 }
 
+const fn text(text: &'static str) -> Text {
+    Text { name: "a/test", text }
+}
+
+fn assembled(assembler: &Assembler, source: &'static str) -> Result<Kernel, String> {
+    assembler.kernel("test", text(source)).map_err(|error| error.to_string())
+}
+
 #[test]
-fn test_shader_assembly() {
-    assert_eq!(constants(&[("A", 1), ("B", 2)]), "const A: u32 = 1u;\nconst B: u32 = 2u;\n");
-    assert_eq!(unroll("a\n  //[\n  x@ = @u;\n  //]\nb\n", 2), "a\n  x0 = 0u;\n  x1 = 1u;\nb\n");
+fn test_a_shader_is_put_together() {
+    let plural = Text { name: "b/plural", text: "let #NAMEs = 0u;\n//#fill place\n  filled\n//#end\n" };
+    let assembler = Assembler::new()
+        .constants(&[("A", 1), ("COUNT", 2), ("NOBODY", 3)])
+        .provide("words", [Piece::File(plural, vec![("NAME", 7)]), Piece::Printed("printed\n".to_owned())])
+        .provide("nothing", [plural])
+        .fill("other", "given\n".to_owned());
+    let source = "//#import words\n//#import words\n\nvar<storage, read> a: array<u32>;\n  A + 1u // NOBODY\n  //#for COUNT\n  x@ = @u;\n  \
+                  //#end\n//#slot other\n  //#slot place\nvar<storage, read_write> b_1: array<u32, A>;\nvar<workgroup> c: array<u32, A>;\n";
+    let kernel = assembled(&assembler, source).unwrap();
+    let expected = "const A: u32 = 1u;\nlet 7s = 0u;\nprinted\n\n@group(0) @binding(0) var<storage, read> a: array<u32>;\n  A + 1u // \
+                    NOBODY\n  x0 = 0u;\n  x1 = 1u;\ngiven\n  filled\n@group(0) @binding(1) var<storage, read_write> b_1: array<u32, \
+                    A>;\nvar<workgroup> c: array<u32, A>;\n";
+    assert_eq!(kernel.source, expected);
+    let unused: Vec<&str> = kernel.given.iter().filter(|(_, used)| !used).map(|(name, _)| &**name).collect();
+    assert_eq!((kernel.workgroup_bytes, &unused[..]), (4, &["NOBODY", "nothing"][..]));
+    let binding = |name: &str, access| Binding { name: name.to_owned(), access };
+    assert_eq!(kernel.bindings, [binding("a", Access::Read), binding("b_1", Access::ReadWrite)]);
+}
+
+#[test]
+fn test_a_shader_that_is_incomplete_is_refused() {
+    let given = Assembler::new().constants(&[("TWO", 2)]).provide("text", [text("//#for #TIMES\n//#end\n")]);
+    for (source, why) in [
+        ("//#import scores\n", "a/test: nobody provides \"scores\""),
+        ("//#import and/nothing\n", "nobody provides \"and/nothing\""),
+        ("//#import and/halves ONE=two\n", "parameters of and/halves are no numbers"),
+        ("//#slot network\n", "nobody fills the slot \"network\""),
+        ("//#for COUNT\n//#end\n", "a/test: nobody gives COUNT"),
+        ("//#for TWO\n", "a/test: //#end is missing"),
+        ("//#end\n", "\"//#end\" may not stand here"),
+        ("//#for TWO\n//#for TWO\n//#end\n//#end\n", "\"//#for TWO\" may not stand in a block"),
+        ("//#include a\n", "\"//#include a\" is no line for the assembler"),
+        ("x = #VALUE;\n", "a/test: nobody gives #VALUE"),
+        ("var<workgroup> a: array<u32, MANY>;\n", "how large is \"a: array<u32, MANY>;\"?"),
+    ] {
+        let error = assembled(&given, source).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn test_kernels_take_buffers_by_name() {
+    let Some(gpu) = testing::gpu() else { return };
+    let pipeline = gpu.pipeline(&double(true)).expect("a valid kernel");
+    let buffer = gpu.buffer("words", 64, Usage::Storage).expect("a small buffer");
+    assert!(gpu.bind("double", &pipeline, &[("others", &buffer), ("words", &buffer)]).is_ok());
+    let error = gpu.bind("double", &pipeline, &[("others", &buffer)]).unwrap_err().to_string();
+    assert!(error.contains("double: there is no buffer \"words\""), "{error}");
 }
 
 fn double(workgroups: bool) -> Kernel {
@@ -74,7 +128,8 @@ fn double(workgroups: bool) -> Kernel {
              words[i] = words[i] * 2u + 1u;
          }}"
     );
-    Kernel { name: "double", source, bindings: vec![Access::ReadWrite], immediate_bytes: 4, workgroup_bytes: 0 }
+    let bindings = vec![Binding { name: "words".to_owned(), access: Access::ReadWrite }];
+    Kernel { name: "double", source, bindings, immediate_bytes: 4, workgroup_bytes: 0, given: Vec::new() }
 }
 
 #[test]
@@ -91,7 +146,8 @@ fn test_kernel_with_a_split_dispatch_and_transfers() {
     assert_eq!(seen.into_inner(), keys.len() as u64);
     let pipeline = gpu.pipeline(&double(true)).expect("a valid kernel");
     let immediates = 100_000u32.to_le_bytes();
-    let dispatch = Dispatch { pipeline: &pipeline, buffers: &[&buffer], immediates: &immediates, groups: 100_000 };
+    let dispatch =
+        Dispatch { pipeline: &pipeline, buffers: &[("words", &buffer)], immediates: &immediates, groups: 100_000 };
     let seconds = gpu.run("double", &[dispatch, dispatch]).expect("run");
     assert!(seconds.is_finite() && seconds >= 0.0);
     let mut got = vec![0u64; keys.len()];
@@ -108,7 +164,7 @@ fn test_errors_are_typed() {
     kernel.source.push_str("fn broken( {");
     assert!(matches!(gpu.pipeline(&kernel), Err(GpuError::Refused { .. })));
     let mut kernel = double(true);
-    kernel.bindings = vec![Access::Read];
+    kernel.bindings[0].access = Access::Read;
     assert!(matches!(gpu.pipeline(&kernel), Err(GpuError::Refused { .. })));
     assert!(matches!(gpu.buffer("too much", u64::MAX / 2, Usage::Storage), Err(GpuError::Limit { .. })));
     let mut kernel = double(true);
@@ -132,4 +188,24 @@ fn test_a_destroyed_device_fails_and_leaves_the_keys() {
     assert!(matches!(Upload::default().run(&gpu, &keys, &buffer, &|_| ()), Err(GpuError::Lost { .. })));
     assert!(matches!(gpu.buffer("more", 64, Usage::Storage), Err(GpuError::Lost { .. })));
     assert!(gpu.pipeline(&double(false)).is_err());
+}
+
+/// gamut's own panic while results are read is not a lost device.
+#[test]
+fn test_own_panics_are_not_taken_for_a_lost_device() {
+    let Some(gpu) = testing::gpu() else { return };
+    let words = gpu.buffer("words", 64, Usage::Storage).expect("a small buffer");
+    let results = || gpu.buffer("results", 64, Usage::Download).expect("a small buffer");
+    let copy = |to: &Buffer| {
+        let steps = [Step::Clear(&words, 64), Step::Copy { from: &words, to, bytes: 64 }];
+        gpu.submit("copy", &steps, false).expect("submitted")
+    };
+    let to = results();
+    let pending = copy(&to);
+    let read = std::panic::AssertUnwindSafe(|| gpu.finish(pending, &to, |_| panic!("a fault of ours")));
+    let panic = std::panic::catch_unwind(read).expect_err("the panic comes through");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"a fault of ours"));
+    let to = results();
+    let (bytes, _) = gpu.finish(copy(&to), &to, |bytes| bytes.len()).expect("the device is still there");
+    assert_eq!(bytes, 64);
 }

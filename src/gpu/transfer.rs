@@ -1,10 +1,9 @@
 //! Keys and words between the host and the device.
 //!
-//! Upload: a small ring of host-visible buffers that all cores fill in parallel while the device
-//! copies the ones before. On a discrete GPU such a buffer may lie in device memory behind the bus,
-//! where one thread writes 13 GB/s; several fill the bus. Download: the whole result lands in
-//! host-visible memory and every piece is mapped before the first key is overwritten, so that a device
-//! lost on the way leaves the keys as they were.
+//! Upload: a small ring of host-visible buffers that all cores fill in parallel while the device copies the earlier
+//! ones. On a discrete GPU such a buffer may lie in device memory behind the bus, where one thread writes 13 GB/s;
+//! several fill the bus. Download: the whole result lands in host-visible memory, and every piece is mapped before the
+//! first key is overwritten. So a device that is lost on the way leaves the keys as they were.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -18,7 +17,7 @@ const CHUNK: u64 = 32 << 20;
 const RING: usize = 3;
 /// Bytes of one buffer of a download.
 const PIECE: u64 = 64 << 20;
-/// What one task copies at least: below this, handing out work costs more than the copy.
+/// The least that one task copies: below this, handing out work costs more than the copy.
 const GRAIN: usize = 1 << 20;
 
 /// Host memory that transfers of `bytes` bytes hold on to.
@@ -35,7 +34,7 @@ pub struct Upload {
 #[derive(Debug)]
 struct Staging {
     buffer: Buffer,
-    /// The copy out of it that was submitted last.
+    /// The last submitted copy out of it.
     copied: Option<wgpu::SubmissionIndex>,
 }
 
@@ -103,10 +102,11 @@ impl Upload {
             let Staging { buffer, copied } = &mut self.ring[i % RING];
             gpu.map("upload", wgpu::MapMode::Write, &[buffer], Wait::For(copied.take()))?;
             let bytes = size_of_val(part) as u64;
+            let view = gpu.checked("upload", |_| buffer.raw.slice(..bytes).get_mapped_range_mut())?;
+            if let Ok(mut view) = view {
+                fill(Mapped(view.slice(..)), part, visit);
+            }
             let submitted = gpu.checked("upload", |shared| {
-                if let Ok(mut view) = buffer.raw.slice(..bytes).get_mapped_range_mut() {
-                    fill(Mapped(view.slice(..)), part, visit);
-                }
                 buffer.raw.unmap();
                 let mut encoder = shared.device.create_command_encoder(&Default::default());
                 encoder.copy_buffer_to_buffer(&buffer.raw, 0, &to.raw, at + i as u64 * chunk, bytes);

@@ -12,58 +12,32 @@
 //! <codec>/lists.bin        where each list is; skip entries
 //! ```
 //!
-//! The byte layout of each file is in the documentation of the module that reads and writes it:
-//! [`mod@format`] (what all have in common), [`manifest`], [`tables`] (`terms.bin`, `lists.bin`), [`docs`],
-//! [`tf`], [`mod@impacts`], [`bound`] (score bounds), [`crate::codec`] (lists of docIDs).
+//! The byte layout of each file is in the documentation of the module that reads and writes it: [`mod@format`] (what
+//! all have in common), [`format::manifest`], [`format::tables`] (`terms.bin`, `lists.bin`), [`format::docs`],
+//! [`crate::postings::tf`], [`mod@impacts`], [`crate::score::bound`] (score bounds), [`crate::codec`] (lists of
+//! docIDs).
 //!
-//! What the merge hands over, range of termIDs by range, is a [`ListBatch`]. A [`ListEncoder`] turns it
-//! into words on any thread, and [`IndexWriter::append`] puts those behind each other.
+//! The merge hands over a [`ListBatch`] for each range of termIDs. A [`ListEncoder`] turns it into words on any thread,
+//! and [`IndexWriter::append`] puts the words behind each other.
 
-pub mod bound;
-mod cursor;
-mod dictionary;
-pub mod docs;
-mod encode;
-mod find;
+pub mod change;
 pub mod format;
 pub mod impacts;
-mod in_order;
-pub mod lengths;
-pub mod linearity;
-mod lists;
-pub mod manifest;
-pub mod orders;
-mod output;
-mod parts;
-mod posting_list;
-mod publish;
-mod reader;
-pub mod reencode;
-pub mod reorder;
-mod scratch;
-pub mod tables;
-pub mod tf;
-mod verify;
-mod writer;
+pub mod read;
+pub mod write;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use bound::{Bound, BoundReader, DEFAULT_B, DEFAULT_K1, Norm};
-pub use cursor::{Cursor, END};
-pub use docs::{DocName, DocTable, DocTableWriter};
-pub use encode::{EncodedLists, ListEncoder};
-pub use find::{common, find};
-pub use impacts::{Impacts, Quantizer, TermQuantizer, idf};
-pub(crate) use in_order::in_order;
-pub use manifest::{FileSpec, Manifest, Statistics};
-pub use posting_list::{List, ListWords};
-pub(crate) use publish::{check_target, temporary_beside};
-pub use reader::{CodecRef, Index, ListFiles};
-pub(crate) use scratch::Scratch;
-pub use tables::{Place, TermInfo};
-pub use verify::{Verified, verify};
-pub use writer::{IndexWriter, ManifestFields, Summary, TermsWriter};
+pub use change::verify::{Verified, verify};
+pub use format::docs::{DocName, DocTable, DocTableWriter};
+pub use format::manifest::{FileSpec, Manifest, Statistics};
+pub use format::tables::{Place, TermInfo};
+pub use impacts::Impacts;
+pub use read::reader::{CodecRef, Index, ListFiles};
+pub use write::encode::{EncodedLists, ListEncoder};
+pub(crate) use write::publish::{check_target, temporary_beside};
+pub use write::writer::{IndexWriter, ManifestFields, Summary, TermsWriter};
 
 /// The postings lists of consecutive termIDs, as the merge produces them: docIDs strictly increasing
 /// within a list, term frequencies at least 1, every list non-empty.

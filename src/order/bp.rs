@@ -1,11 +1,10 @@
 //! Recursive graph bisection: an order of documents in which documents that share terms lie together.
 //!
-//! The documents are cut in two halves, and documents change sides while that makes the lists of both
-//! halves cheaper to store; then each half is cut in the same way, down to a few documents. A term that
-//! `l` of the `n` documents of the left half and `r` of the right half hold costs
-//! `l·log2(n/(l+1)) + r·log2(n/(r+1))` bits, about what its d-gaps cost when its documents lie anywhere
-//! in their halves. So a document on the left gains, by going right, the sum over its terms of
-//! `f(r) − f(l−1)` with `f(x) = (x+1)·log2(x+2) − x·log2(x+1)`; see `gain.rs`.
+//! The documents are cut in two halves. Documents change sides while that makes the lists of both halves cheaper to
+//! store; then each half is cut in the same way, down to a few documents. A term in `l` of the `n` documents of the
+//! left half and in `r` of the right half costs `l·log2(n/(l+1)) + r·log2(n/(r+1))` bits, about the cost of its d-gaps
+//! if its documents lie anywhere in their halves. So a document on the left gains, by going right, the sum over its
+//! terms of `f(r) − f(l−1)` with `f(x) = (x+1)·log2(x+2) − x·log2(x+1)`; see `gain.rs`.
 //!
 //! Dhulipala, Kabiljo, Karrer, Ottaviano, Pupyrev, Shalita, Compressing Graphs and Indexes with Recursive
 //! Graph Bisection, KDD 2016, doi:10.1145/2939672.2939862; Mackenzie, Mallia, Petri, Culpepper, Suel,
@@ -13,13 +12,13 @@
 //! Graph Partitioning, TKDE 2022, doi:10.1109/TKDE.2022.3175410.
 //!
 //! What makes it fast here:
-//! - Exchanging the best of both sides in pairs while a pair gains is the same as to cut all documents at
-//!   the median of one key, the gain of being right: a selection takes the place of two sorts.
-//! - A node's documents are copied into its two children with terms renumbered from 0. A term that only
-//!   one document of the child holds, or all of them do, cannot tell where documents belong and is dropped
-//!   on the way; what stays soon fits 16-bit numbers and the caches, and is read from front to back.
-//! - Gains are integers, so sums do not depend on the order of additions, and the order of the documents
-//!   is the same for any number of threads and on every machine.
+//! - Exchanging the best pairs of both sides while a pair gains is a cut of all documents at the median of one key, the
+//!   gain of being right. So one selection replaces two sorts.
+//! - A node's documents are copied into its two children with terms renumbered from 0. A term in one document of the
+//!   child, or in all, cannot tell where documents belong and is dropped on the way. The other terms soon fit 16-bit
+//!   numbers and the caches, and are read from front to back.
+//! - Gains are integers, so sums do not depend on the order of additions. The order of the documents is the same for
+//!   any number of threads and on every machine.
 
 mod forward;
 mod gain;
@@ -27,25 +26,47 @@ mod node;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 pub use forward::Forward;
 use gain::Gains;
 use node::{Child, Id, Node};
 
-/// The children of nodes of fewer postings are done one after the other.
+use super::{Documents, Family, Needs, Permutation};
+use crate::base::means::{Means, Stage, Unit};
+use crate::base::params::{Domain, Param};
+use crate::{Error, Result};
+
+/// `bp`.
+pub static BP: Family = Family {
+    name: "bp",
+    about: "recursive graph bisection; takes longest, and gives the smallest index",
+    paper: Some("Dhulipala et al.: Compressing graphs and indexes with recursive graph bisection (KDD 2016)"),
+    params: &[Param {
+        name: "min-df",
+        about: "leaves out terms in fewer documents",
+        domain: Domain::Count { from: 2, to: u32::MAX as u64 },
+        default: "2",
+    }],
+    needs: Needs::Nothing,
+    check: |_| Ok(()),
+    make: |settings, documents, means| bisected(documents, settings.get("min-df"), means),
+};
+
+/// The stage that decides docIDs; its unit is documents halved.
+pub const STAGE: Stage = Stage { name: "ordering", unit: Unit::Share };
+
+/// The children of nodes with fewer postings run one after the other.
 const PARALLEL_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
-/// In all passes but the last, terms that fewer documents hold do not count.
+/// All passes but the last ignore terms in fewer documents.
 const COMMON_DF: u32 = 128;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How often to start anew with the order that the pass before found. What passes before the last
-    /// find, by the common terms only, is a better start than the input's order: on a crawl of Debian's
-    /// documentation the logarithms of d-gaps take 2.39 bits per posting after one pass, 2.33 after two
-    /// for a quarter more time, and 2.32 after three. At least one is made.
+    /// How many passes to make, at least one; each starts from the order of the pass before. Passes before the last use
+    /// the common terms only; their order is a better start than the input's. On a crawl of Debian's documentation the
+    /// logarithms of d-gaps take 2.39 bits per posting after one pass, 2.33 after two for a quarter more time, and 2.32
+    /// after three.
     pub passes: u32,
     /// Rounds of exchanges in a node, at most.
     pub iterations: u32,
@@ -59,7 +80,35 @@ impl Default for Options {
     }
 }
 
-/// What [`bisect`] hands to its `progress`, summed up: each document once per level and pass.
+/// Orders documents by their terms; ignores terms in fewer than `min_df` of them.
+///
+/// # Errors
+/// [`Error::Memory`] if the graph does not fit, [`Error::Interrupted`], and those of [`Documents`].
+fn bisected(documents: &dyn Documents, min_df: u32, means: &Means) -> Result<Permutation> {
+    let count = documents.count();
+    // A term in all documents does not tell them apart.
+    let lists = documents.lists(min_df..=count.saturating_sub(1))?;
+    let dfs: Vec<u32> = lists.iter().map(|&(_, df)| df).collect();
+    let postings = dfs.iter().map(|&df| u64::from(df)).sum();
+    let needed = Forward::bytes_for(count, lists.len() as u64, postings);
+    if needed > means.memory {
+        return Err(Error::Memory {
+            given: means.memory,
+            needed,
+            what: "bisecting this index (or leave rare terms out: order bp:MIN_DF)",
+        });
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(means.threads).build();
+    let pool = pool.map_err(|error| Error::Invalid { what: "--threads".to_owned(), why: error.to_string() })?;
+    pool.install(|| {
+        let forward = Forward::build(count, &dfs, min_df..=count, |list, out| documents.read(lists[list].0, out))?;
+        let options = Options::default();
+        means.progress.begin(STAGE, work(&forward, &options));
+        bisect(&forward, &options, means).map(Permutation::new).ok_or(Error::Interrupted)
+    })
+}
+
+/// The work that [`bisect`] reports in all: each document once per level and pass.
 pub fn work(forward: &Forward, options: &Options) -> u64 {
     let levels = levels(forward.documents() as usize, options.leaf);
     u64::from(forward.documents()) * u64::from(levels) * u64::from(options.passes.max(1))
@@ -75,26 +124,21 @@ fn levels(documents: usize, leaf: usize) -> u32 {
     levels
 }
 
-/// The new docID of each document, at its old one; none if `cancel` was set meanwhile.
+/// The new docID of each document, at its old one; none if the work was cancelled.
 ///
-/// Documents without a kept term come last, in their old order. Works on the threads of the current rayon
-/// pool; `progress` is called from any of them with the work done since, which adds up to [`work`].
-pub fn bisect(
-    forward: &Forward,
-    options: &Options,
-    progress: &(dyn Fn(u64) + Sync),
-    cancel: &AtomicBool,
-) -> Option<Vec<u32>> {
+/// Documents without a kept term come last, in their old order. Runs on the threads of the current rayon pool; any of
+/// them reports the work done since its last report to the progress of `means`. The sum is [`work`].
+pub fn bisect(forward: &Forward, options: &Options, means: &Means) -> Option<Vec<u32>> {
     let documents = forward.documents() as usize;
     let levels = levels(documents, options.leaf);
     let passes = options.passes.max(1);
-    let run = Run { options, gains: Gains::new(), progress, cancel };
+    let bisection = Bisection { options, gains: Gains::new(), means };
     let (mut old_of_new, without) = forward.with_and_without_terms();
-    progress(without.len() as u64 * u64::from(levels) * u64::from(passes));
+    means.progress.advance(without.len() as u64 * u64::from(levels) * u64::from(passes));
     for pass in 1..=passes {
         let root = forward.root(old_of_new.clone(), if pass < passes { COMMON_DF } else { 0 });
-        run.order(root, &mut old_of_new, levels);
-        if run.cancelled() {
+        bisection.order(root, &mut old_of_new, levels);
+        if means.cancelled() {
             return None;
         }
     }
@@ -107,30 +151,25 @@ pub fn bisect(
 }
 
 /// What the whole recursion shares.
-struct Run<'a> {
+struct Bisection<'a> {
     options: &'a Options,
     gains: Gains,
-    progress: &'a (dyn Fn(u64) + Sync),
-    cancel: &'a AtomicBool,
+    means: &'a Means,
 }
 
-impl Run<'_> {
-    fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
-    }
-
+impl Bisection<'_> {
     /// Writes the documents of a node in their order; there are up to `levels` levels from it down.
     fn order<I: Id>(&self, node: Node<'_, I>, order: &mut [u32], levels: u32) {
         let n = node.documents();
         if n <= self.options.leaf.max(1) {
             order.copy_from_slice(&node.docs);
-            return (self.progress)(n as u64 * u64::from(levels));
+            return self.means.progress.advance(n as u64 * u64::from(levels));
         }
         let parallel = node.postings() >= PARALLEL_POSTINGS;
-        let Some(cut) = node.cut(self.options, &self.gains, self.cancel) else { return };
+        let Some(cut) = node.cut(self.options, &self.gains, self.means) else { return };
         let (left, right) = node.split(&cut);
         drop((node, cut));
-        (self.progress)(n as u64);
+        self.means.progress.advance(n as u64);
         let (low, high) = order.split_at_mut(left.documents());
         let descend = |child, order: &mut [u32]| match child {
             Child::Short(node) => self.order(node, order, levels - 1),

@@ -1,10 +1,11 @@
 //! Which document links to which, in few bytes.
 //!
-//! A list of neighbours is its length, its first docID, and of each further one the distance to the one before less 1,
-//! each as LEB128. Pages mostly link to pages of their own site, which mostly lie near by: between one and two bytes a
-//! link. Places are kept for every [`CHUNK`] documents only, since a list is never looked up by itself.
+//! A list of neighbours is stored in LEB128: its length, its first docID, and for each further docID the distance to
+//! the one before, less 1. Pages mostly link to pages of their own site, which mostly lie near by: a link takes between
+//! one and two bytes. Only every [`CHUNK`] documents have a recorded place, since no list is looked up by itself.
 
-/// Documents whose lists lie one behind the other without places of their own, and whose numbers are added up as one part.
+/// Documents of a chunk: their lists lie one behind the other without recorded places, and their numbers are added up
+/// as one part.
 pub const CHUNK: usize = 1024;
 
 /// A list of neighbours for each document.
@@ -77,8 +78,7 @@ fn each(bytes: &[u8], at: &mut usize, mut visit: impl FnMut(u32)) {
 
 /// Takes the links of documents in docID order.
 ///
-/// What a page says about itself counts not, and what it says twice counts once: links to itself are dropped, repeated
-/// ones are one.
+/// A page's links to itself are dropped; its repeated links count once.
 #[derive(Clone, Debug, Default)]
 pub struct GraphBuilder {
     out: Lists,
@@ -101,16 +101,16 @@ impl GraphBuilder {
         self.out.memory()
     }
 
-    /// Bytes that [`Self::finish`] needs beside those held and its window: the lists the other way round, which are about
-    /// as long, and two counts for each document.
+    /// Bytes that [`Self::finish`] needs beside the held ones and its window: the inverted lists, which are about as
+    /// long, and two counts for each document.
     pub fn finish_memory(&self) -> u64 {
         self.out.bytes.len() as u64 * 3 / 2 + 8 * self.out.documents as u64
     }
 
-    /// Turns the links round, for as many documents at a time as fit `window` bytes. The graph does not depend on it.
+    /// Inverts the links, for as many documents at a time as fit `window` bytes. The graph does not depend on `window`.
     ///
     /// # Panics
-    /// If there was a link to a document that did not come.
+    /// If there was a link to a document that never came.
     pub fn finish(self, window: u64) -> LinkGraph {
         let documents = self.out.documents;
         let (mut in_degrees, mut out_degrees) = (vec![0u32; documents], Vec::with_capacity(documents));
@@ -148,8 +148,8 @@ impl GraphBuilder {
         LinkGraph { into, out_degrees, links: self.links }
     }
 
-    /// The sources of all links to documents `first..end`, by target; `places` tells where those of each begin, and
-    /// then where they end.
+    /// The sources of all links to documents `first..end`, by target. `places` gives where each target's sources begin,
+    /// and then where they end.
     fn sources(&self, first: usize, end: usize, places: &mut [usize], links: usize) -> Vec<u32> {
         let mut sources = vec![0; links];
         let mut source = 0;
@@ -170,7 +170,7 @@ impl GraphBuilder {
     }
 }
 
-/// Who links to each document, and to how many each one links.
+/// The sources of each document's incoming links, and the number of its outgoing ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkGraph {
     into: Lists,
@@ -199,7 +199,7 @@ impl LinkGraph {
         self.links
     }
 
-    /// To how many others each document links.
+    /// The number of other documents that each document links to.
     pub fn out_degrees(&self) -> &[u32] {
         &self.out_degrees
     }
@@ -209,7 +209,7 @@ impl LinkGraph {
         self.into.memory() + 4 * self.out_degrees.capacity() as u64
     }
 
-    /// For each document of chunk `chunk` in turn, adds up `value_of` of all that link to it, in docID order.
+    /// For each document of chunk `chunk` in turn, sums `value_of` over the documents that link to it, in docID order.
     #[inline]
     pub fn sums(&self, chunk: usize, value_of: &[f64], mut visit: impl FnMut(f64)) {
         let (bytes, mut at) = (self.into.chunk(chunk), 0);

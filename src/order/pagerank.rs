@@ -1,25 +1,40 @@
 //! PageRank: how often a reader who follows links at random is on each page.
 //!
-//! Page, Brin, Motwani and Winograd, *The PageRank citation ranking: bringing order to the Web*, Stanford 1999. At each step
-//! the reader follows one of the page's links with probability [`DAMPING`], each alike, and goes to any document otherwise;
-//! from a page without links to any document always. With N documents, L(u) links on u, and D the rank of all pages
-//! without links:
+//! Page, Brin, Motwani and Winograd, *The PageRank citation ranking: bringing order to the Web*, Stanford 1999. At each
+//! step the reader follows one of the page's links with probability [`DAMPING`], each with equal chance, and goes to
+//! any document otherwise. A page without links always leads to any document. With N documents, L(u) links on u, and D
+//! the ranks of all pages without links, summed:
 //!
 //! ```text
 //! rank(v) = (1 - d)/N + d · (D/N + Σ rank(u)/L(u) over all u that link to v)
 //! ```
 //!
-//! All begin with 1/N. Each step brings the ranks nearer to the solution by the factor d at least, so that after a step that
-//! changed them by [`TOLERANCE`] in sum they are within d/(1 - d) times that of it.
+//! All ranks begin with 1/N. Each step brings them nearer to the solution by the factor d at least. If a step changed
+//! them by [`TOLERANCE`] in sum, they are within d/(1 - d) times that of the solution.
 //!
-//! Every document adds up what it gets over the pages that link to it, in docID order; sums over all documents go by
-//! chunks of a fixed size. So the ranks are the same to the last bit for any number of threads.
+//! Every document sums its gifts over the pages that link to it, in docID order; sums over all documents go by chunks
+//! of a fixed size. So the ranks are the same to the last bit for any number of threads.
 
-use super::Permutation;
+use super::family::lacking;
 use super::graph::{CHUNK, LinkGraph};
-use crate::{Error, Result};
+use super::{Family, Needs, Permutation};
+use crate::Result;
+use crate::base::means::Means;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `pagerank`.
+pub static PAGERANK: Family = Family {
+    name: "pagerank",
+    about: "by PageRank, highest first",
+    paper: Some("Page, Brin, Motwani, Winograd: The PageRank citation ranking (Stanford, 1999)"),
+    params: &[],
+    needs: Needs::Links,
+    check: |_| Ok(()),
+    make: |_, documents, _| match documents.ranks() {
+        Some(ranks) => Ok(highest_first(ranks)),
+        None => Err(lacking("pagerank", "the index has no ranks; build it with `gamut index --links`")),
+    },
+};
 
 /// How likely the reader is to follow a link.
 pub const DAMPING: f64 = 0.85;
@@ -49,17 +64,15 @@ pub fn memory(documents: u64) -> u64 {
 /// Ranks documents by their links, on the threads of the rayon pool it is called in.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `cancel` becomes true.
-pub fn pagerank(graph: &LinkGraph, cancel: &AtomicBool) -> Result<PageRank> {
+/// [`crate::Error::Interrupted`] when the work is cancelled.
+pub fn pagerank(graph: &LinkGraph, means: &Means) -> Result<PageRank> {
     let documents = graph.documents();
     let share = 1.0 / documents as f64;
     let mut ranks = vec![share; documents];
     let mut given = vec![0.0; documents];
     let (mut steps, mut change) = (0, f64::INFINITY);
     while documents > 0 && steps < MAX_STEPS && change >= TOLERANCE {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        means.go_on()?;
         let lost = give(&ranks, graph.out_degrees(), &mut given);
         let common = (1.0 - DAMPING) * share + DAMPING * lost * share;
         change = receive(graph, &given, common, &mut ranks);
@@ -68,7 +81,7 @@ pub fn pagerank(graph: &LinkGraph, cancel: &AtomicBool) -> Result<PageRank> {
     Ok(PageRank { values: ranks.iter().map(|&rank| rank as f32).collect(), steps, change })
 }
 
-/// What each document gives to each that it links to; returns the ranks of those that link to none, added up.
+/// What each document gives to each of its targets; returns the summed ranks of documents without links.
 fn give(ranks: &[f64], out_degrees: &[u32], given: &mut [f64]) -> f64 {
     let parts = given.par_chunks_mut(CHUNK).zip(ranks.par_chunks(CHUNK)).zip(out_degrees.par_chunks(CHUNK));
     let lost = parts.map(|((given, ranks), degrees)| {
@@ -85,7 +98,7 @@ fn give(ranks: &[f64], out_degrees: &[u32], given: &mut [f64]) -> f64 {
     lost.collect::<Vec<f64>>().into_iter().sum()
 }
 
-/// The ranks after a step; returns by how much they changed, added up.
+/// The ranks after a step; returns the sum of their changes.
 fn receive(graph: &LinkGraph, given: &[f64], common: f64, ranks: &mut [f64]) -> f64 {
     let changes = ranks.par_chunks_mut(CHUNK).enumerate().map(|(chunk, ranks)| {
         let (mut ranks, mut change) = (ranks.iter_mut(), 0.0);
@@ -101,7 +114,7 @@ fn receive(graph: &LinkGraph, given: &[f64], common: f64, ranks: &mut [f64]) -> 
     changes.collect::<Vec<f64>>().into_iter().sum()
 }
 
-/// Documents by rank, highest first, equal ones as they were.
+/// Documents by rank, highest first; equal ones keep their order.
 pub fn highest_first(values: &[f32]) -> Permutation {
     let mut docs: Vec<u32> = (0..values.len() as u32).collect();
     docs.par_sort_by(|&a, &b| values[b as usize].total_cmp(&values[a as usize]).then(a.cmp(&b)));
@@ -112,13 +125,15 @@ pub fn highest_first(values: &[f32]) -> Permutation {
 mod tests {
     use super::super::graph::any_links;
     use super::*;
+    use crate::Error;
     use proptest::prelude::*;
+    use std::sync::atomic::Ordering;
 
     fn ranked(links: &[Vec<u32>]) -> PageRank {
-        pagerank(&LinkGraph::new(links.iter().cloned()), &AtomicBool::new(false)).unwrap()
+        pagerank(&LinkGraph::new(links.iter().cloned()), &Means::new(1, 1)).unwrap()
     }
 
-    /// By a matrix of probabilities, many times over.
+    /// By repeated steps with a matrix of probabilities.
     fn slow(links: &[Vec<u32>]) -> Vec<f64> {
         let n = links.len();
         let mut goes = vec![vec![1.0 / n as f64; n]; n];
@@ -179,14 +194,16 @@ mod tests {
         assert!(graph.links() > 50_000);
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| pagerank(&graph, &AtomicBool::new(false)).unwrap())
+            pool.install(|| pagerank(&graph, &Means::new(1, 1)).unwrap())
         };
         let one = on(1);
         assert!((one.values.iter().map(|&rank| f64::from(rank)).sum::<f64>() - 1.0).abs() < 1e-6);
         for threads in [2, 3, 8] {
             assert_eq!(on(threads), one);
         }
-        assert!(matches!(pagerank(&graph, &AtomicBool::new(true)), Err(Error::Interrupted)));
+        let stopped = Means::new(1, 1);
+        stopped.cancel.store(true, Ordering::Relaxed);
+        assert!(matches!(pagerank(&graph, &stopped), Err(Error::Interrupted)));
     }
 
     #[test]

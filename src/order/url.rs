@@ -4,10 +4,26 @@
 //! the labels of the host are reversed and in lower case. Silvestri, *Sorting out the document identifier assignment
 //! problem*, ECIR 2007, doi:10.1007/978-3-540-71496-5_12, showed what sorting by URL is worth.
 
-use super::Permutation;
+use super::family::lacking;
+use super::{Family, Needs, Permutation};
 use rayon::prelude::*;
 
-/// Appends the key of a URL to `out`; false, with `out` as it was, for what is no URL with a host.
+/// `url`.
+pub static URL: Family = Family {
+    name: "url",
+    about: "by reversed host, then path; documents without a URL come last",
+    paper: Some("Silvestri: Sorting out the document identifier assignment problem (ECIR 2007)"),
+    params: &[],
+    needs: Needs::Urls,
+    check: |_| Ok(()),
+    make: |_, documents, _| {
+        let mut keys = Keys::default();
+        documents.each_url(&mut |url| keys.push(url))?;
+        keys.sorted().ok_or_else(|| lacking("url", "no document of the index has a URL"))
+    },
+};
+
+/// Appends the key of a URL to `out`; false, with `out` unchanged, if the text is not a URL with a host.
 pub fn key(url: &str, out: &mut Vec<u8>) -> bool {
     let Some((scheme, rest)) = url.trim().split_once("://") else { return false };
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -70,7 +86,8 @@ impl Keys {
         (!has, &self.bytes[start..end])
     }
 
-    /// Documents by key, equal ones as they were; those without one keep their order at the end. None if none has one.
+    /// Documents by key, equal ones in their old order. Documents without a key come last, in their old order. None if
+    /// all lack one.
     pub fn sorted(&self) -> Option<Permutation> {
         if !self.ends.iter().any(|&(_, has)| has) {
             return None;

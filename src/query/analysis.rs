@@ -4,8 +4,8 @@ use crate::Result;
 use crate::text::{Analyzer, AnalyzerSpec, TermSink};
 use std::sync::{Mutex, PoisonError};
 
-/// Analyses queries on any number of threads. An analyzer has scratch memory and is costly to make, so those that are
-/// not in use are kept.
+/// Analyses queries on any number of threads. An analyzer has scratch memory and is costly to make, so idle ones are
+/// kept.
 pub(super) struct Analysis {
     spec: AnalyzerSpec,
     idle: Mutex<Vec<Analyzer>>,

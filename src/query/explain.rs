@@ -2,27 +2,27 @@
 
 use super::{Plan, Query, Searcher};
 use crate::Result;
-use crate::index::List;
-use crate::index::impacts::idf;
+use crate::postings::List;
+use crate::score::idf;
 
 /// What is known about a term of a query.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TermFacts {
     /// The term.
     pub term: String,
-    /// How often it stands in the query.
-    pub count: u32,
-    /// Documents that have it: the length of its list; 0 if no document has it.
+    /// Its weight: how often it stands in the query, unless the query says otherwise.
+    pub weight: f32,
+    /// Documents with the term: the length of its list; 0 if there is none.
     pub df: u32,
     /// How often it stands in all documents.
     pub cf: u64,
-    /// How much rarity counts: `ln(1 + (N - df + 0.5) / (df + 0.5))`; 0 if no document has it.
+    /// The weight of rarity: `ln(1 + (N - df + 0.5) / (df + 0.5))`; 0 if no document has it.
     pub idf: f64,
-    /// Bytes of its list in the codec that is read, docIDs and skip entries; 0 if its one posting lies in the dictionary.
+    /// Bytes of its list in the chosen codec, docIDs and skip entries; 0 if its one posting lies in the dictionary.
     pub bytes: u64,
     /// Blocks of the list.
     pub blocks: u64,
-    /// What it adds to the score of a document at most.
+    /// The most that it adds to the score of a document.
     pub bound: f32,
 }
 
@@ -35,21 +35,21 @@ impl Searcher<'_> {
         let documents = self.index().statistics().documents;
         let bounds = self.term_bounds(plan)?;
         let mut known = plan.terms.iter().zip(bounds);
-        let facts = query.terms.iter().map(|(term, count)| {
+        let facts = query.terms.iter().map(|(term, weight)| {
             let found = match self.index().lookup(term.as_bytes())? {
                 Some(_) => known.next(),
                 None => None,
             };
-            let (term, count) = (term.clone(), *count);
+            let (term, weight) = (term.clone(), *weight);
             let Some((planned, bound)) = found else {
-                return Ok(TermFacts { term, count, df: 0, cf: 0, idf: 0.0, bytes: 0, blocks: 0, bound: 0.0 });
+                return Ok(TermFacts { term, weight, df: 0, cf: 0, idf: 0.0, bytes: 0, blocks: 0, bound: 0.0 });
             };
             let (bytes, blocks) = match self.index().list(&planned.info, self.codec())? {
                 List::Single { .. } => (0, 1),
                 List::Blocks(list) => (4 * list.len_words()? + size_of_val(list.skips), list.blocks() as u64),
             };
             let (df, cf) = (planned.info.df, planned.info.cf);
-            Ok(TermFacts { term, count, df, cf, idf: idf(documents, df), bytes: bytes as u64, blocks, bound })
+            Ok(TermFacts { term, weight, df, cf, idf: idf(documents, df), bytes: bytes as u64, blocks, bound })
         });
         facts.collect()
     }

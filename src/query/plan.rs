@@ -1,4 +1,4 @@
-//! What a query is: parameters, mode, terms, and the plan that its terms become once they are looked up.
+//! What a query is: parameters, mode, terms, and the plan with its terms looked up.
 
 use crate::index::TermInfo;
 use crate::{Error, Result};
@@ -8,13 +8,13 @@ use crate::{Error, Result};
 pub struct Bm25 {
     /// How fast repetitions of a term saturate, 0 to 1,000.
     pub k1: f32,
-    /// How much the document's length counts, 0 to 1.
+    /// The weight of the document's length, 0 to 1.
     pub b: f32,
 }
 
 impl Default for Bm25 {
     fn default() -> Self {
-        Self { k1: crate::index::DEFAULT_K1, b: crate::index::DEFAULT_B }
+        Self { k1: crate::score::DEFAULT_K1, b: crate::score::DEFAULT_B }
     }
 }
 
@@ -35,8 +35,8 @@ impl Bm25 {
     }
 }
 
-/// What a document's score is made up of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+/// The kind of a document's score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scores {
     /// BM25, in single precision.
@@ -47,22 +47,22 @@ pub enum Scores {
 }
 
 /// Which documents match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Those with all terms; a term that no document has matches none.
+    /// Documents with all terms; a term that no document has matches none.
     And,
-    /// Those with any term.
+    /// Documents with any term.
     Or,
     /// As `and`, but if that finds fewer than k, as `or`.
     AndOr,
 }
 
 /// A query after analysis: distinct terms in the order of their first appearance.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    /// Each term and how often it stands in the query.
-    pub terms: Vec<(String, u32)>,
+    /// Each term and its weight: how often it stands in the query, unless the query says otherwise.
+    pub terms: Vec<(String, f32)>,
 }
 
 /// A term of a query that the index has.
@@ -72,7 +72,7 @@ pub struct PlannedTerm {
     pub id: u32,
     /// From the dictionary.
     pub info: TermInfo,
-    /// count · idf; by impacts, count.
+    /// The weight in the query times idf; by impacts, the weight alone.
     pub weight: f32,
 }
 

@@ -3,28 +3,32 @@
 use super::analysis::Analysis;
 use super::cpu::{self, Bm25Scorer, CpuMethods, Scoring, Tables, Work};
 use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
+use super::topics::Topic;
 use super::topk::Hit;
-use crate::index::impacts::{MAX_IMPACT, idf};
-use crate::index::{BoundReader, CodecRef, DEFAULT_B, DEFAULT_K1, Impacts, Index, Norm};
+use super::weights::{self, Builder};
+use crate::index::{CodecRef, Impacts, Index};
+use crate::score::{BoundReader, DEFAULT_B, DEFAULT_K1, MAX_IMPACT, Norm, idf};
+use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 
-/// Words of a query, repetitions included, up to which single precision holds every sum of impacts exactly.
+/// The most words of a query, with repetitions, for which single precision holds every sum of impacts exactly.
 const MAX_IMPACT_WORDS: u64 = ((1 << 24) - 1) / MAX_IMPACT as u64;
 
 /// Answers queries from one index with one codec and one set of parameters. Shared between threads.
 ///
-/// Keeps something of every long list (those with a document in 64 or more) for the fastest methods on the CPU, once queries have read as
-/// much of it as that takes: a byte per posting and five sixteenths of one per document of the index, and in all no more than the docIDs
-/// and frequencies of all lists take up in the files, or 1 MiB.
+/// Keeps a table of every long list (one with a document in 64 or more) for the fastest methods on the CPU, once
+/// queries have read as much of the list as the table costs. A table takes a byte per posting and five sixteenths of
+/// one per document of the index. All tables take no more than the docIDs and frequencies of all lists in the files, or
+/// 1 MiB.
 pub struct Searcher<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,
     norm: Norm,
     bounds: BoundReader,
     analysis: Analysis,
-    /// Where scores are sums of them.
+    /// The impacts, if scores are sums of them.
     impacts: Option<Impacts<'a>>,
-    /// What is kept of long lists, for these parameters and scores.
+    /// The tables of long lists, for these parameters and scores.
     tables: Tables,
 }
 
@@ -35,21 +39,37 @@ impl<'a> Searcher<'a> {
     /// [`crate::Error::UnknownName`] for a codec that the index lacks or an analyzer that this gamut lacks,
     /// [`crate::Error::Invalid`] for parameters out of range.
     pub fn new(index: &'a Index, codec: Option<&str>, bm25: Bm25) -> Result<Self> {
+        Self::analyzed_by(index, codec, bm25, &index.manifest().analyzer)
+    }
+
+    /// The same for an index whose analyzer is a tokenizer of the caller's.
+    ///
+    /// # Errors
+    /// As [`Searcher::new`], and [`Error::Invalid`] if the index was made by an analyzer of another name.
+    pub fn analyzed_by(index: &'a Index, codec: Option<&str>, bm25: Bm25, analyzer: &AnalyzerSpec) -> Result<Self> {
+        let made_by = &index.manifest().analyzer;
+        let same = if analyzer.tokenizer.is_some() { made_by.name == analyzer.name } else { made_by == analyzer };
+        if !same {
+            return Err(Error::Invalid {
+                what: format!("the analyzer \"{}\" for queries", analyzer.name),
+                why: format!("{} was made by another, \"{}\"", index.dir().display(), made_by.name),
+            });
+        }
         let bm25 = bm25.checked()?;
         let norm = index.norm(bm25.k1, bm25.b);
         let longest = index.statistics().longest_document.min(u32::MAX.into()) as u32;
         let bounds = BoundReader::new(index.default_norm(), norm, longest);
-        let analysis = Analysis::new(&index.manifest().analyzer)?;
+        let analysis = Analysis::new(analyzer)?;
         let codec = index.codec(codec)?;
         let tables = Tables::new(index, codec);
         Ok(Self { index, codec, norm, bounds, analysis, impacts: None, tables })
     }
 
-    /// The same searcher with scores made up otherwise.
+    /// The same searcher with another kind of scores.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for impacts if the index has none, or if the parameters of BM25 are not those that impacts are made
-    /// for.
+    /// [`Error::Invalid`] for impacts if the index has none, or if the parameters of BM25 differ from those of the
+    /// impacts.
     pub fn with_scores(self, scores: Scores) -> Result<Self> {
         if scores == Scores::Bm25 {
             return Ok(Self { impacts: None, tables: Tables::new(self.index, self.codec), ..self });
@@ -86,52 +106,61 @@ impl<'a> Searcher<'a> {
         self.norm
     }
 
-    /// What turns the stored bounds into bounds for the query's parameters.
+    /// Turns the stored bounds into bounds for the query's parameters.
     pub fn bounds(&self) -> BoundReader {
         self.bounds
     }
 
-    /// Analyses the text of a query as the documents were.
+    /// Analyses the text of a query like the documents. A term that stands in it twice has the weight 2.
     ///
     /// # Errors
     /// [`crate::Error::UnknownName`] if this gamut lacks the index's analyzer.
     pub fn parse(&self, text: &str) -> Result<Query> {
-        let mut places = std::collections::HashMap::new();
-        let mut query = Query::default();
-        for term in self.analysis.terms(text)? {
-            match places.get(&term) {
-                Some(&at) => query.terms[at as usize].1 += 1,
-                None => {
-                    places.insert(term.clone(), query.terms.len() as u32);
-                    query.terms.push((term, 1));
-                }
-            }
-        }
-        Ok(query)
+        let mut query = Builder::default();
+        self.analysis.terms(text)?.into_iter().for_each(|term| query.add(term, 1.0));
+        Ok(query.build())
     }
 
-    /// Looks the terms of a query up.
+    /// As [`Self::parse`], but `word^2.5` gives the terms of a word a weight.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`]; [`Error::Limit`] for more words than sums of impacts are exact for.
+    /// As of [`Self::parse`]; [`Error::Invalid`] for a weight out of range.
+    pub fn parse_weighted(&self, text: &str) -> Result<Query> {
+        let mut query = Builder::default();
+        for (text, weight) in weights::parts(text)? {
+            self.analysis.terms(&text)?.into_iter().for_each(|term| query.add(term, weight));
+        }
+        Ok(query.build())
+    }
+
+    /// The query of a topic: of its terms, if it has any, or else of its text.
+    ///
+    /// # Errors
+    /// As of [`Self::parse`] and [`Query::of_terms`].
+    pub fn query(&self, topic: &Topic) -> Result<Query> {
+        match &topic.terms[..] {
+            [] => self.parse(&topic.text),
+            terms => Query::of_terms(terms.iter().cloned()),
+        }
+    }
+
+    /// Looks up the terms of a query.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`]; by impacts, [`Error::Invalid`] for a weight that is no whole number, and
+    /// [`Error::Limit`] for more words than sums of impacts are exact for.
     pub fn plan(&self, query: &Query) -> Result<Plan> {
         let mut plan = Plan::default();
         let documents = self.index.statistics().documents;
-        let words = query.terms.iter().map(|(_, count)| u64::from(*count)).sum();
-        if self.impacts.is_some() && words > MAX_IMPACT_WORDS {
-            return Err(Error::Limit {
-                what: "words of a query by impacts",
-                value: words,
-                limit: MAX_IMPACT_WORDS,
-                hint: "score by bm25, or shorten the query",
-            });
+        if self.impacts.is_some() {
+            check_weights_by_impacts(query)?;
         }
-        for (term, count) in &query.terms {
+        for (term, weight) in &query.terms {
             match self.index.lookup(term.as_bytes())? {
                 Some(id) => {
                     let info = self.index.term(id)?;
                     let idf = if self.impacts.is_some() { 1.0 } else { idf(documents, info.df) };
-                    plan.terms.push(PlannedTerm { id, info, weight: (f64::from(*count) * idf) as f32 });
+                    plan.terms.push(PlannedTerm { id, info, weight: (f64::from(*weight) * idf) as f32 });
                 }
                 None => plan.missing += 1,
             }
@@ -147,7 +176,7 @@ impl<'a> Searcher<'a> {
         self.search_with(plan, mode, k, &CpuMethods::default())
     }
 
-    /// As [`Self::search`], by the methods that are named; the answer is the same.
+    /// As [`Self::search`], by given methods; the answer is the same.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`].
@@ -155,11 +184,17 @@ impl<'a> Searcher<'a> {
         self.explain(plan, mode, k, methods).map(|(hits, _)| hits)
     }
 
-    /// As [`Self::search_with`], and how much work it was.
+    /// As [`Self::search_with`], with the work done.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`].
+    /// [`crate::Error::Damaged`]; [`Error::Changed`] if a file of the index was truncated.
     pub fn explain(&self, plan: &Plan, mode: Mode, k: usize, methods: &CpuMethods) -> Result<(Vec<Hit>, Work)> {
+        let answer = self.answer(plan, mode, k, methods);
+        // Zeros that were read in place of a list are no answer.
+        self.index.not_faulted().and(answer)
+    }
+
+    fn answer(&self, plan: &Plan, mode: Mode, k: usize, methods: &CpuMethods) -> Result<(Vec<Hit>, Work)> {
         let mut work = Work::new(plan.terms.len());
         if k == 0 || plan.terms.is_empty() {
             return Ok((Vec::new(), work));
@@ -179,8 +214,8 @@ impl<'a> Searcher<'a> {
         Ok((hits, work))
     }
 
-    /// Keeps in memory what [`Self::search`] keeps of long lists once queries have read as much of them as that takes: at once, of the
-    /// plan's terms, if the fastest methods have use for it. For a program that answers many queries.
+    /// Makes the tables that [`Self::search`] would make for the plan's terms, now, if the fastest methods have use for
+    /// them. For a program that answers many queries.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`].
@@ -199,7 +234,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// What each term of a plan adds to the score of a document at most.
+    /// The most that each term of a plan adds to the score of a document.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`].
@@ -213,4 +248,25 @@ impl<'a> Searcher<'a> {
             None => Scoring::Bm25(Bm25Scorer::new(self.index.lens(), self.norm, self.bounds)),
         }
     }
+}
+
+/// Fails unless sums of impacts are whole numbers that single precision holds exactly.
+fn check_weights_by_impacts(query: &Query) -> Result<()> {
+    if let Some((term, weight)) = query.terms.iter().find(|(_, weight)| weight.fract() != 0.0) {
+        return Err(Error::Invalid {
+            what: format!("weight {weight} of \"{term}\""),
+            why: "impacts are whole numbers and take whole weights; multiply and round all weights, or score by bm25"
+                .to_owned(),
+        });
+    }
+    let words = query.terms.iter().map(|(_, weight)| *weight as u64).sum();
+    if words <= MAX_IMPACT_WORDS {
+        return Ok(());
+    }
+    Err(Error::Limit {
+        what: "words of a query by impacts",
+        value: words,
+        limit: MAX_IMPACT_WORDS,
+        hint: "score by bm25, or shorten the query",
+    })
 }

@@ -1,13 +1,13 @@
 //! The bitonic sorter: the Γ-schedule of [`super::gamma`], run by the kernels of [`super::network`].
 //!
-//! In place: the device holds the block once. A block is padded to 2^i keys, so blocks of just 2^i
-//! keys are used best.
+//! In place: the device holds the block once. A block is padded to 2^i keys, so blocks of exactly 2^i keys waste
+//! nothing.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::gamma::{Superstep, schedule};
-use super::network::{KeyWords, Shape, workgroup_bytes};
+use super::network::{KeyWords, Params, Shape, workgroup_bytes};
 use super::{SortTimes, Sorter};
 use crate::gpu::{AdapterKind, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
 
@@ -25,7 +25,7 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// What measured best on hardware, as far as the adapter's workgroup memory allows it.
+    /// The sizes that measured best on hardware, within the adapter's workgroup memory.
     pub fn of(gpu: &Gpu) -> Self {
         let report = gpu.report();
         let fits = |&(bits, regs): &(u32, u32)| {
@@ -83,7 +83,10 @@ impl Bitonic {
     }
 
     /// All kernels that blocks of up to `keys` keys need.
-    pub fn kernels(tuning: Tuning, keys: usize) -> Vec<Kernel> {
+    ///
+    /// # Errors
+    /// [`GpuError::Shader`]
+    pub fn kernels(tuning: Tuning, keys: usize) -> Result<Vec<Kernel>, GpuError> {
         let log_n = keys.next_power_of_two().ilog2().max(tuning.log_sigma);
         let shapes: std::collections::HashSet<_> = schedule(log_n, tuning.log_sigma, tuning.log_k)
             .iter()
@@ -96,7 +99,7 @@ impl Bitonic {
     #[cfg(test)]
     pub(super) fn sabotage(&mut self, keys: usize, edit: impl Fn(String) -> String) {
         for superstep in self.supersteps(keys) {
-            let mut kernel = self.shape(&superstep).kernel();
+            let mut kernel = self.shape(&superstep).kernel().expect("a valid kernel");
             kernel.source = edit(kernel.source);
             let pipeline = self.gpu.pipeline(&kernel).expect("still a valid kernel");
             self.pipelines.insert(self.shape(&superstep), pipeline);
@@ -116,7 +119,7 @@ impl Bitonic {
         for superstep in &supersteps {
             let shape = self.shape(superstep);
             if let Entry::Vacant(entry) = self.pipelines.entry(shape) {
-                entry.insert(gpu.pipeline(&shape.kernel())?);
+                entry.insert(gpu.pipeline(&shape.kernel()?)?);
             }
         }
         let Some(block) = &self.block else { unreachable!("made above") };
@@ -125,16 +128,17 @@ impl Bitonic {
         let upload = start.elapsed().as_secs_f64();
 
         let groups = 1u32 << (log_n - self.tuning.log_sigma);
-        let immediates: Vec<[u32; 4]> =
-            supersteps.iter().map(|s| [keys.len() as u32, groups, s.first.stage, s.gamma.base]).collect();
-        let buffers = [block];
+        let count = keys.len() as u32;
+        let params = |s: &Superstep| Params { keys: count, groups, stage: s.first.stage, base: s.gamma.base };
+        let immediates: Vec<Params> = supersteps.iter().map(params).collect();
+        let buffers = [("keys", block)];
         let dispatches: Vec<_> = supersteps
             .iter()
             .zip(&immediates)
             .map(|(superstep, immediates)| Dispatch {
                 pipeline: &self.pipelines[&self.shape(superstep)],
                 buffers: &buffers,
-                immediates: bytemuck::cast_slice(immediates),
+                immediates: bytemuck::bytes_of(immediates),
                 groups,
             })
             .collect();

@@ -1,10 +1,10 @@
 //! Radix sort on all cores, least significant digit first.
 //!
-//! Each pass cuts the keys into one chunk a thread, counts digits per chunk, and moves every chunk's keys
-//! to places of their own, which keeps equal digits in order. Only digits that hold bits in which keys
-//! differ take a pass. Keys go out through a cache line per digit, and whole lines past the caches, so
-//! that memory is written once and not read before (software write combining; Wassenberg and Sanders,
-//! Euro-Par 2011). Blocks should lie on huge pages, see [`block`]: each line goes to a page of its own.
+//! Each pass cuts the keys into one chunk a thread, counts digits per chunk, and moves every chunk's keys to places of
+//! their own, which keeps equal digits in order. A digit takes no pass if all keys agree in it. Keys go out through a
+//! cache line per digit, and whole lines past the caches, so that memory is written once and not read before (software
+//! write combining; Wassenberg and Sanders, Euro-Par 2011). Blocks should lie on huge pages, see [`block`]: each line
+//! goes to a page of its own.
 
 use rayon::prelude::*;
 

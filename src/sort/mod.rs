@@ -39,8 +39,7 @@ pub trait Sorter: Send {
     /// The largest block that it can sort.
     fn max_keys(&self) -> usize;
 
-    /// Host memory in bytes, beyond the block itself, that it holds on to once it has sorted a block of
-    /// so many keys.
+    /// Bytes of host memory that it keeps, beyond the block itself, after sorting a block of so many keys.
     fn host_bytes(&self, keys: usize) -> u64;
 
     /// Sorts `keys` ascending, in place.
@@ -69,7 +68,7 @@ pub struct SortTimes {
 }
 
 /// How a registered sorter is made.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Make {
     /// It needs no device.
     Cpu(fn() -> Box<dyn Sorter>),
@@ -78,7 +77,7 @@ enum Make {
 }
 
 /// A registered sorter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SorterEntry {
     /// What `--sorter` takes.
     pub name: &'static str,
@@ -96,7 +95,7 @@ impl SorterEntry {
     /// Makes it.
     ///
     /// # Errors
-    /// It needs a device and `device` means none that can be opened.
+    /// It needs a device, and `device` means none that can be opened.
     pub fn make(&self, device: &Choice) -> Result<Box<dyn Sorter>> {
         match self.make {
             Make::Cpu(make) => Ok(make()),
@@ -104,7 +103,7 @@ impl SorterEntry {
         }
     }
 
-    /// Makes it on a device that is open already, if it needs one.
+    /// Makes it on an open device, if it needs one.
     pub fn make_on(&self, gpu: &Gpu) -> Box<dyn Sorter> {
         match self.make {
             Make::Cpu(make) => make(),
@@ -132,26 +131,58 @@ pub static SORTERS: &[SorterEntry] = &[
     },
 ];
 
-/// Makes the sorter that `name` means. `auto` is the GPU radix sort if [`Choice::Auto`] finds a hardware
-/// GPU, or `device` names any, and the CPU's otherwise.
-///
-/// # Errors
-/// An unknown name; or a GPU was asked for, by sorter or by device, and there is none.
-pub fn sorter(name: &str, device: &Choice) -> Result<Box<dyn Sorter>> {
-    if name == "auto" {
-        return match Gpu::open(device) {
-            Ok(gpu) => Ok(Box::new(radix::Radix::new(gpu))),
-            Err(_) if *device == Choice::Auto => Ok(Box::new(cpu::Cpu::new())),
-            Err(error) => Err(error.into()),
-        };
-    }
-    match SORTERS.iter().find(|s| s.name == name) {
-        Some(entry) => entry.make(device),
-        None => Err(Error::UnknownName {
+/// A sorter, or the choice of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum SorterChoice {
+    /// The GPU radix sort if there is a hardware GPU or a device is named, the CPU's otherwise.
+    #[default]
+    Auto,
+    /// This one.
+    Named(&'static SorterEntry),
+}
+
+impl SorterChoice {
+    /// The sorter of that name, or `auto`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] lists the choices.
+    pub fn parse(name: &str) -> Result<Self> {
+        if name == "auto" {
+            return Ok(Self::Auto);
+        }
+        SORTERS.iter().find(|entry| entry.name == name).map(Self::Named).ok_or_else(|| Error::UnknownName {
             kind: "sorter",
             name: name.to_owned(),
             choices: std::iter::once("auto").chain(SORTERS.iter().map(|s| s.name)).collect::<Vec<_>>().join(", "),
-        }),
+        })
+    }
+
+    /// What `--sorter` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Named(entry) => entry.name,
+        }
+    }
+
+    /// Whether it asks for a GPU.
+    pub fn on_gpu(self) -> bool {
+        matches!(self, Self::Named(entry) if entry.on_gpu())
+    }
+
+    /// Makes the sorter.
+    ///
+    /// # Errors
+    /// A GPU was asked for, by sorter or by device, and there is none.
+    pub fn make(self, device: &Choice) -> Result<Box<dyn Sorter>> {
+        match self {
+            Self::Named(entry) => entry.make(device),
+            Self::Auto => match Gpu::open(device) {
+                Ok(gpu) => Ok(Box::new(radix::Radix::new(gpu))),
+                Err(_) if *device == Choice::Auto => Ok(Box::new(cpu::Cpu::new())),
+                Err(error) => Err(error.into()),
+            },
+        }
     }
 }
 
@@ -164,6 +195,6 @@ fn check_block(keys: usize, max: usize) -> Result<()> {
         what: "keys of a block",
         value: keys as u64,
         limit: max as u64,
-        hint: "the adapter binds no larger buffer; use smaller blocks or --sorter cpu",
+        hint: "the adapter binds no larger buffer; use smaller blocks or the sorter cpu",
     })
 }

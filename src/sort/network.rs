@@ -11,8 +11,21 @@
 use std::fmt::Write as _;
 
 use super::gamma::Superstep;
-use crate::gpu::kernel::constants;
-use crate::gpu::{Access, Kernel};
+use crate::gpu::{Assembler, GpuError, Kernel, gpu_struct, wgsl};
+
+gpu_struct! {
+    /// Parameters of a superstep.
+    pub struct Params as "Params" {
+        /// How many keys are real; the rest counts as greater than all of them.
+        pub keys: u32,
+        /// How many parts.
+        pub groups: u32,
+        /// Stage of the first step.
+        pub stage: u32,
+        /// [`super::gamma::Gamma::base`].
+        pub base: u32,
+    }
+}
 
 /// How keys are held by shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,31 +73,28 @@ impl Shape {
 
     /// The kernel.
     ///
+    /// # Errors
+    /// [`GpuError::Shader`]
+    ///
     /// # Panics
     /// If a part has fewer keys than a thread.
-    pub fn kernel(self) -> Kernel {
+    pub fn kernel(self) -> Result<Kernel, GpuError> {
         let bits = self.low + self.high;
         assert!(self.log_regs <= bits, "a thread holds more than a part");
         let key = match self.words {
-            KeyWords::One => include_str!("../../shaders/sort/key_u64.wgsl"),
-            KeyWords::Two => include_str!("../../shaders/sort/key_u32x2.wgsl"),
+            KeyWords::One => wgsl!("sort/key_u64"),
+            KeyWords::Two => wgsl!("sort/key_u32x2"),
         };
         let pad = self.log_regs;
-        let constants = constants(&[
+        let constants = [
             ("LOW", self.low),
             ("HIGH", self.high),
             ("PAD", pad),
             ("SLOTS", slots(bits, pad)),
             ("THREADS", 1 << (bits - self.log_regs)),
-        ]);
-        let text = include_str!("../../shaders/sort/bitonic.wgsl").replace("//NETWORK", &Printer::new(self).print());
-        Kernel {
-            name: "bitonic",
-            source: format!("{constants}{key}{text}"),
-            bindings: vec![Access::ReadWrite],
-            immediate_bytes: 16,
-            workgroup_bytes: workgroup_bytes(bits, pad),
-        }
+        ];
+        let assembler = Assembler::new().constants(&constants).provide("key", [key]).params::<Params>();
+        assembler.fill("network", Printer::new(self).print()).kernel("bitonic", wgsl!("sort/bitonic"))
     }
 }
 

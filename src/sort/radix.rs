@@ -8,8 +8,24 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{SortTimes, Sorter};
-use crate::gpu::kernel::{constants, unroll};
-use crate::gpu::{Access, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
+use crate::gpu::{
+    Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, gpu_struct, transfer, wgsl,
+};
+
+gpu_struct! {
+    /// Parameters of a pass. Keys are cut into spans of whole tiles: a workgroup has a span, and ranks a tile at a
+    /// time.
+    struct Params as "Params" {
+        /// How many keys.
+        keys: u32,
+        /// How many spans.
+        spans: u32,
+        /// Keys of a span, a multiple of those of a tile.
+        span_keys: u32,
+        /// Lowest bit of the digit.
+        shift: u32,
+    }
+}
 
 /// Who ranks the keys of a tile together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,81 +111,48 @@ impl Tuning {
         4 * (self.bin_slots() + self.tile() + (1 << self.bits) + sums)
     }
 
-    fn shared_text(self, threads: u32, items: u32) -> String {
-        constants(&[
+    fn assembler(self, threads: u32, items: u32) -> Assembler {
+        Assembler::new().params::<Params>().constants(&[
             ("RADIX_BITS", self.bits),
             ("RADIX", 1 << self.bits),
             ("THREADS", threads),
             ("ITEMS", items),
             ("TILE", threads * items),
-        ]) + include_str!("../../shaders/sort/radix_digit.wgsl")
+        ])
     }
 
     /// Counts the digits of each span.
-    fn count_kernel(self) -> Kernel {
-        let constants = constants(&[("COPIES", COPIES), ("BINS", COPIES << self.bits)]);
-        let text = unroll(include_str!("../../shaders/sort/radix_count.wgsl"), COUNT_ITEMS);
-        Kernel {
-            name: "radix count",
-            source: self.shared_text(THREADS, COUNT_ITEMS) + &constants + &text,
-            bindings: vec![Access::Read, Access::ReadWrite],
-            immediate_bytes: 16,
-            workgroup_bytes: (4 * COPIES) << self.bits,
-        }
+    fn count_kernel(self) -> Result<Kernel, GpuError> {
+        let assembler = self.assembler(THREADS, COUNT_ITEMS);
+        let assembler = assembler.constants(&[("COPIES", COPIES), ("BINS", COPIES << self.bits)]);
+        assembler.kernel("radix count", wgsl!("sort/radix_count"))
     }
 
     /// Sums the counts.
-    fn scan_kernel(self) -> Kernel {
-        Kernel {
-            name: "radix scan",
-            source: self.shared_text(THREADS, COUNT_ITEMS) + include_str!("../../shaders/sort/radix_scan.wgsl"),
-            bindings: vec![Access::ReadWrite, Access::ReadWrite],
-            immediate_bytes: 16,
-            workgroup_bytes: 4 * THREADS,
-        }
+    fn scan_kernel(self) -> Result<Kernel, GpuError> {
+        self.assembler(THREADS, COUNT_ITEMS).kernel("radix scan", wgsl!("sort/radix_scan"))
     }
 
     /// Moves the keys.
-    fn scatter_kernel(self) -> Kernel {
-        let constants = constants(&[("TEAMS", self.teams()), ("BINS", self.bins()), ("BIN_SLOTS", self.bin_slots())]);
-        let (rank, builtins, me) = match self.team {
-            Team::Subgroup { max, .. } => (
-                [
-                    include_str!("../../shaders/sort/rank_subgroup.wgsl"),
-                    if max <= 32 {
-                        include_str!("../../shaders/sort/votes_32.wgsl")
-                    } else {
-                        include_str!("../../shaders/sort/votes_128.wgsl")
-                    },
-                ],
-                "@builtin(subgroup_id) team: u32, @builtin(subgroup_size) size: u32, \
-                 @builtin(subgroup_invocation_id) lane: u32,",
-                "let me = Me(team * size + lane, team, lane, size);",
-            ),
-            Team::Alone => (
-                [include_str!("../../shaders/sort/rank_alone.wgsl"), ""],
-                "@builtin(local_invocation_index) invocation: u32,",
-                "let me = Me(invocation, invocation);",
-            ),
+    fn scatter_kernel(self) -> Result<Kernel, GpuError> {
+        let constants = [("TEAMS", self.teams()), ("BINS", self.bins()), ("BIN_SLOTS", self.bin_slots())];
+        let assembler = self.assembler(self.threads, self.items).constants(&constants);
+        let assembler = match self.team {
+            Team::Subgroup { max, .. } => {
+                let votes = if max <= 32 { wgsl!("sort/votes_32") } else { wgsl!("sort/votes_128") };
+                assembler.provide("rank", [wgsl!("sort/rank_subgroup")]).provide("votes", [votes])
+            }
+            Team::Alone => assembler.provide("rank", [wgsl!("sort/rank_alone")]),
         };
-        let text = unroll(include_str!("../../shaders/sort/radix_scatter.wgsl"), self.items)
-            .replace("//TEAM_BUILTINS", builtins)
-            .replace("//TEAM", me);
-        Kernel {
-            name: "radix scatter",
-            source: self.shared_text(self.threads, self.items)
-                + &constants
-                + &unroll(&rank.concat(), self.bits)
-                + &text,
-            bindings: vec![Access::Read, Access::ReadWrite, Access::Read, Access::Read],
-            immediate_bytes: 16,
-            workgroup_bytes: self.workgroup_bytes(),
-        }
+        assembler.kernel("radix scatter", wgsl!("sort/radix_scatter"))
     }
 
     /// All kernels.
-    pub fn kernels(self) -> [Kernel; 3] {
-        [self.count_kernel(), self.scan_kernel(), self.scatter_kernel()]
+    ///
+    /// # Errors
+    /// [`GpuError::Shader`]
+    pub fn kernels(self) -> Result<[Kernel; 3], GpuError> {
+        Ok([self.count_kernel()?, self.scan_kernel()?, self.scatter_kernel()?])
     }
 }
 
@@ -244,7 +227,7 @@ impl Radix {
     fn prepare(&mut self, bytes: u64) -> Result<(), GpuError> {
         let gpu = &self.gpu;
         if self.pipelines.is_none() {
-            let [count, scan, scatter] = self.tuning.kernels();
+            let [count, scan, scatter] = self.tuning.kernels()?;
             self.pipelines = Some([gpu.pipeline(&count)?, gpu.pipeline(&scan)?, gpu.pipeline(&scatter)?]);
         }
         if self.counts.is_none() {
@@ -285,17 +268,19 @@ impl Radix {
         if shifts.is_empty() {
             return Ok(SortTimes { upload, ..SortTimes::default() });
         }
-        let immediates: Vec<[u32; 4]> =
-            shifts.iter().map(|&shift| [keys.len() as u32, spans, span_tiles * self.tuning.tile(), shift]).collect();
+        let (keys_in_all, span_keys) = (keys.len() as u32, span_tiles * self.tuning.tile());
+        let params = |&shift: &u32| Params { keys: keys_in_all, spans, span_keys, shift };
+        let immediates: Vec<Params> = shifts.iter().map(params).collect();
         let [a, b] = blocks;
-        let lists = [[a, b], [b, a]].map(|[from, to]| ([from, counts], [counts, totals], [from, to, counts, totals]));
+        let lists = [[a, b], [b, a]]
+            .map(|[from, to]| [("source", from), ("target_keys", to), ("counts", counts), ("totals", totals)]);
         let mut dispatches = Vec::with_capacity(3 * shifts.len());
         for (pass, immediates) in immediates.iter().enumerate() {
-            let (counted, scanned, scattered) = &lists[pass % 2];
-            let immediates = bytemuck::cast_slice(immediates);
-            dispatches.push(Dispatch { pipeline: count, buffers: counted, immediates, groups: spans });
-            dispatches.push(Dispatch { pipeline: scan, buffers: scanned, immediates, groups: 1 << self.tuning.bits });
-            dispatches.push(Dispatch { pipeline: scatter, buffers: scattered, immediates, groups: spans });
+            let buffers = &lists[pass % 2];
+            let immediates = bytemuck::bytes_of(immediates);
+            dispatches.push(Dispatch { pipeline: count, buffers, immediates, groups: spans });
+            dispatches.push(Dispatch { pipeline: scan, buffers, immediates, groups: 1 << self.tuning.bits });
+            dispatches.push(Dispatch { pipeline: scatter, buffers, immediates, groups: spans });
         }
         let sort = gpu.run("radix sort", &dispatches)?;
         let start = std::time::Instant::now();

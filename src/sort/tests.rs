@@ -5,7 +5,7 @@ use super::cpu::Cpu;
 use super::network::KeyWords;
 use super::radix::{self, Radix, Team};
 use super::*;
-use crate::gpu::{Access, Kernel, testing};
+use crate::gpu::{Kernel, testing};
 
 /// A small generator of pseudo-random numbers (xorshift64*).
 struct Random(u64);
@@ -203,12 +203,12 @@ fn test_too_large_a_block_is_refused() {
 
 #[test]
 fn test_registry() {
-    let error = sorter("bogo", &Choice::Auto).err().expect("unknown").to_string();
+    let error = SorterChoice::parse("bogo").expect_err("unknown").to_string();
     for entry in SORTERS {
         assert!(error.contains(entry.name) && !entry.description.is_empty());
     }
-    assert_eq!(sorter("cpu", &Choice::Auto).expect("needs nothing").name(), "cpu");
-    assert!(sorter("auto", &Choice::Named("no such adapter".into())).is_err());
+    assert_eq!(SorterChoice::parse("cpu").unwrap().make(&Choice::Auto).expect("needs nothing").name(), "cpu");
+    assert!(SorterChoice::Auto.make(&Choice::Named("no such adapter".into())).is_err());
     let names: std::collections::HashSet<_> = SORTERS.iter().map(|s| s.name).collect();
     assert_eq!(names.len(), SORTERS.len());
 }
@@ -220,49 +220,18 @@ fn kernels() -> Vec<Kernel> {
         [KeyWords::One, KeyWords::Two].map(|words| bitonic::Tuning { log_sigma, log_k: 4, log_regs, words })
     });
     for tuning in bitonic_tunings().into_iter().chain(tuned) {
-        all.extend(Bitonic::kernels(tuning, 1 << 22));
+        all.extend(Bitonic::kernels(tuning, 1 << 22).unwrap());
     }
     let large =
         radix::Tuning { bits: 8, threads: 256, items: 14, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
     for tuning in radix_tunings(Some((8, 8))).into_iter().chain([large]) {
-        all.extend(tuning.kernels());
+        all.extend(tuning.kernels().unwrap());
     }
     all
 }
 
 #[test]
-fn test_shaders_are_valid_and_bind_what_rust_says() {
-    for kernel in kernels() {
-        let module = naga::front::wgsl::parse_str(&kernel.source)
-            .unwrap_or_else(|e| panic!("{}: {}", kernel.name, e.emit_to_string(&kernel.source)));
-        naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
-            .validate(&module)
-            .unwrap_or_else(|e| panic!("{}: {}", kernel.name, e.emit_to_string(&kernel.source)));
-        let mut bindings = Vec::new();
-        let mut workgroup_bytes = 0;
-        let mut immediate_bytes = 0;
-        for (_, variable) in module.global_variables.iter() {
-            match variable.space {
-                naga::AddressSpace::Storage { access } => {
-                    let binding = variable.binding.expect("storage is bound");
-                    assert_eq!(binding.group, 0, "{}", kernel.name);
-                    let writes = access.contains(naga::StorageAccess::STORE);
-                    bindings.push((binding.binding, if writes { Access::ReadWrite } else { Access::Read }));
-                }
-                naga::AddressSpace::Immediate => {
-                    immediate_bytes = module.types[variable.ty].inner.size(module.to_ctx());
-                }
-                naga::AddressSpace::WorkGroup => {
-                    workgroup_bytes += module.types[variable.ty].inner.size(module.to_ctx())
-                }
-                _ => {}
-            }
-        }
-        bindings.sort_by_key(|&(binding, _)| binding);
-        let expected: Vec<_> = (0u32..).zip(kernel.bindings.iter().copied()).collect();
-        assert_eq!(bindings, expected, "{}", kernel.name);
-        assert_eq!(immediate_bytes, kernel.immediate_bytes, "{}", kernel.name);
-        assert_eq!(workgroup_bytes, kernel.workgroup_bytes, "{}", kernel.name);
-        assert_eq!(module.entry_points.len(), 1, "{}", kernel.name);
-    }
+fn test_kernels_are_valid() {
+    kernels().iter().for_each(testing::check);
+    testing::check_all_is_used(&kernels());
 }

@@ -9,8 +9,8 @@
 //! 5. chardetng's guess, with the top-level domain of the URL as a hint.
 //!
 //! Labels lie. One that says UTF-8 is believed under the condition of step 4 only; else chardetng guesses. One that
-//! says windows-1252 (or ISO-8859-1, which means the same) is not believed if the bytes are valid UTF-8 with at
-//! least one character beyond ASCII: then they are UTF-8. Otherwise a label is followed. What is malformed becomes U+FFFD.
+//! says windows-1252 (or ISO-8859-1, which means the same) is not believed if the bytes are valid UTF-8 with at least
+//! one character beyond ASCII: then they are UTF-8. Otherwise a label is followed. What is malformed becomes U+FFFD.
 
 mod prescan;
 
@@ -18,7 +18,7 @@ mod prescan;
 mod tests;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use memchr::memchr_iter;
 
 /// How many bytes chardetng is shown, from the first one that tells something on.
@@ -53,7 +53,8 @@ impl Claim {
         self.encoding == UTF_8 || (self.encoding.is_ascii_compatible() && body.is_ascii())
     }
 
-    /// True if `text`, which [`Claim::reads_as_utf8`], is ISO-2022-JP all the same: the one encoding that hides in ASCII bytes.
+    /// True if `text`, which [`Claim::reads_as_utf8`], is ISO-2022-JP all the same: the one encoding that hides in
+    /// ASCII bytes.
     pub(super) fn hides_japanese(&self, text: &[u8], body: &[u8]) -> bool {
         !self.labelled && has_iso_2022_jp_escape(text) && guess(body, "") == ISO_2022_JP
     }
@@ -71,6 +72,20 @@ impl Claim {
             self.encoding
         }
     }
+}
+
+/// How many bytes of UTF-8 `body`, of this claim, becomes at most.
+pub(super) fn most_decoded(body: &[u8], claim: Claim) -> usize {
+    let bytes = body.len();
+    if claim.encoding == UTF_16LE || claim.encoding == UTF_16BE {
+        // Two bytes become three.
+        return bytes + bytes / 2 + 3;
+    }
+    if claim.encoding == ISO_2022_JP || has_iso_2022_jp_escape(body) {
+        return 3 * bytes;
+    }
+    // A byte beyond ASCII, malformed or not, becomes three at most, with the byte behind it in some.
+    bytes + 2 * body.iter().filter(|byte| !byte.is_ascii()).count()
 }
 
 /// Appends `body` in `encoding` to `text`, malformed sequences replaced.

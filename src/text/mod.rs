@@ -7,24 +7,31 @@
 //! # What is text
 //! Of plain text, all. Of HTML, what a browser shows, and the title, once:
 //!
-//! - `script`, `style`, `template`, `noscript`, `noframes`, `noembed`, `iframe`, comments and attributes (`alt` and `title` too) are not text;
-//!   `textarea`, `xmp`, `plaintext` and CDATA sections in `svg` and `math` are.
-//! - Tags of running text do not end a word: `a abbr acronym b bdi bdo big blink cite code data del dfn em font i ins kbd label
-//!   mark nobr q rb ruby s samp small span strike strong sub sup time tspan tt u var wbr`; nor do comments. Every
-//!   other tag does, known or not.
+//! - `script`, `style`, `template`, `noscript`, `noframes`, `noembed`, `iframe`, comments and attributes (`alt` and
+//!   `title` too) are not text; `textarea`, `xmp`, `plaintext` and CDATA sections in `svg` and `math` are.
+//! - Tags of running text do not end a word: `a abbr acronym b bdi bdo big blink cite code data del dfn em font i ins
+//!   kbd label mark nobr q rb ruby s samp small span strike strong sub sup time tspan tt u var wbr`; nor do comments.
+//!   Every other tag does, known or not.
 //! - Character references are decoded by the HTML standard's full list, with and without semicolon.
 //!
 //! # Which encoding
-//! Byte order mark; label of the container or HTTP header; `meta` or XML declaration in the first 1024 bytes; UTF-8 if the
-//! bytes hold at least as many well-formed characters beyond ASCII as malformed sequences; else chardetng's guess. A
-//! label that says UTF-8 is believed under the same condition only. One that says ISO-8859-1 or windows-1252 is not
+//! Byte order mark; label of the container or HTTP header; `meta` or XML declaration in the first 1024 bytes; UTF-8 if
+//! the bytes hold at least as many well-formed characters beyond ASCII as malformed sequences; else chardetng's guess.
+//! A label that says UTF-8 is believed under the same condition only. One that says ISO-8859-1 or windows-1252 is not
 //! believed if the bytes are valid UTF-8 beyond ASCII: then they are that. Malformed sequences become U+FFFD.
 //!
 //! # What is a word
-//! For `simple` and all stemming analyzers, a maximal run that begins with an alphanumeric character
-//! ([`char::is_alphanumeric`]) and goes on with those, with marks (General_Category M, so that vowel signs of Hindi, Thai or
-//! Arabic do not break words) and with U+200C and U+200D. Its characters are made small one by one ([`char::to_lowercase`]).
-//! Words over [`MAX_TERM_BYTES`] in small letters are dropped. Then stop words are dropped, then the rest is stemmed.
+//! For `simple` and all analyzers that stem its words, a maximal run that begins with an alphanumeric character
+//! (Alphabetic, or General_Category N) and goes on with those, with marks (General_Category M, so that vowel signs of
+//! Hindi, Thai or Arabic do not break words) and with U+200C and U+200D. Its characters are made small one by one. All
+//! of this is by one version of Unicode ([`UNICODE`]), whatever the compiler. Invisible characters of the class
+//! Word_Break=Format (UAX #29: soft hyphens, word joiners, marks of direction) are left out and end no word. A zero
+//! width space ends one. Queries are analysed by the rules that their index was made by ([`RULES`] counts them). Words
+//! over [`MAX_TERM_BYTES`] in small letters are dropped. Then stop words are dropped, then the rest is stemmed.
+//!
+//! `lucene-english` cuts by UAX #29, as Lucene's `StandardTokenizer` does: see [`LuceneTokenizer`]. `segment` cuts by
+//! UAX #29, too, and by dictionaries where scripts have no spaces: see [`SegmentTokenizer`]. An analyzer of
+//! [`AnalyzerSpec::of_tokenizer`] has the words of its tokenizer.
 
 mod analyze;
 mod charset;
@@ -34,7 +41,7 @@ mod simd;
 
 pub use analyze::*;
 pub use extract::{Extracted, Extractor, Keep};
-pub use html::Link;
+pub use html::{Link, MAX_LINKS};
 
 /// Takes the terms of a text, in order.
 pub trait TermSink {
@@ -64,4 +71,31 @@ pub struct AnalyzerSpec {
     /// Stop words that replace the analyzer's own (`--stop-words FILE`), sorted; `None`: its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_words: Option<Vec<String>>,
+    /// Which rules made the words, 1 to [`RULES`]. A manifest without the number is one of version 1.
+    #[serde(default = "first_rules", skip_serializing_if = "is_first_rules")]
+    pub rules: u32,
+    /// Version of Unicode that word classes and small letters came from: [`UNICODE`] for a new index; `None` in a
+    /// manifest from before it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicode: Option<String>,
+    /// The tokenizer that the name stands for, if it is none of gamut's ([`AnalyzerSpec::of_tokenizer`]).
+    #[serde(skip)]
+    pub tokenizer: Brought,
+}
+
+/// Version of the rules by which new indexes are made; it rises with every change that makes other terms of some text.
+///
+/// | version | change |
+/// |---|---|
+/// | 1 | |
+/// | 2 | characters of Word_Break=Format are left out of words; under version 1 they separate words |
+pub const RULES: u32 = 2;
+
+fn first_rules() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field over by reference")]
+fn is_first_rules(rules: &u32) -> bool {
+    *rules == 1
 }

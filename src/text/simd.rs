@@ -1,8 +1,8 @@
 //! Sixty-four bytes at a time: the byte classes that the HTML scanner and the tokenizer ask for, as
 //! bit masks (bit *i* is byte *i*), for AVX-512, AVX2, SSE2 and plain Rust.
 //!
-//! The kernels are generic over [`Simd`], `#[inline(always)]`, and compiled once per level inside a function that
-//! carries the level's `target_feature`; [`Level::detect`] says which one the machine may call. The plain level is
+//! The kernels are generic over [`Simd`], `#[inline(always)]`, and compiled once per level by [`at_level`];
+//! [`crate::base::simd::Available`] says which one the machine may call. The plain level is
 //! the oracle of the others and what other architectures run.
 
 /// Bytes per block.
@@ -10,76 +10,46 @@ pub(crate) const BLOCK: usize = 64;
 /// Bytes per half block.
 pub(crate) const HALF: usize = BLOCK / 2;
 
-/// An instruction set that a kernel is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// Plain Rust.
-    #[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "tests compare the others with it"))]
-    Plain,
-    /// x86-64 baseline.
-    #[cfg(target_arch = "x86_64")]
-    Sse2,
-    /// AVX2, BMI1, BMI2, PCLMULQDQ.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// AVX-512 F, BW, VL, VBMI2 besides (Ice Lake, Zen 4 and later).
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl Level {
-    /// The best level of this machine.
-    pub(crate) fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let avx2 = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("popcnt")
-                && is_x86_feature_detected!("pclmulqdq");
-            if avx2
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vbmi2")
-            {
-                Self::Avx512
-            } else if avx2 {
-                Self::Avx2
-            } else {
-                Self::Sse2
+/// Calls a kernel that is generic over [`Simd`], compiled for an available level: `$kernel::<S, …>(…)`.
+macro_rules! at_level {
+    ($level:expr, $kernel:ident$(::<$choice:ident: $kind:ty>)?($($arg:ident: $type:ty),*)) => {{
+        use crate::base::simd::Level;
+        use crate::text::simd;
+        macro_rules! compiled {
+            ($name:ident, $simd:ident, $features:literal) => {
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = $features)]
+                fn $name$(<const $choice: $kind>)?($($arg: $type),*) {
+                    // SAFETY: this function has the instructions.
+                    unsafe { $kernel::<simd::$simd$(, $choice)?>($($arg),*) }
+                }
+            };
+        }
+        compiled!(sse2, Sse2, "sse2");
+        compiled!(avx2, Avx2, "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq");
+        compiled!(avx512, Avx512, "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq");
+        // SAFETY: the plain level needs no instructions, and an available one holds the proof that the machine has its
+        // own.
+        unsafe {
+            match crate::base::simd::Available::level($level) {
+                Level::Plain => $kernel::<simd::Plain$(, $choice)?>($($arg),*),
+                #[cfg(target_arch = "x86_64")]
+                Level::Sse2 | Level::Sse41 => sse2$(::<$choice>)?($($arg),*),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => avx2$(::<$choice>)?($($arg),*),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => avx512$(::<$choice>)?($($arg),*),
             }
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        Self::Plain
-    }
-
-    /// Every level that this machine can run, the plain one first.
-    #[cfg(test)]
-    pub(crate) fn all() -> Vec<Self> {
-        #[allow(unused_mut, reason = "there is only one level on other architectures")]
-        let mut levels = vec![Self::Plain];
-        #[cfg(target_arch = "x86_64")]
-        {
-            levels.push(Self::Sse2);
-            let best = Self::detect();
-            if best != Self::Sse2 {
-                levels.push(Self::Avx2);
-            }
-            if best == Self::Avx512 {
-                levels.push(Self::Avx512);
-            }
-        }
-        levels
-    }
+    }};
 }
+pub(crate) use at_level;
 
 /// Operations on one block. Masks have bit *i* for byte *i*.
 ///
 /// # Safety
-/// Every function may only be called on a machine that has the implementor's instructions (see [`Level::detect`]),
-/// from code compiled for them.
+/// Every function may only be called on a machine that has the implementor's instructions (see
+/// [`crate::base::simd::Available`]), from code compiled for them.
 pub(crate) trait Simd {
     /// Sixty-four bytes in registers.
     type Block: Copy;
@@ -107,8 +77,8 @@ pub(crate) trait Simd {
     unsafe fn half_eq(half: Self::Half, byte: u8) -> u32;
     /// Bytes less than or equal to `byte`, unsigned.
     unsafe fn half_le(half: Self::Half, byte: u8) -> u32;
-    /// How many bytes stand before the first that ends the name of an HTML tag (tab, line feed, form feed, carriage return,
-    /// space, `/`, `>`); 16 or more if there are that many. `from` must have 16 readable bytes.
+    /// How many bytes stand before the first that ends the name of an HTML tag (tab, line feed, form feed, carriage
+    /// return, space, `/`, `>`); 16 or more if there are that many. `from` must have 16 readable bytes.
     unsafe fn name_len(from: *const u8) -> usize;
     /// Bit *i* is the parity of bits 0 to *i* of `mask`.
     unsafe fn prefix_xor(mask: u64) -> u64;

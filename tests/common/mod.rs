@@ -103,3 +103,22 @@ pub fn index_bytes(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     out.remove("build-report.json").expect("every index has a build report");
     out
 }
+
+/// What `--device` takes for the adapter that tests use: the one that `GAMUT_TEST_DEVICE` names, else the first,
+/// software too. `None`, with a line that says so and one in the file that `GAMUT_SKIPPED` names, if there is none.
+#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
+pub fn device() -> Option<String> {
+    let named = std::env::var("GAMUT_TEST_DEVICE").ok();
+    let device = named.or_else(|| gamut::gpu::adapters().first().map(|adapter| adapter.name.clone()));
+    if device.is_none() {
+        assert!(std::env::var_os("GAMUT_REQUIRE_GPU").is_none(), "GAMUT_REQUIRE_GPU is set, and there is no adapter");
+        let thread = std::thread::current();
+        let line = format!("{}: no GPU adapter, not even a software one\n", thread.name().unwrap_or("a test"));
+        eprint!("skipped: {line}");
+        if let Some(path) = std::env::var_os("GAMUT_SKIPPED") {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("GAMUT_SKIPPED");
+            file.write_all(line.as_bytes()).expect("GAMUT_SKIPPED can be written");
+        }
+    }
+    device
+}

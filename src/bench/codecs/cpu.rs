@@ -1,7 +1,7 @@
-//! A codec on the CPU: lists encoded, decoded and checked, and how long that takes.
+//! A codec on the CPU: lists encoded, decoded and checked, with times.
 //!
-//! A block is decoded into a buffer that stays in the cache, as a query does it; on all cores each task has its own. The words
-//! come from memory: one class of lists after the other, in order.
+//! A block is decoded into a buffer that stays in the cache, as in a query; on all cores each task has its own. The
+//! words come from memory: one class of lists after the other, in order.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::bench::median;
 use crate::codec::{BlockRow, Codec, CodecError, MAX_BLOCK_LEN, Skip, spec};
-use crate::index::lengths::class_name;
+use crate::index::read::lengths::class_name;
 
 use super::lists::Class;
 
@@ -19,14 +19,14 @@ use super::lists::Class;
 #[derive(Debug, Default)]
 pub(super) struct Encoded {
     pub(super) words: Vec<u32>,
-    /// Every block; `out` is where its docIDs stand in [`Class::docs`].
+    /// Every block; `out` is the place of its docIDs in [`Class::docs`].
     pub(super) rows: Vec<BlockRow>,
     /// Words of skip entries, and of the first docIDs of lists of one block.
     pub(super) skip_words: u64,
 }
 
 impl Encoded {
-    /// Bits that an index spends on these lists, but for the table of where they are.
+    /// Bits that an index spends on these lists, without the table of their places.
     pub(super) fn bits(&self) -> f64 {
         32.0 * (self.words.len() as f64 + self.skip_words as f64)
     }
@@ -35,7 +35,7 @@ impl Encoded {
 /// Encodes the lists of a class on all cores.
 ///
 /// # Errors
-/// More words than offsets can say.
+/// More words than offsets can express.
 pub(super) fn encode(codec: &dyn Codec, class: &Class) -> anyhow::Result<Encoded> {
     let block_len = codec.block_len();
     ensure!(block_len.is_multiple_of(4), "{} has blocks of {block_len} docIDs, which is no multiple of 4", spec(codec));
@@ -119,10 +119,10 @@ pub(super) fn verify(codec: &dyn Codec, class: &Class, encoded: &Encoded) -> any
     })
 }
 
-/// Compares docIDs with what they must be.
+/// Compares docIDs with the expected ones.
 ///
 /// # Errors
-/// The first one that is wrong.
+/// The first wrong one.
 pub(super) fn compare(what: impl Fn() -> String, found: &[u32], expected: &[u32]) -> anyhow::Result<()> {
     match found.iter().zip(expected).position(|(a, b)| a != b) {
         None => Ok(()),
@@ -140,13 +140,13 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// What one measurement lasts at least, in seconds.
+    /// The least duration of one measurement, in seconds.
     const LEAST: f64 = 2e-3;
 
-    /// Seconds that `pass` takes, of measurements of as many passes each as the clock needs. The first pass does not count.
+    /// Seconds of `pass`, from measurements of as many passes each as the clock needs. The first pass does not count.
     ///
     /// # Errors
-    /// What `pass` returns.
+    /// Errors of `pass`.
     pub(super) fn seconds<E>(&self, mut pass: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
         let mut time = |passes: u32| {
             let start = Instant::now();
@@ -173,7 +173,7 @@ pub(super) struct Times {
     pub(super) decode_all_cores: f64,
 }
 
-/// DocIDs of a class that are encoded again and again; more of the same would show nothing else.
+/// DocIDs of a class that are encoded again and again; more would show nothing new.
 const ENCODED: usize = 2 << 20;
 
 /// Measures a codec on a class.
@@ -191,7 +191,7 @@ pub(super) fn measure(codec: &dyn Codec, class: &Class, encoded: &Encoded, clock
     let (mut words, mut skips) = (Vec::new(), Vec::new());
     let encode = clock.seconds(|| {
         for span in &some {
-            // As a merge does it, whose batches are about as large.
+            // As in a merge, whose batches are about as large.
             if words.len() > 1 << 20 {
                 words.clear();
                 skips.clear();

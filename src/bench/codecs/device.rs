@@ -1,5 +1,4 @@
-//! A codec on the GPU: how long it takes to decode words that are in the device's memory to docIDs there, by the device's
-//! clock.
+//! A codec on the GPU: the time to decode words in the device's memory to docIDs there, by the device's clock.
 
 use std::ops::Range;
 
@@ -8,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use crate::bench::copier::Copier;
 use crate::codec::{BlockRow, Codec, GpuDecoder, spec};
 use crate::gpu::{AdapterReport, Gpu};
-use crate::index::lengths::class_name;
+use crate::index::read::lengths::class_name;
 
 use super::cpu::{Clock, Encoded, compare};
 use super::lists::Class;
@@ -29,13 +28,13 @@ pub(super) struct Device {
 pub(super) struct Timing {
     /// Seconds to decode all blocks.
     pub(super) decode: f64,
-    /// Seconds to read every docID by itself, where the code allows it.
+    /// Seconds to read every docID by itself, if the codec allows it.
     pub(super) docid_at: Option<f64>,
     /// Bytes of the words read and docIDs written.
     pub(super) bytes: f64,
 }
 
-/// Most bytes of words or docIDs at once, below what adapters bind.
+/// Most bytes of words or docIDs at once, below the binding limit of adapters.
 const MOST: u64 = 1 << 30;
 
 impl Device {
@@ -64,7 +63,7 @@ impl Device {
         Ok(decoder)
     }
 
-    /// Gets the clocks up, with copies of so many seconds; says so if they stay down.
+    /// Gets the clocks up, with copies of so many seconds; reports clocks that stay down.
     fn wake(&self, seconds: f64) -> anyhow::Result<()> {
         let reached = self.copier.warm_up(seconds, self.bandwidth)?;
         if seconds > 0.0 && reached < 0.9 * self.bandwidth {
@@ -74,7 +73,7 @@ impl Device {
     }
 
     /// Decodes the lists of a class and reads their docIDs one by one, compares both with the lists, and measures.
-    /// `None` if a list is longer than what the adapter binds.
+    /// `None` if a list is longer than the adapter can bind.
     ///
     /// # Errors
     /// A wrong docID, or anything that [`crate::gpu::GpuError`] names.
@@ -160,7 +159,7 @@ struct Batch {
     docs: Range<usize>,
 }
 
-/// Cuts the blocks of whole lists into batches, none of whose buffers takes more than `most` bytes. `None` if one list does.
+/// Cuts the blocks of whole lists into batches, with at most `most` bytes a buffer. `None` if one list takes more.
 fn batches(rows: &[BlockRow], words: usize, docs: usize, most: usize) -> Option<Vec<Batch>> {
     let starts = rows.iter().enumerate().filter(|(_, row)| row.index == 0).map(|(i, _)| i);
     let mut ends: Vec<_> = starts.skip(1).collect();

@@ -5,9 +5,10 @@ use std::hint::black_box;
 use anyhow::{Context as _, ensure};
 use rayon::prelude::*;
 
-use crate::codec::bits::UNPACKED;
-use crate::index::lengths::class_name;
-use crate::index::tf::{self, Frequencies};
+use crate::base::bits::UNPACKED;
+use crate::index::read::lengths::class_name;
+use crate::postings::tf;
+use crate::postings::tf::Frequencies;
 
 use super::cpu::{Clock, Times};
 use super::lists::Class;
@@ -15,7 +16,7 @@ use super::lists::Class;
 /// A list's frequencies: first word, number, and whether all are 1.
 type Row = (usize, u32, bool);
 
-/// Measures the frequencies of the lists of a class, laid out as its docIDs are: bits, and seconds.
+/// Measures the frequencies of the lists of a class, laid out like its docIDs: bits, and seconds.
 ///
 /// # Errors
 /// A frequency that does not come back.
@@ -60,7 +61,7 @@ pub(super) fn measure(class: &Class, tfs: &[u32], clock: Clock) -> anyhow::Resul
     Ok((bits, times))
 }
 
-/// Decodes the frequencies of a list, and hands on those of a block at a time.
+/// Decodes the frequencies of a list, and hands them on a block at a time.
 fn decode(words: &[u32], &(at, len, ones): &Row, mut sink: impl FnMut(&[u32])) -> anyhow::Result<()> {
     let list = Frequencies::new(&words[at..], len, ones);
     let mut out = [0; UNPACKED];

@@ -1,13 +1,12 @@
-//! The lists that codecs are measured on, by class of length: a sample of an index's own, or synthetic ones.
+//! The lists for measuring codecs, by class of length: a sample of an index's own, or synthetic ones.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use rayon::prelude::*;
 
 use crate::bench::mix;
-use crate::codec::MAX_BLOCK_LEN;
-use crate::codec::bits::UNPACKED;
-use crate::index::lengths::{LENGTH_CLASSES, length_class};
-use crate::index::{CodecRef, Index, List, Place, tf};
+use crate::index::read::lengths::{LENGTH_CLASSES, length_class};
+use crate::index::{CodecRef, Index, Place};
+use crate::postings::{Blocks, List};
 
 use super::synthetic::Synthetic;
 
@@ -56,10 +55,10 @@ impl Class {
     }
 }
 
-/// Calls `each` with the number of every list and its part of `out`, which is laid out as `lists` say, on all cores.
+/// Calls `each` on all cores with the number of every list and its part of `out`, which is laid out like `lists`.
 ///
 /// # Errors
-/// What `each` returns.
+/// Errors of `each`.
 pub(super) fn fill(
     lists: &[Span],
     out: &mut [u32],
@@ -97,25 +96,25 @@ pub(super) struct Wanted {
 
 /// Where lists come from.
 pub(super) enum Source<'a> {
-    /// An index, read through its codec of most capability.
+    /// An index, read through its most capable codec.
     Index(&'a Index, CodecRef<'a>),
     /// A recipe.
     Synthetic(Synthetic),
 }
 
-/// What a scan over the terms of an index finds, per class.
+/// The result of a scan over the terms of an index, per class.
 #[derive(Clone, Default)]
 struct Found {
     postings: u64,
-    /// TermIDs and lengths of the lists that are taken.
+    /// TermIDs and lengths of the chosen lists.
     taken: Vec<(u32, u32)>,
 }
 
 impl Source<'_> {
-    /// The classes of which there are lists, shortest first.
+    /// The classes that have lists, shortest first.
     ///
     /// # Errors
-    /// The index is damaged, or has no list that is long enough.
+    /// The index is damaged, or has no list of sufficient length.
     pub(super) fn classes(&self, wanted: &Wanted) -> anyhow::Result<Vec<Class>> {
         let classes = match self {
             Self::Index(index, codec) => sample(index, *codec, wanted)?,
@@ -126,7 +125,7 @@ impl Source<'_> {
         Ok(classes)
     }
 
-    /// The term frequencies of the lists of a class, laid out as its docIDs are.
+    /// The term frequencies of the lists of a class, laid out like its docIDs.
     ///
     /// # Errors
     /// The index is damaged.
@@ -143,8 +142,8 @@ impl Source<'_> {
     }
 }
 
-/// Scans the terms of `index` on all cores and returns what is found per class; a list is taken if its termID's hash is below
-/// the class's `share` of all hashes.
+/// Scans the terms of `index` on all cores and returns the findings per class; a list is taken if its termID's hash is
+/// below the class's `share` of all hashes.
 fn scan(index: &Index, wanted: &Wanted, shares: &[f64]) -> anyhow::Result<Vec<Found>> {
     const CHUNK: u64 = 1 << 14;
     let terms = index.statistics().terms;
@@ -175,8 +174,8 @@ fn scan(index: &Index, wanted: &Wanted, shares: &[f64]) -> anyhow::Result<Vec<Fo
     Ok(all)
 }
 
-/// Lists of `index`: all of them, or of each class so many that the classes keep their shares of the postings, and at least
-/// one.
+/// Lists of `index`: all of them, or a sample that keeps the classes' shares of the postings, with at least one list a
+/// class.
 fn sample(index: &Index, codec: CodecRef<'_>, wanted: &Wanted) -> anyhow::Result<Vec<Class>> {
     let counted = scan(index, wanted, &[-1.0; LENGTH_CLASSES.len()])?;
     let all: u64 = counted.iter().map(|found| found.postings).sum();
@@ -184,14 +183,14 @@ fn sample(index: &Index, codec: CodecRef<'_>, wanted: &Wanted) -> anyhow::Result
     let mut taken = scan(index, wanted, &[share; LENGTH_CLASSES.len()])?;
     let missed: Vec<_> = counted.iter().zip(&taken).map(|(all, t)| all.postings > 0 && t.taken.is_empty()).collect();
     if missed.contains(&true) {
-        // A class of few lists, none of them drawn: the first list that there is.
+        // A class of few lists, none of them drawn: take its first list.
         let shares: Vec<_> = missed.iter().map(|&missed| if missed { 1.0 } else { -1.0 }).collect();
         for (taken, found) in taken.iter_mut().zip(scan(index, wanted, &shares)?) {
             taken.taken.extend(found.taken.first());
         }
     }
     let classes = taken.iter().enumerate().filter(|(_, found)| !found.taken.is_empty()).map(|(number, found)| {
-        // Chance may draw the longest lists of a class only; twice its share is enough then.
+        // Chance may draw only the longest lists of a class; twice its share is enough then.
         let (mut sum, limit) = (0, 2 * (found.postings as f64 * share.min(1.0)) as u64);
         let within = |&&(_, len): &&(u32, u32)| {
             sum += u64::from(len);
@@ -208,24 +207,15 @@ fn sample(index: &Index, codec: CodecRef<'_>, wanted: &Wanted) -> anyhow::Result
 }
 
 fn read_docs(index: &Index, codec: CodecRef<'_>, term: u32, out: &mut [u32]) -> anyhow::Result<()> {
-    let List::Blocks(words) = index.list(&index.term(term)?, codec)? else { return Ok(()) };
-    let mut buffer = [0; MAX_BLOCK_LEN];
+    let List::Blocks(list) = index.list(&index.term(term)?, codec)? else { return Ok(()) };
     for (i, block) in out.chunks_mut(codec.codec().block_len()).enumerate() {
-        words.decode(i, &mut buffer)?;
-        block.copy_from_slice(&buffer[..block.len()]);
+        list.decode_into(i, block)?;
     }
     Ok(())
 }
 
 fn read_frequencies(index: &Index, codec: CodecRef<'_>, term: u32, out: &mut [u32]) -> anyhow::Result<()> {
-    let List::Blocks(words) = index.list(&index.term(term)?, codec)? else { return Ok(()) };
-    let mut buffer = [0; UNPACKED];
-    for (i, block) in out.chunks_mut(tf::BLOCK).enumerate() {
-        let decoded = words.tf.block(i).and_then(|b| b.decode(&mut buffer)).filter(|&n| n == block.len());
-        decoded.with_context(|| format!("the frequencies of term {term} are damaged; run gamut verify"))?;
-        block.copy_from_slice(&buffer[..block.len()]);
-    }
-    Ok(())
+    Ok(Blocks::new(index.list(&index.term(term)?, codec)?).copy_tfs(0, out)?)
 }
 
 #[cfg(test)]

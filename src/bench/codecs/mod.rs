@@ -1,13 +1,14 @@
-//! `gamut bench codecs`: every codec on the same lists, after Ding et al. (figures 3 and 4, table 1), Ao et al. (figures 7
-//! and 8, table 2) and Griffin (table 1, figure 12).
+//! `gamut bench codecs`: every codec on the same lists, after Ding et al. (figures 3 and 4, table 1), Ao et al.
+//! (figures 7 and 8, table 2) and Griffin (table 1, figure 12).
 //!
-//! **What is measured**, by length of list and in total: bits per posting, words of skip entries included; encoding on one
-//! core; decoding on one core and on all, into a buffer that stays in the cache; decoding on the GPU from words in its memory
-//! to docIDs in its memory, by its own clock, and reading docIDs one at a time there. The memory floor is the time in which the
-//! words could be read and the docIDs written at the speed of a copy kernel in the same run; its share is that time over the
-//! time taken. **Data**: lists of an index, all or a sample that keeps the shares of the classes, or synthetic ones from a
-//! fixed seed. **How**: everything is decoded once and compared with the lists; then measurements after one that does not
-//! count, each of 2 ms or more; on a GPU after half a second of work. Medians, or with `--fastest` minima. Totals are sums over the classes.
+//! **What is measured**, by length of list and in total: bits per posting, with words of skip entries; encoding on one
+//! core; decoding on one core and on all, into a buffer that stays in the cache; decoding on the GPU from words in its
+//! memory to docIDs in its memory, by its own clock, and reading docIDs one at a time there. The memory floor is the
+//! time to read the words and write the docIDs at the speed of a copy kernel in the same run; its share is that time
+//! over the time taken. **Data**: lists of an index, all or a sample that keeps the shares of the classes, or synthetic
+//! ones from a fixed seed. **How**: everything is decoded once and compared with the lists. Measurements of 2 ms or
+//! more follow one that does not count; on a GPU they follow half a second of work. Medians, or with `--fastest`
+//! minima. Totals are sums over the classes.
 
 mod cpu;
 mod device;
@@ -28,7 +29,7 @@ use anyhow::{Context as _, ensure};
 
 use super::{count, hardware_gpu, orders, say};
 use crate::codec::{self, Codec, spec};
-use crate::index::lengths::class_name;
+use crate::index::read::lengths::class_name;
 
 use cpu::{Clock, Times};
 use device::Device;
@@ -38,11 +39,11 @@ use synthetic::{Spread, Synthetic};
 
 /// Encode and decode lists with every codec, check the results, and compare size and speed.
 ///
-/// Lists come from INDEX, or without one are synthetic, of every length. By length of list and in total: bits per posting (skip
-/// entries included), encoding on one core, decoding on one core and on all, decoding on the GPU from and to its own memory
-/// with the share of the speed that copying the same bytes would have, and reading single docIDs there. Decoders of other
-/// crates run on the same lists of 128 docIDs and more; "tf" is the layout of the term frequencies. A docID that does not come
-/// back is an error.
+/// Lists come from INDEX, or without one are synthetic, of every length. By length of list and in total: bits per
+/// posting (skip entries included), encoding on one core, decoding on one core and on all, decoding on the GPU from and
+/// to its own memory with the share of the speed that copying the same bytes would have, and reading single docIDs
+/// there. Decoders of other crates run on the same lists of 128 docIDs and more; "tf" is the layout of the term
+/// frequencies. A docID that does not come back is an error.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -92,7 +93,7 @@ pub struct Args {
     /// GPU by name or by its number in `gamut devices`, or none; software ones must be named
     #[arg(long, value_name = "NAME", default_value = "auto")]
     device: String,
-    /// Leave the decoders of other crates out
+    /// Leave the decoders of other crates out (two of them are only there with `cargo build --features peers`)
     #[arg(long)]
     no_peers: bool,
     /// Leave the term frequencies out
@@ -202,7 +203,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The device that was asked for; `None` if any would do and there is none.
+/// The chosen device; `None` if any would do and there is none.
 fn open(args: &Args, clock: Clock) -> anyhow::Result<Option<Device>> {
     if args.device == "none" {
         return Ok(None);
@@ -210,7 +211,7 @@ fn open(args: &Args, clock: Clock) -> anyhow::Result<Option<Device>> {
     hardware_gpu(&args.device)?.map(|gpu| Device::new(&gpu, args.warm_up, clock)).transpose()
 }
 
-/// What is measured on.
+/// A title with the data.
 fn title(args: &Args, number: usize, classes: &[Class]) -> String {
     let lists: usize = classes.iter().map(|class| class.lists.len()).sum();
     let postings: u64 = classes.iter().map(Class::postings).sum();
@@ -221,13 +222,13 @@ fn title(args: &Args, number: usize, classes: &[Class]) -> String {
     format!("{source}: {lists} lists, {:.1} M postings, {} cores", postings as f64 / 1e6, rayon::current_num_threads())
 }
 
-/// What tables call a codec: its name, and its parameters if they are not the usual ones.
+/// A codec's name in tables, with parameters that differ from the usual ones.
 fn label(codec: &dyn Codec) -> String {
     let usual = codec.family().codec("").is_ok_and(|usual| usual.settings() == codec.settings());
     if usual { codec.name().to_owned() } else { spec(codec) }
 }
 
-/// What all measurements share.
+/// The shared parts of all measurements.
 struct Bench<'a> {
     classes: &'a [Class],
     device: Option<&'a Device>,
@@ -235,7 +236,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Codecs, what other crates have, and frequencies, as asked for.
+    /// Codecs, decoders of other crates, and frequencies, as asked for.
     fn all(&self, args: &Args, codecs: &[Arc<dyn Codec>], source: &Source<'_>) -> anyhow::Result<Vec<Line>> {
         let mut lines = self.codecs(codecs.iter().map(|codec| (label(codec.as_ref()), codec)))?;
         if !args.no_peers {
@@ -305,7 +306,7 @@ impl Bench<'_> {
         Ok(lines)
     }
 
-    /// Adds lines of classes and their total to `all`, and says what the total is.
+    /// Adds lines of classes and their total to `all`, and reports the total.
     fn finish(&self, lines: Vec<Line>, remark: &str, all: &mut Vec<Line>) {
         let Some(total) = Line::total(&lines) else { return };
         say(&format!("{} ({remark})", total.summary()));

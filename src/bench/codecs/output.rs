@@ -1,17 +1,17 @@
-//! What was measured, as tables, CSV, JSON and charts.
+//! Measurements as tables, CSV, JSON and charts.
 
 use std::io::{self, Write};
 
 use crate::bench::plot::{self, Panel};
 use crate::bench::table::csv_field;
-use crate::index::lengths::class_name;
+use crate::index::read::lengths::class_name;
 
 use super::device::Timing;
 
 /// One codec, peer or layout on the lists of one class, or on all of them.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// What tables call it.
+    /// Its name in tables.
     pub(super) name: String,
     /// All of a codec's parameters.
     pub(super) parameters: String,
@@ -28,10 +28,10 @@ pub(super) struct Line {
     pub(super) gpu: Option<Timing>,
 }
 
-/// A line as it is published.
+/// A published line.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Figures {
-    /// Of the documents, or how the docIDs of synthetic lists are spread.
+    /// The order of the documents, or the spread of synthetic docIDs.
     pub(super) order: String,
     pub(super) codec: String,
     parameters: String,
@@ -48,7 +48,7 @@ pub(super) struct Figures {
 }
 
 impl Line {
-    /// The sum of the lines of classes: a figure that one of them lacks is lacking.
+    /// The sum of the lines of classes, without figures that one of them lacks.
     pub(super) fn total(classes: &[Self]) -> Option<Self> {
         let (first, rest) = classes.split_first()?;
         let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
@@ -105,7 +105,7 @@ impl Line {
     }
 }
 
-/// Figures that have a table by length and a chart: what they are called, and where they are.
+/// Figures that have a table by length and a chart: name, and how to get one.
 pub(super) type Column = (&'static str, fn(&Figures) -> Option<f64>);
 
 pub(super) const COLUMNS: [Column; 6] = [
@@ -117,7 +117,7 @@ pub(super) const COLUMNS: [Column; 6] = [
     ("docid_at, GPU, G reads/s", |f| f.gpu_docid_at_giga_per_second),
 ];
 
-/// A number with as many decimals as its digits matter.
+/// A number with as many decimals as matter.
 pub(super) fn number(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
@@ -139,7 +139,7 @@ fn by_name(figures: &[Figures]) -> Vec<&[Figures]> {
     figures.chunk_by(|a, b| a.codec == b.codec).collect()
 }
 
-/// The lengths that there are, shortest first, without `all`.
+/// The lengths that occur, shortest first, without `all`.
 fn lengths(figures: &[Figures]) -> Vec<String> {
     let longest = by_name(figures).into_iter().max_by_key(|lines| lines.len()).unwrap_or_default();
     longest.iter().filter(|f| !is_total(f)).map(|f| f.list_length.clone()).collect()
@@ -148,7 +148,7 @@ fn lengths(figures: &[Figures]) -> Vec<String> {
 /// The table of totals, and unless `totals_only` one by length for each of the main figures.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(super) fn write_tables(out: &mut impl Write, figures: &[Figures], totals_only: bool) -> io::Result<()> {
     let width = figures.iter().map(|f| f.codec.len()).max().unwrap_or(0).max(5);
     writeln!(
@@ -223,7 +223,7 @@ const FIELDS: [&str; 13] = [
 /// Every line, below a head.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> anyhow::Result<()> {
     writeln!(out, "{}", FIELDS.join(","))?;
     for figures in figures {
@@ -238,11 +238,11 @@ pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> anyhow::Re
     Ok(out.flush()?)
 }
 
-/// Bars of the totals and lines over the length of lists, or over the values of the parameter that was swept, which
-/// `sweep` gives for each total: name of the line, and value.
+/// Bars of the totals, and lines over the length of lists, or over the values of the swept parameter. For each total,
+/// `sweep` gives the name of the line, and the value.
 ///
 /// # Errors
-/// What plotters says.
+/// Errors of plotters.
 pub(super) fn chart(title: &str, figures: &[Figures], sweep: Option<&[(String, String)]>) -> Result<String, String> {
     let totals: Vec<&Figures> = figures.iter().filter(is_total).collect();
     let panels = COLUMNS.iter().flat_map(|&(name, value)| match sweep {

@@ -1,4 +1,4 @@
-//! Indexes of one collection in several orders, next to each other: what an order is worth to each codec.
+//! Indexes of one collection in several orders, next to each other: the worth of an order to each codec.
 
 use crate::bench::plot::{self, Panel};
 use crate::bench::table::Table;
@@ -37,7 +37,7 @@ pub(super) fn tables(orders: &[String], figures: &[Figures]) -> Vec<Table> {
 /// A panel for each of the main figures, a line a codec over the orders.
 ///
 /// # Errors
-/// What plotters says.
+/// Errors of plotters.
 pub(super) fn chart(orders: &[String], title: &str, figures: &[Figures]) -> Result<String, String> {
     let panels = COLUMNS.iter().map(|&(title, value)| Panel::Lines {
         title: format!("{title}, by order of the documents"),

@@ -1,5 +1,5 @@
-//! One parameter of codecs through all its values: Ao et al.'s shares of exceptions (figures 7 and 8), Ding et al.'s levels of
-//! recursion (figure 3), or any other that a family declares.
+//! One parameter of codecs through all its values: Ao et al.'s shares of exceptions (figures 7 and 8), Ding et al.'s
+//! levels of recursion (figure 3), or any other that a family declares.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::{Error, Result};
 pub(super) struct Point {
     pub(super) codec: Arc<dyn Codec>,
     parameter: &'static str,
-    /// As it is written.
+    /// The value as it is written.
     pub(super) value: String,
 }
 
 impl Point {
-    /// What tables call it.
+    /// Its name in tables.
     pub(super) fn label(&self) -> String {
         format!("{}:{}={}", self.codec.name(), self.parameter, self.value)
     }
 }
 
-/// Most values of a whole number; of more, so many are taken, as far apart as can be.
+/// Most values of a whole number; of a longer range so many are taken, as far apart as can be.
 const MOST: usize = 17;
 
 /// The values of a domain, in order; shares in steps of a tenth.
@@ -33,7 +33,7 @@ fn values(domain: &Domain) -> Vec<String> {
             let taken = all.len().min(MOST);
             (0..taken).map(|i| all[i * (all.len() - 1) / (taken - 1).max(1)].to_string()).collect()
         }
-        Domain::Share { to } => {
+        Domain::Share { to, .. } => {
             let mut shares: Vec<_> = (0..=to).step_by(10).collect();
             if to % 10 != 0 {
                 shares.push(to);
@@ -41,6 +41,9 @@ fn values(domain: &Domain) -> Vec<String> {
             shares.into_iter().map(tenths).collect()
         }
         Domain::Words(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        // Too many to go through.
+        Domain::Count { from, to } => vec![from.to_string(), to.to_string()],
+        Domain::Path => Vec::new(),
     }
 }
 
@@ -98,7 +101,7 @@ mod tests {
         paper: "",
         params: &[
             Param { name: "segment", about: "", domain: Domain::Whole { from: 10, to: 50, step: 20 }, default: "20" },
-            Param { name: "exceptions", about: "", domain: Domain::Share { to: 25 }, default: "0.2" },
+            Param { name: "exceptions", about: "", domain: Domain::Share { to: 25, only: None }, default: "0.2" },
         ],
         make: |settings| Arc::new(Settable(settings)),
     };
@@ -123,7 +126,7 @@ mod tests {
             0
         }
         fn shader(&self) -> Shader {
-            Shader { source: String::new(), scratch_words: 0, random_access: false }
+            crate::codec::codec("raw").expect("known").shader()
         }
     }
 
@@ -135,9 +138,11 @@ mod tests {
         assert_eq!(whole(7, 7, 1), ["7"]);
         let many = whole(1, 1000, 1);
         assert_eq!((many.len(), many[0].as_str(), many[MOST - 1].as_str()), (MOST, "1", "1000"));
-        assert_eq!(values(&Domain::Share { to: 60 }), ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6"]);
-        assert_eq!(values(&Domain::Share { to: 25 }), ["0", "0.1", "0.2", "0.25"]);
+        assert_eq!(values(&Domain::Share { to: 60, only: None }), ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6"]);
+        assert_eq!(values(&Domain::Share { to: 25, only: None }), ["0", "0.1", "0.2", "0.25"]);
         assert_eq!(values(&Domain::Words(&["size", "speed"])), ["size", "speed"]);
+        assert_eq!(values(&Domain::Count { from: 2, to: 9 }), ["2", "9"]);
+        assert!(values(&Domain::Path).is_empty());
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Lists that no crawl made: of every length, with gaps of three kinds.
+//! Synthetic lists: of every length, with gaps of three kinds.
 //!
-//! A list of n docIDs below D draws n + 1 weights, and cuts the line from 0 to D - n in proportion to them: docID i is the
-//! cut plus i. With weights that are exponentially distributed this is a uniform choice of n out of D docIDs.
+//! A list of n docIDs below D draws n + 1 weights, and cuts the line from 0 to D - n in proportion to them: docID i is
+//! the cut plus i. With weights that are exponentially distributed this is a uniform choice of n out of D docIDs.
 
 use crate::bench::mix;
-use crate::index::lengths::LENGTH_CLASSES;
+use crate::index::read::lengths::LENGTH_CLASSES;
 
 use super::lists::{Class, Wanted, fill};
 
@@ -71,11 +71,11 @@ impl Weights {
 }
 
 impl Synthetic {
-    /// Lists of every class that is shorter than half of the documents, the same share of the postings in each. Within a
-    /// class, as many lists are over a length as Zipf's law has it.
+    /// Lists of every class that is shorter than half of the documents, with the same share of the postings in each.
+    /// Within a class, the number of lists over a length follows Zipf's law.
     ///
     /// # Errors
-    /// None; the type is that of other sources.
+    /// None; other sources have this type.
     pub(super) fn classes(&self, wanted: &Wanted) -> anyhow::Result<Vec<Class>> {
         let longest = self.documents / 2;
         let bounds = (0..LENGTH_CLASSES.len()).filter_map(|class| {
@@ -107,7 +107,7 @@ impl Synthetic {
         classes.collect()
     }
 
-    /// The docIDs of list number `list`, as many as there is room for.
+    /// The docIDs of list number `list`; fills `out`.
     pub(in crate::bench) fn docs(&self, list: u32, out: &mut [u32]) {
         let weights = || {
             let random = Random(mix(self.seed ^ mix(u64::from(list) + 1)));
@@ -134,7 +134,7 @@ impl Synthetic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::lengths::length_class;
+    use crate::index::read::lengths::length_class;
     use clap::ValueEnum as _;
 
     /// The docIDs of each list are strictly increasing and below `documents`.

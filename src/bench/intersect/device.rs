@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::bench::rounds::{Ways, interleave};
 use crate::codec::Codec;
 use crate::gpu::Gpu;
-use crate::index::ListWords;
+use crate::postings::ListWords;
 use crate::query::gpu::ListIntersector;
 
 use super::pairs::Clock;
@@ -16,7 +16,7 @@ use super::pairs::Clock;
 struct Turns<'a> {
     engine: ListIntersector<'a>,
     specs: &'a [&'a String],
-    /// The method that the engine answers by.
+    /// The engine's present method.
     at: usize,
     pairs: usize,
     warm_up: f64,
@@ -55,7 +55,7 @@ impl<'a> Turns<'a> {
 }
 
 impl Ways for Turns<'_> {
-    /// A card that idled has to get its clock up again.
+    /// A card that was idle has to get its clock up again.
     fn prepare(&mut self, way: usize) -> anyhow::Result<()> {
         self.turn(way)?;
         let start = Instant::now();
@@ -74,11 +74,11 @@ impl Ways for Turns<'_> {
     }
 }
 
-/// Seconds from submission to the docIDs on the host, and seconds of the kernels alone, of each method, pair and round. Lists `2i`
-/// and `2i + 1` are pair `i`; `check` looks at what is found.
+/// Seconds from submission to the docIDs on the host, and seconds of the kernels alone, of each method, pair and round.
+/// Lists `2i` and `2i + 1` are pair `i`; `check` tests the results.
 ///
 /// # Errors
-/// What `check` returns, or the GPU fails.
+/// Errors of `check`, or the GPU fails.
 pub(super) fn measure(
     gpu: &Gpu,
     codec: &Arc<dyn Codec>,

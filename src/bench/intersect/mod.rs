@@ -1,11 +1,12 @@
-//! `gamut bench intersect`: two lists and every method to intersect them, after Ding et al. (figure 6) and Griffin (figures 8 and 13).
+//! `gamut bench intersect`: two lists and every method to intersect them, after Ding et al. (figure 6) and Griffin
+//! (figures 8 and 13).
 //!
-//! **What is measured**: from compressed words in memory to the docIDs that both lists have, no scores: on one core; and on the GPU
-//! from words in its memory, once from submission to docIDs on the host and once the kernels alone by its own clock. **Data**:
-//! pairs of synthetic lists, drawn apart from each other from a fixed seed: two of the same length, and a long one with
-//! shorter ones. **How**: what each method finds is compared with a plain merge of the docIDs; then the methods take turns, a first
-//! round does not count, and the time of a pair is the median of its rounds, or with `--fastest` their minimum; the figure is the
-//! mean over the pairs. The GPU works half a second before each turn.
+//! **What is measured**: from compressed words in memory to the docIDs that both lists have, no scores: on one core;
+//! and on the GPU from words in its memory, once from submission to docIDs on the host and once the kernels alone by
+//! its own clock. **Data**: pairs of synthetic lists, drawn independently from a fixed seed: two of the same length,
+//! and a long one with shorter ones. **How**: each method's result is compared with a plain merge of the docIDs. Then
+//! the methods take turns; a first round does not count. The time of a pair is the median of its rounds, or with
+//! `--fastest` their minimum; the figure is the mean over the pairs. The GPU works half a second before each turn.
 //!
 //! | file | its one job |
 //! |---|---|
@@ -26,16 +27,17 @@ use anyhow::{Context as _, bail, ensure};
 use super::codecs::synthetic::{Spread, Synthetic};
 use super::{Engine, count, hardware_gpu, say};
 use crate::codec::{self, split_specs};
-use crate::query::intersect::{INTERSECTORS, Intersector, On, RANGES, intersector};
+use crate::query::and::{AND, RANGES};
+use crate::query::method::EngineKind;
 
 use output::Figure;
 use pairs::{Clock, Methods, Point, Sweep};
 
 /// Intersect two lists with every method, check the results, and compare speeds.
 ///
-/// Synthetic lists: two of the same length, by length, and a long one with shorter ones, by ratio. From compressed words in
-/// memory to docIDs, on one core; on the GPU from submission to docIDs on the host, and the kernels alone. A docID too many or too
-/// few is an error.
+/// Synthetic lists: two of the same length, by length, and a long one with shorter ones, by ratio. From compressed
+/// words in memory to docIDs, on one core; on the GPU from submission to docIDs on the host, and the kernels alone. A
+/// docID too many or too few is an error.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -97,33 +99,33 @@ pub struct Args {
 }
 
 fn methods_help() -> String {
-    let rows = |gpu| INTERSECTORS.iter().filter(move |method| matches!(method.on, On::Gpu(_)) == gpu);
-    let line = |method: &&Intersector| format!("  {:<14} {}\n", method.name, method.about);
-    let lines = |gpu| rows(gpu).map(&line).collect::<String>();
+    // without scores `ranges` is `daat`
+    let rows = |engine| AND.on(engine).filter(|method| method.name != RANGES.name);
+    let lines = |engine| rows(engine).map(|row| format!("  {:<14} {}\n", row.name, row.about)).collect::<String>();
     format!(
         "Methods, comma-separated, with parameters as in pmf:levels=3, or \"all\":\n{}On the GPU:\n{}",
-        lines(false),
-        lines(true)
+        lines(EngineKind::Cpu),
+        lines(EngineKind::Gpu)
     )
 }
 
-/// The methods that are named, of the engines that are asked for.
+/// The named methods of the chosen engines.
 fn methods(names: &str, engines: &[Engine]) -> anyhow::Result<Methods> {
     let mut methods = Methods { cpu: Vec::new(), gpu: Vec::new() };
     let specs = match names {
-        // without scores `ranges` is `daat`
-        "all" => INTERSECTORS.iter().map(|row| row.name.to_owned()).filter(|name| name != RANGES.name).collect(),
+        "all" => AND.rows.iter().map(|row| row.name.to_owned()).filter(|name| name != RANGES.name).collect(),
         names => split_specs(names),
     };
     for spec in specs {
-        let method = intersector(spec.split_once(':').map_or(spec.as_str(), |(name, _)| name))?;
-        match &method.on {
-            On::Cpu(_) if method.name != spec => {
-                bail!("{} has no parameters, so \"{spec}\" means nothing", method.name)
-            }
-            On::Cpu(cpu) if engines.contains(&Engine::Cpu) => methods.cpu.push((method, cpu)),
-            On::Gpu(_) if engines.contains(&Engine::Gpu) => methods.gpu.push(spec),
-            _ => {}
+        let method = AND.find(spec.split_once(':').map_or(spec.as_str(), |(name, _)| name))?;
+        if !method.runs_on(EngineKind::Gpu) && method.name != spec {
+            bail!("{} has no parameters, so \"{spec}\" means nothing", method.name)
+        }
+        if let Some(cpu) = method.cpu.as_ref().filter(|_| engines.contains(&Engine::Cpu)) {
+            methods.cpu.push((method, cpu));
+        }
+        if method.runs_on(EngineKind::Gpu) && engines.contains(&Engine::Gpu) {
+            methods.gpu.push(spec);
         }
     }
     ensure!(

@@ -1,4 +1,4 @@
-//! What was measured, as tables, CSV and charts.
+//! Measurements as tables, CSV and charts.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ impl Figure {
         1e6 * self.seconds
     }
 
-    /// What the point's column is called.
+    /// The name of the point's column.
     fn label(&self) -> String {
         match self.point.sweep {
             Sweep::Length => short(self.point.shorter),
@@ -60,7 +60,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// What a pair of lists is put down by.
+/// A figure's value along an axis.
 type Along = fn(&Figure) -> f64;
 
 const SWEEPS: [(Sweep, &str, Along); 2] = [
@@ -104,7 +104,7 @@ pub(super) fn tables(figures: &[Figure]) -> Vec<Table> {
 /// A panel a sweep and codec, a line a method.
 ///
 /// # Errors
-/// What plotters says.
+/// Errors of plotters.
 pub(super) fn chart(title: &str, figures: &[Figure]) -> Result<String, String> {
     let mut panels = Vec::new();
     for (sweep, title, value) in SWEEPS {
@@ -129,7 +129,7 @@ pub(super) fn chart(title: &str, figures: &[Figure]) -> Result<String, String> {
 /// Every figure, below a head.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(super) fn write_csv(out: &mut impl Write, figures: &[Figure]) -> std::io::Result<()> {
     writeln!(
         out,

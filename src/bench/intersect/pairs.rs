@@ -1,4 +1,4 @@
-//! Pairs of lists, encoded, and how long methods take for them.
+//! Pairs of lists, encoded, and the times of methods on them.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use crate::bench::codecs::synthetic::Synthetic;
 use crate::bench::query::readable;
 use crate::bench::rounds::{Ways, interleave};
 use crate::bench::statistics::pick;
-use crate::codec::{Codec, Skip, spec};
+use crate::codec::{Codec, spec};
 use crate::gpu::Gpu;
-use crate::index::{List, ListWords};
-use crate::query::intersect::{self, CpuIntersect, Intersector};
+use crate::postings::{Encoded, List, ListWords};
+use crate::query::and::{self, AndMethod, CpuAnd};
 
 use super::device;
 use super::output::Figure;
 
-/// What changes from point to point.
+/// The variable of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sweep {
     /// Two lists of the same length.
@@ -32,7 +32,7 @@ pub(super) struct Point {
     pub(super) sweep: Sweep,
     pub(super) shorter: u32,
     pub(super) longer: u32,
-    /// As it was asked for.
+    /// The requested ratio.
     pub(super) ratio: u64,
 }
 
@@ -47,37 +47,17 @@ pub(super) struct Clock {
     pub(super) warm_up: f64,
 }
 
-/// DocIDs of a point's lists above which there are fewer pairs.
+/// With more docIDs in a point's lists, there are fewer pairs.
 const POSTINGS: u64 = 1 << 24;
 
-/// What is compared.
+/// The methods to compare.
 pub(super) struct Methods {
-    pub(super) cpu: Vec<(&'static Intersector, &'static CpuIntersect)>,
-    /// On the GPU, with parameters; of those that can read the codec.
+    pub(super) cpu: Vec<(&'static AndMethod, &'static CpuAnd)>,
+    /// On the GPU, with parameters; only if they can read the codec.
     pub(super) gpu: Vec<String>,
 }
 
-/// A list in the words of a codec.
-struct Encoded {
-    words: Vec<u32>,
-    skips: Vec<Skip>,
-    len: u32,
-}
-
-impl Encoded {
-    fn new(codec: &dyn Codec, docs: &[u32]) -> Self {
-        let (mut words, mut skips) = (Vec::new(), Vec::new());
-        codec.encode(docs, &mut words, &mut skips);
-        Self { words, skips, len: docs.len() as u32 }
-    }
-
-    fn list<'a>(&'a self, codec: &'a dyn Codec, documents: u32) -> anyhow::Result<ListWords<'a>> {
-        let list = ListWords::in_memory(codec, &self.words, &self.skips, self.len, documents);
-        list.context("a list without a block")
-    }
-}
-
-/// What two increasing lists have in common.
+/// The common docIDs of two increasing lists.
 fn merge(a: &[u32], b: &[u32]) -> Vec<u32> {
     let (mut i, mut j, mut both) = (0, 0, Vec::new());
     while i < a.len() && j < b.len() {
@@ -91,7 +71,7 @@ fn merge(a: &[u32], b: &[u32]) -> Vec<u32> {
 
 /// Methods that take turns at the pairs of one codec.
 struct Turns<'a> {
-    methods: &'a [(&'static Intersector, &'static CpuIntersect)],
+    methods: &'a [(&'static AndMethod, &'static CpuAnd)],
     pairs: &'a [[List<'a>; 2]],
     out: Vec<u32>,
 }
@@ -102,13 +82,13 @@ impl Ways for Turns<'_> {
     }
 
     fn run(&mut self, way: usize, pair: usize) -> anyhow::Result<()> {
-        intersect::cpu(self.methods[way].1, &self.pairs[pair], &mut self.out)?;
+        and::cpu(self.methods[way].1, &self.pairs[pair], &mut self.out)?;
         black_box(&self.out);
         Ok(())
     }
 }
 
-/// Pairs of a point, as docIDs and what they have in common.
+/// Pairs of a point, as docIDs, with their common docIDs.
 struct Pairs {
     plain: Vec<[Vec<u32>; 2]>,
     expected: Vec<Vec<u32>>,
@@ -127,7 +107,7 @@ impl Pairs {
         Self { plain, expected }
     }
 
-    /// Fails unless a method found what there is.
+    /// Fails unless a method found the right docIDs.
     fn check(&self, pair: usize, method: &str, codec: &dyn Codec, found: &[u32]) -> anyhow::Result<()> {
         let expected = &self.expected[pair];
         let (codec, many, right) = (spec(codec), found.len(), expected.len());
@@ -156,7 +136,10 @@ pub(super) fn measure(
     for codec in codecs {
         let encode = |docs: &Vec<u32>| Encoded::new(codec.as_ref(), docs);
         let encoded: Vec<[Encoded; 2]> = pairs.plain.iter().map(|pair| pair.each_ref().map(encode)).collect();
-        let lists = encoded.iter().flatten().map(|list| list.list(codec.as_ref(), recipe.documents));
+        let lists = encoded
+            .iter()
+            .flatten()
+            .map(|list| list.list(codec.as_ref(), recipe.documents).context("a list without a block"));
         let lists = lists.collect::<anyhow::Result<Vec<_>>>()?;
         let mut add = |engine, method: String, seconds: &[Vec<f64>]| {
             let picked = seconds.iter().map(|rounds| pick(rounds, clock.fastest));
@@ -182,7 +165,7 @@ pub(super) fn measure(
     Ok(figures)
 }
 
-/// Seconds of each method, pair and round on the CPU, what it finds being checked first.
+/// Seconds of each method, pair and round on the CPU; results are checked first.
 fn on_cpu(
     pairs: &Pairs,
     codec: &dyn Codec,
@@ -195,7 +178,7 @@ fn on_cpu(
     let mut out = Vec::new();
     for (method, cpu) in &methods.cpu {
         for (number, pair) in both.iter().enumerate() {
-            intersect::cpu(cpu, pair, &mut out)?;
+            and::cpu(cpu, pair, &mut out)?;
             pairs.check(number, method.name, codec, &out)?;
         }
     }

@@ -1,21 +1,21 @@
 //! Whether two answers to a query are the same.
 //!
-//! Engines may round a score otherwise and then put two documents that all but tie in another order, or keep the other one as
-//! the last. So at each rank scores have to agree to [`TOLERANCE`], a document that both have must have the same score, and
-//! one that only one of them has must score no more than the last of the other.
+//! Engines may round a score differently. They may then swap two documents that all but tie, or keep the other one as
+//! the last. So scores must agree to [`TOLERANCE`] at each rank, and so must the scores of a document in both answers.
+//! A document in only one of them must score no more than the last of the other.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::hash::Hash;
 
-/// Relative difference of scores that rounding may make.
+/// Relative difference of scores that rounding may cause.
 pub(super) const TOLERANCE: f32 = 1e-5;
 
 fn close(a: f32, b: f32) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
 }
 
-/// What is different about `found`, both answers best first; `None` if nothing is.
+/// The first difference of `found`, both answers best first; `None` if there is none.
 pub(super) fn difference<D: Eq + Hash + Display>(expected: &[(D, f32)], found: &[(D, f32)]) -> Option<String> {
     if expected.len() != found.len() {
         return Some(format!("{} documents, not {}", found.len(), expected.len()));

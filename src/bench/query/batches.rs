@@ -1,16 +1,16 @@
-//! Many queries at once: how many a second, and how long each waits for its answer, by how queries are packed into batches (Ao et
-//! al., section 4.1 and figures 5 and 6; Wu et al., figures 8 to 11).
+//! Many queries at once: throughput, and how long each waits for its answer, by how queries are packed into batches (Ao
+//! et al., section 4.1 and figures 5 and 6; Wu et al., figures 8 to 11).
 
 use std::time::Instant;
 
 use crate::bench::statistics::{Summary, pick};
 use crate::query::Plan;
 
-/// Runs batches one after the other, `rounds` times after one that does not count: the time that each query waits from when its
-/// batch starts, and queries a second. `None` without a query.
+/// Runs batches one after the other, `rounds` times after one that does not count. Returns each query's wait from the
+/// start of its batch, and queries a second. `None` without a query.
 ///
 /// # Errors
-/// Those of `run`.
+/// Errors of `run`.
 pub(super) fn measure(
     batches: &[Vec<Plan>],
     rounds: u32,

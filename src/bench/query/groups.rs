@@ -1,19 +1,19 @@
-//! Queries that are alike: by number of terms (Griffin, figure 14), by the length of the shortest list, and by how much longer
-//! the longest is (Griffin, figure 8).
+//! Similar queries: by number of terms (Griffin, figure 14), by length of the shortest list, and by the ratio of the
+//! longest list to it (Griffin, figure 8).
 
-use crate::index::lengths::{class_name, length_class};
+use crate::index::read::lengths::{class_name, length_class};
 use crate::query::Plan;
 
-/// What of a query decides how long it takes.
+/// The features of a query that decide its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Distinct terms, unknown ones included.
     pub(super) terms: usize,
-    /// Postings of the shortest and of the longest list; `None` if a term is unknown or there is none.
+    /// Postings of the shortest and of the longest list; `None` if a term is unknown or there is no term.
     pub(super) lists: Option<(u32, u32)>,
 }
 
-/// How queries are put in groups.
+/// How queries are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Terms,
@@ -21,7 +21,7 @@ pub(super) enum By {
     Ratio,
 }
 
-/// All ways, with what tables and files call them.
+/// All ways, with their names in tables and files.
 pub(super) const WAYS: [(By, &str, &str); 3] = [
     (By::Terms, "terms", "by number of terms"),
     (By::Shortest, "shortest", "by postings of the shortest list"),
@@ -62,7 +62,7 @@ impl Shape {
     }
 }
 
-/// The groups that there are, in order: their names, and the numbers of their queries.
+/// The groups that occur, in order: their names, and the numbers of their queries.
 pub(super) fn groups(shapes: &[Shape], by: By) -> Vec<(String, Vec<usize>)> {
     let mut found = std::collections::BTreeMap::<usize, (String, Vec<usize>)>::new();
     for (query, shape) in shapes.iter().enumerate() {

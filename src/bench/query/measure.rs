@@ -10,9 +10,10 @@ use crate::bench::rounds::{Ways, interleave};
 use crate::bench::say;
 use crate::bench::statistics::{Summary, pick};
 use crate::gpu::Gpu;
-use crate::query::cpu::or_method;
-use crate::query::gpu::{GpuIntersector, GpuSearcher, Options};
-use crate::query::intersect::intersector;
+use crate::query::and::AND;
+use crate::query::engine::{Answers, CpuEngine, Effort, Engine as _, GpuMethods, Queries};
+use crate::query::gpu::{GpuEngine, Options, Report};
+use crate::query::or::OR;
 use crate::query::schedule::Schedule;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
 
@@ -44,12 +45,14 @@ pub(super) struct Batched {
     pub(super) waits: Summary,
     /// Queries a second.
     pub(super) per_second: f64,
+    /// Batches that the device got, if it cannot take as many queries at once as requested.
+    pub(super) sent: Option<usize>,
 }
 
-/// Where the time of a line goes on the GPU: the name of each part, and seconds.
+/// The parts of a line's time on the GPU: the name of each part, and seconds.
 pub(super) struct Shares {
     pub(super) line: Line,
-    /// How queries went: one by one, or packed in batches.
+    /// How queries ran: one by one, or packed in batches.
     pub(super) queries: String,
     pub(super) parts: Vec<(&'static str, f64)>,
 }
@@ -68,7 +71,7 @@ fn packed(schedule: Schedule, plans: &[Plan]) -> Vec<Vec<Plan>> {
     schedule.batches(plans).into_iter().map(batch).collect()
 }
 
-/// Lines on the CPU. `plans` are those of each index.
+/// Lines on the CPU. `plans` are the plans of each index.
 pub(super) struct Cpu<'a> {
     pub(super) places: &'a [Place<'a>],
     pub(super) plans: &'a [Vec<Plan>],
@@ -96,10 +99,11 @@ impl Cpu<'_> {
 
     fn evaluate(&self, line: &Line, plan: &Plan) -> crate::Result<Vec<Hit>> {
         let Way::Cpu(methods) = &line.way else { return Ok(Vec::new()) };
-        self.places[line.place].searcher.search_with(plan, line.mode, self.clock.k, methods)
+        let mut engine = CpuEngine { searcher: &self.places[line.place].searcher, methods: *methods };
+        Ok(engine.search_one(plan, line.mode, self.clock.k)?.hits.pop().unwrap_or_default())
     }
 
-    /// Has in memory what methods keep of lists.
+    /// Makes the tables of lists that methods keep in memory.
     pub(super) fn prepare(&self, lines: &[Line]) -> crate::Result<()> {
         let all = |line: &Line| {
             let place = &self.places[line.place];
@@ -115,13 +119,13 @@ impl Cpu<'_> {
         Ok(picked(lines, seconds, self.clock))
     }
 
-    /// Queries of a batch on all threads of rayon's.
+    /// Queries of a batch on all of rayon's threads.
     pub(super) fn batches(&self, line: &Line, schedule: Schedule) -> anyhow::Result<Option<Batched>> {
         let (clock, plans) = (self.clock, &self.plans[self.places[line.place].index]);
         let measured = batches::measure(&packed(schedule, plans), clock.rounds, clock.fastest, |batch| {
             Ok(batch.par_iter().try_for_each(|plan| self.evaluate(line, plan).map(|hits| _ = black_box(hits)))?)
         })?;
-        Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), schedule, waits, per_second }))
+        Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), schedule, waits, per_second, sent: None }))
     }
 
     /// The answers of a line.
@@ -133,11 +137,11 @@ impl Cpu<'_> {
     /// The answers of the plainest methods.
     pub(super) fn plain(&self, place: usize, mode: Mode) -> anyhow::Result<Vec<Vec<Hit>>> {
         let best = CpuMethods::default();
-        let methods = CpuMethods { or: or_method("exhaustive")?, intersect: intersector("merge")?, ..best };
+        let methods = CpuMethods { or: OR.find("exhaustive")?, intersect: AND.find("merge")?, ..best };
         self.answers(&Line { place, mode, way: Way::Cpu(methods) })
     }
 
-    /// How many of the queries have other answers than they should.
+    /// How many of the queries have wrong answers.
     pub(super) fn check(&self, line: &Line, answers: &[Vec<Hit>], expected: &[Vec<Hit>]) -> usize {
         let pairs = |hits: &[Hit]| -> Vec<(u32, f32)> { hits.iter().map(|hit| (hit.doc, hit.score)).collect() };
         let mut wrong = 0;
@@ -154,7 +158,7 @@ impl Cpu<'_> {
         wrong
     }
 
-    /// How many queries have another answer by another index, documents told by their ids.
+    /// How many queries have another answer by another index; documents are compared by their ids.
     pub(super) fn check_index(&self, place: usize, mode: Mode, expected: &[Vec<Hit>]) -> anyhow::Result<usize> {
         let named = |place: usize, hits: &[Hit]| -> anyhow::Result<Vec<(String, f32)>> {
             let names =
@@ -175,79 +179,42 @@ impl Cpu<'_> {
     }
 }
 
-/// What answers a line on the GPU.
-enum Engine<'a> {
-    Ranges(Box<GpuSearcher<'a>>),
-    /// By the method of one of the lines.
-    Intersector(Box<GpuIntersector<'a>>, usize),
-}
-
 /// Seconds of each pass.
 type Passes = Vec<(&'static str, f64)>;
 
-impl<'a> Engine<'a> {
-    /// For lines that one engine can answer in turn, with all lists on the device, or if there is too little memory with those that
-    /// the queries ask for.
-    fn new(place: &'a Place<'a>, gpu: &Gpu, lines: &[Line], timed: bool) -> anyhow::Result<Self> {
-        let make = |preload: bool| -> crate::Result<Self> {
-            let options = Options { preload, timed, ..Options::default() };
-            match &lines[0].way {
-                Way::GpuIntersect(spec, topk) => {
-                    let options = Options { topk, ..options };
-                    Ok(Self::Intersector(Box::new(GpuIntersector::new(&place.searcher, gpu, options, spec)?), 0))
-                }
-                Way::GpuRanges(or, topk) => {
-                    let options = Options { or, topk, ..options };
-                    Ok(Self::Ranges(Box::new(GpuSearcher::new(&place.searcher, gpu, options)?)))
-                }
-                Way::Cpu(_) => Ok(Self::Ranges(Box::new(GpuSearcher::new(&place.searcher, gpu, options)?))),
-            }
-        };
-        match make(true) {
-            Err(crate::Error::Invalid { what, why }) => {
-                say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
-                Ok(make(false)?)
-            }
-            other => Ok(other?),
+/// An engine for lines of the GPU that it can answer in turn, with all lists on the device, or, if there is too little
+/// memory, with the lists that the queries ask for.
+fn device<'a>(place: &'a Place<'a>, gpu: &Gpu, lines: &[Line], timed: bool) -> anyhow::Result<GpuEngine<'a>> {
+    let (methods, mode) = match &lines[0].way {
+        Way::GpuIntersect(spec, topk) => {
+            (GpuMethods { intersect: Some(spec.clone()), topk, ..GpuMethods::default() }, Mode::And)
         }
-    }
-
-    /// Makes the next answers those of a line.
-    fn turn(&mut self, lines: &[Line], line: usize) -> crate::Result<()> {
-        match self {
-            Self::Intersector(intersector, at) if *at != line => {
-                if let Way::GpuIntersect(spec, _) = &lines[line].way {
-                    intersector.change(spec)?;
-                }
-                *at = line;
-                Ok(())
-            }
-            _ => Ok(()),
+        Way::GpuRanges(or, topk) => (GpuMethods { or, topk, ..GpuMethods::default() }, Mode::Or),
+        Way::Cpu(_) => (GpuMethods::default(), Mode::Or),
+    };
+    let make = |preload: bool| {
+        let options = Options { preload, timed, ..Options::default() };
+        GpuEngine::new(&place.searcher, gpu, options, methods.clone(), mode)
+    };
+    match make(true) {
+        Err(crate::Error::Invalid { what, why }) => {
+            say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
+            Ok(make(false)?)
         }
-    }
-
-    fn search(&mut self, plans: &[Plan], mode: Mode, k: usize) -> crate::Result<(Vec<Vec<Hit>>, Passes)> {
-        self.search_batches(plans, &[plans.len()], mode, k)
-    }
-
-    /// In batches of so many queries, each sent before the one before it is done.
-    fn search_batches(
-        &mut self,
-        plans: &[Plan],
-        sizes: &[usize],
-        mode: Mode,
-        k: usize,
-    ) -> crate::Result<(Vec<Vec<Hit>>, Passes)> {
-        match self {
-            Self::Ranges(searcher) => {
-                searcher.search_batches(plans, sizes, mode, k).map(|(hits, report)| (hits, report.passes))
-            }
-            Self::Intersector(intersector, _) => {
-                intersector.search_batches(plans, sizes, k).map(|(hits, report)| (hits, report.passes))
-            }
-        }
+        other => Ok(other?),
     }
 }
+
+/// A device's answers to some queries, in batches of these sizes, each sent before the one before it is done.
+fn ask(device: &mut GpuEngine<'_>, plans: &[Plan], sizes: &[usize], mode: Mode, k: usize) -> anyhow::Result<Done> {
+    match device.search(&Queries { plans, sizes, k }, mode)? {
+        Answers { hits, effort: Effort::Gpu(work) } => Ok((hits, work)),
+        Answers { .. } => bail!("the CPU answered for the device"),
+    }
+}
+
+/// Answers, and the device's work for them.
+type Done = (Vec<Vec<Hit>>, Report);
 
 /// Lines of one place on the GPU that one engine can answer in turn.
 pub(super) struct OnGpu<'a> {
@@ -255,14 +222,14 @@ pub(super) struct OnGpu<'a> {
     plans: &'a [Plan],
     clock: Clock,
     gpu: &'a Gpu,
-    engine: Engine<'a>,
+    engine: GpuEngine<'a>,
     lines: Vec<Line>,
 }
 
 impl Ways for OnGpu<'_> {
-    /// Half a second of work brings the clock of a card that idled up again.
+    /// Half a second of work brings the clock of an idle card up again.
     fn prepare(&mut self, line: usize) -> anyhow::Result<()> {
-        self.engine.turn(&self.lines, line)?;
+        self.turn(line)?;
         let start = Instant::now();
         for query in (0..self.plans.len()).cycle() {
             if start.elapsed().as_secs_f64() >= self.clock.warm_up {
@@ -274,7 +241,8 @@ impl Ways for OnGpu<'_> {
     }
 
     fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {
-        black_box(self.engine.search(&self.plans[query..=query], self.lines[line].mode, self.clock.k)?);
+        let plan = &self.plans[query..=query];
+        black_box(ask(&mut self.engine, plan, &[1], self.lines[line].mode, self.clock.k)?.0);
         Ok(())
     }
 }
@@ -288,7 +256,15 @@ impl<'a> OnGpu<'a> {
         lines: Vec<Line>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        Ok(Self { place, plans, clock, gpu, engine: Engine::new(place, gpu, &lines, false)?, lines })
+        Ok(Self { place, plans, clock, gpu, engine: device(place, gpu, &lines, false)?, lines })
+    }
+
+    /// Makes the next answers belong to a line.
+    fn turn(&mut self, line: usize) -> crate::Result<()> {
+        match &self.lines[line].way {
+            Way::GpuIntersect(spec, _) => self.engine.set_intersector(spec),
+            _ => Ok(()),
+        }
     }
 
     /// The lines.
@@ -296,10 +272,23 @@ impl<'a> OnGpu<'a> {
         &self.lines
     }
 
-    /// The answers of a line.
+    /// The answers of a line. Reports how many of them are the CPU's, if any.
     pub(super) fn answers(&mut self, line: usize) -> anyhow::Result<Vec<Vec<Hit>>> {
-        self.engine.turn(&self.lines, line)?;
-        Ok(self.engine.search(self.plans, self.lines[line].mode, self.clock.k)?.0)
+        self.turn(line)?;
+        let Line { mode, .. } = self.lines[line];
+        let (hits, work) = ask(&mut self.engine, self.plans, &[self.plans.len()], mode, self.clock.k)?;
+        self.say_by_cpu(line, &work);
+        Ok(hits)
+    }
+
+    /// Reports how many queries the CPU had to answer, if any.
+    fn say_by_cpu(&self, line: usize, work: &Report) {
+        if work.by_cpu == 0 {
+            return;
+        }
+        let (mode, method) = (mode_name(self.lines[line].mode), self.lines[line].method());
+        let (Place { order, codec, .. }, by_cpu, all) = (self.place, work.by_cpu, self.plans.len());
+        say(&format!("{order}, {codec}, {mode}, gpu {method}: the CPU answered {by_cpu} of {all} queries"));
     }
 
     /// One query at a time, from submission to the documents on the host.
@@ -311,28 +300,32 @@ impl<'a> OnGpu<'a> {
     /// Queries in batches, each submitted at once.
     pub(super) fn batches(&mut self, line: usize, schedule: Schedule) -> anyhow::Result<Option<Batched>> {
         self.prepare(line)?;
-        let (clock, line) = (self.clock, self.lines[line].clone());
+        let (clock, number, line) = (self.clock, line, self.lines[line].clone());
         let batches = packed(schedule, self.plans);
         let measured = batches::measure(&batches, clock.rounds, clock.fastest, |batch| {
-            black_box(self.engine.search(batch, line.mode, clock.k)?);
+            black_box(ask(&mut self.engine, batch, &[batch.len()], line.mode, clock.k)?.0);
             Ok(())
         })?;
-        // it need not wait for a batch before it sends the next
+        // it sends the next batch without waiting for this one
         let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
         let all = [batches.concat()];
         let together = batches::measure(&all, clock.rounds, clock.fastest, |plans| {
-            black_box(self.engine.search_batches(plans, &sizes, line.mode, clock.k)?);
+            black_box(ask(&mut self.engine, plans, &sizes, line.mode, clock.k)?.0);
             Ok(())
         })?;
+        let (_, work) = ask(&mut self.engine, &all[0], &sizes, line.mode, clock.k)?;
+        self.say_by_cpu(number, &work);
+        let sent = work.batches;
+        let sent = (sent > sizes.len()).then_some(sent);
         let both = measured.zip(together);
-        Ok(both.map(|((waits, _), (_, per_second))| Batched { line, schedule, waits, per_second }))
+        Ok(both.map(|((waits, _), (_, per_second))| Batched { line, schedule, waits, per_second, sent }))
     }
 
-    /// Where the time goes: all queries once more, one at a time and packed in batches, with every pass timed.
+    /// The parts of the time: all queries once more, one at a time and packed in batches, with every pass timed.
     pub(super) fn shares(self, schedules: &[Schedule]) -> anyhow::Result<Vec<Shares>> {
         let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
         drop(untimed);
-        let engine = Engine::new(place, gpu, &lines, true)?;
+        let engine = device(place, gpu, &lines, true)?;
         let mut turns = Self { place, plans, clock, gpu, engine, lines };
         let alone = plans.iter().map(|plan| vec![plan.clone()]).collect();
         let in_batches = schedules.iter().map(|&schedule| (format!("{schedule:?}"), packed(schedule, plans)));
@@ -342,8 +335,8 @@ impl<'a> OnGpu<'a> {
         for number in 0..turns.lines.len() {
             turns.prepare(number)?;
             let line = turns.lines[number].clone();
-            // what is made for a list when a query first asks for it does not count
-            turns.engine.search(plans, line.mode, clock.k)?;
+            // tables of a list that its first query makes do not count
+            ask(&mut turns.engine, plans, &[plans.len()], line.mode, clock.k)?;
             for (queries, batches) in &ways {
                 let parts = turns.parts(line.mode, batches)?;
                 shares.push(Shares { line: line.clone(), queries: queries.clone(), parts });
@@ -357,7 +350,7 @@ impl<'a> OnGpu<'a> {
         let start = Instant::now();
         let mut parts = Passes::new();
         for batch in batches {
-            let (_, passes) = self.engine.search(batch, mode, self.clock.k)?;
+            let (_, Report { passes, .. }) = ask(&mut self.engine, batch, &[batch.len()], mode, self.clock.k)?;
             for (name, seconds) in passes {
                 match parts.iter_mut().find(|part| part.0 == name) {
                     Some(part) => part.1 += seconds,
@@ -371,7 +364,7 @@ impl<'a> OnGpu<'a> {
     }
 }
 
-/// What queries that are in no batch are called.
+/// The name of queries outside batches.
 const ALONE: &str = "one by one";
 
 /// Fails if any answer was wrong.

@@ -1,22 +1,23 @@
-//! `gamut bench query`: how long queries take, by method, mode, codec, order of the documents and engine, in the shapes of Ding et
-//! al. (tables 2 and 3), Ao et al. (figures 5, 6 and 9, tables 3 and 7), Griffin (figures 7, 8, 14 and 15) and Wu et al. (figures 7 to
-//! 11).
+//! `gamut bench query`: how long queries take, by method, mode, codec, order of the documents and engine, in the shapes
+//! of Ding et al. (tables 2 and 3), Ao et al. (figures 5, 6 and 9, tables 3 and 7), Griffin (figures 7, 8, 14 and 15)
+//! and Wu et al. (figures 7 to 11).
 //!
-//! **What is measured**: evaluation, from the plan with its terms looked up to the best k docIDs with their scores, which is what
-//! PISA's tools time as well; analysis and lookup are reported apart, external ids are not fetched. On the GPU from submission to
-//! docIDs on the host. **How**: one query at a time on one core; every method has its turn in every round, a first round does
-//! not count, and a query's time is the median of its rounds, or with `--fastest` their minimum. Means and percentiles are over
-//! the queries. The GPU works half a second before each turn: a card that idles is four times slower. Batches run on all
-//! threads, or are submitted at once; a query waits from the start of its batch to the end. For the throughput of a GPU a batch is
-//! sent while the one before is worked on. What methods keep in memory of lists (`ranges`) is there before. **Data**: queries of a file. One with a term that no document has takes part; AND
+//! **What is measured**: evaluation, from the plan with its terms looked up to the best k docIDs with their scores;
+//! PISA's tools time the same. Analysis and lookup are reported apart; external ids are not fetched. On the GPU from
+//! submission to docIDs on the host. **How**: one query at a time on one core; every method has its turn in every
+//! round; a first round does not count. A query's time is the median of its rounds, or with `--fastest` their minimum.
+//! Means and percentiles are over the queries. The GPU works half a second before each turn: an idle card is four times
+//! slower. Batches run on all threads, or are submitted at once; a query waits from the start of its batch to the end.
+//! For the throughput of a GPU a batch is sent while the one before is in work. The tables of lists in memory
+//! (`ranges`) are made before. **Data**: queries of a file. A query with a term that no document has takes part; AND
 //! answers it at once.
 //!
 //! | file | its one job |
 //! |---|---|
-//! | `lines` | what is compared: indexes, codecs, methods |
+//! | `lines` | subjects of comparison: indexes, codecs, methods |
 //! | `measure` | running queries on either engine |
 //! | `batches` | the times of batches |
-//! | `groups` | queries that are alike |
+//! | `groups` | similar queries |
 //! | `answers` | whether two answers are the same |
 //! | `sizes` | bits a posting and decoding |
 //! | `output` | tables, CSV, charts |
@@ -40,12 +41,12 @@ use anyhow::{Context as _, ensure};
 
 use super::{Engine, count, hardware_gpu, orders, say};
 use crate::gpu::Gpu;
-use crate::query::cpu::OR_METHODS;
-use crate::query::gpu::GPU_OR_METHODS;
-use crate::query::intersect::{INTERSECTORS, Intersector, On};
+use crate::query::and::AND;
+use crate::query::method::{EngineKind, Registry};
+use crate::query::or::OR;
 use crate::query::schedule::{BATCHING, Schedule};
-use crate::query::topk::{TOPK, TopKOn};
-use crate::query::{Bm25, Hit, Mode, Plan, Scores, parse_topics};
+use crate::query::topk::TOPK;
+use crate::query::{Bm25, Hit, Mode, Plan, Scores, Topic, parse_topics, say_without_words, without_words};
 
 pub(super) use lines::readable;
 
@@ -56,9 +57,10 @@ use output::Results;
 
 /// Time queries: by method, mode, codec, order of the documents and engine, by kind of query and in batches.
 ///
-/// Evaluation only, once the terms are looked up. Several indexes of one collection, in different orders, are put side by side,
-/// with bits per posting and decoding speed. Means and percentiles in milliseconds, by number of terms, by length of the shortest
-/// list and by ratio of lengths. Pin it to a core of a quiet machine: `taskset -c 1 gamut bench query …`
+/// Evaluation only, once the terms are looked up. Several indexes of one collection, in different orders, are put side
+/// by side, with bits per posting and decoding speed. Means and percentiles in milliseconds, by number of terms, by
+/// length of the shortest list and by ratio of lengths. Pin it to a core of a quiet machine: `taskset -c 1 gamut bench
+/// query …`
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -86,14 +88,14 @@ pub struct Args {
     /// Engines, comma-separated; without a GPU the CPU only
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,gpu", value_name = "LIST")]
     engine: Vec<Engine>,
-    /// Methods for OR, comma-separated, or best, or all; an engine that none is named for takes its best
+    /// Methods for OR, comma-separated, or best, or all [default: each engine's fastest method]
     #[arg(long, default_value = "best", value_name = "LIST", long_help = or_help())]
     or: String,
-    /// Methods for AND, comma-separated, with parameters as in pmf:levels=3, or best, or all; an engine that none is named for
-    /// takes its best
+    /// Methods for AND, comma-separated, with parameters as in pmf:levels=3, or best, or all [default: each engine's
+    /// fastest method]
     #[arg(long, default_value = "best", value_name = "LIST", long_help = intersect_help())]
     intersect: String,
-    /// Methods for the top k, comma-separated, or best, or all; an engine that none is named for takes its best
+    /// Methods for the top k, comma-separated, or best, or all [default: each engine's fastest method]
     #[arg(long, default_value = "best", value_name = "LIST", long_help = topk_help())]
     topk: String,
     /// Codecs of the indexes, comma-separated, or all [default: what queries take]
@@ -117,14 +119,15 @@ pub struct Args {
     /// Take the fastest round of each query, not the middle one: for a machine that has other work to do
     #[arg(long)]
     fastest: bool,
-    /// Queries in batches, too, packed in each of these ways, comma-separated: order:size=32, para:c=1M, buckets:size=1024 …
+    /// Queries in batches, too, packed in each of these ways, comma-separated: order:size=32, para:c=1M,
+    /// buckets:size=1024 …
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Schedule::parse, long_help = batch_help())]
     batch: Vec<Schedule>,
     /// Threads for batches on the CPU [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Compare every answer with that of the plainest method, first: documents, and scores to 1e-5; across indexes by external
-    /// id. A difference is an error
+    /// Compare every answer with that of the plainest method, first: documents, and scores to 1e-5; across indexes by
+    /// external id. A difference is an error
     #[arg(long)]
     check: bool,
     /// Seconds of work of the GPU that does not count, before each turn
@@ -141,25 +144,20 @@ pub struct Args {
     svg: Option<PathBuf>,
 }
 
-fn registry<'a>(head: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let rows = rows.map(|(name, about)| format!("  {name:<20} {about}\n"));
-    format!("{head}:\n{}", rows.collect::<String>())
+fn methods_help<C, G>(registry: &Registry<C, G>, what: &str) -> String {
+    let table =
+        |engine| registry.on(engine).map(|row| format!("  {:<20} {}\n", row.name, row.about)).collect::<String>();
+    let (cpu, gpu) = (table(EngineKind::Cpu), table(EngineKind::Gpu));
+    let default = "default: each engine's fastest method";
+    format!("Methods for {what}, comma-separated, or \"best\", or \"all\"; {default}:\n{cpu}On the GPU:\n{gpu}")
 }
 
 fn or_help() -> String {
-    let on_cpu = OR_METHODS.iter().map(|method| (method.name, method.about));
-    let on_gpu = GPU_OR_METHODS.iter().map(|method| (method.name, method.about));
-    let head =
-        "Methods for OR, comma-separated, or \"best\", or \"all\"; an engine that none is named for takes its best";
-    registry(head, on_cpu) + &registry("On the GPU", on_gpu)
+    methods_help(&OR, "OR")
 }
 
 fn topk_help() -> String {
-    let rows = |gpu| TOPK.iter().filter(move |row| matches!(row.on, TopKOn::Gpu(_)) == gpu);
-    let head = "Methods for the top k, comma-separated, or \"best\", or \"all\"; an engine that none is named for takes its best; \
-                with a GPU, by partial-sort the host chooses";
-    let rows = |gpu| rows(gpu).map(|row| (row.name, row.about));
-    registry(head, rows(false)) + &registry("On the GPU", rows(true))
+    methods_help(&TOPK, "the top k (with a GPU, by partial-sort the host chooses)")
 }
 
 fn batch_help() -> String {
@@ -171,19 +169,13 @@ fn batch_help() -> String {
 }
 
 fn intersect_help() -> String {
-    let rows = |gpu| INTERSECTORS.iter().filter(move |row| matches!(row.on, On::Gpu(_)) == gpu);
-    let about = |row: &&'static Intersector| (row.name, row.about);
-    let head = "Methods for AND, comma-separated, with parameters as in pmf:levels=3, or \"best\", or \"all\"; an engine that none is \
-                named for takes its best";
-    let ranges = (lines::RANGES, "as for OR, ranges of docIDs that may have one of the best documents");
-    let on_gpu = std::iter::once(ranges).chain(rows(true).map(&about));
-    registry(head, rows(false).map(&about)) + &registry("On the GPU", on_gpu)
+    methods_help(&AND, "AND, with parameters as in pmf:levels=3")
 }
 
 /// Measures, and prints tables.
 ///
 /// # Errors
-/// Unknown names, indexes that are not of one collection, a file that cannot be read or written, or answers that differ.
+/// Unknown names, indexes of different collections, a file that cannot be read or written, or answers that differ.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let bm25 = Bm25 { k1: args.k1, b: args.b }.checked()?;
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
@@ -199,11 +191,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let gpu = if args.engine.contains(&Engine::Gpu) { hardware_gpu(&args.device)? } else { None };
     ensure!(gpu.is_some() || args.engine.contains(&Engine::Cpu), "--engine gpu needs a GPU, and there is none");
 
-    let texts: Vec<String> = topics.into_iter().map(|topic| topic.text).collect();
     let of_index =
-        |index| places.iter().find(|place| place.index == index).map(|place| lines::plan(&place.searcher, &texts));
+        |index| places.iter().find(|place| place.index == index).map(|place| lines::plan(&place.searcher, &topics));
     let planned = (0..indexes.len()).filter_map(of_index).collect::<anyhow::Result<Vec<_>>>()?;
-    let title = title(args, &places, &planned);
+    let title = title(args, &places, &topics, &planned);
     say(&title);
     let plans: Vec<Vec<Plan>> = planned.into_iter().map(|(plans, _)| plans).collect();
     let bench = Bench {
@@ -234,17 +225,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// What is measured on, and what finding the terms takes.
-fn title(args: &Args, places: &[Place<'_>], planned: &[(Vec<Plan>, f64)]) -> String {
+fn title(args: &Args, places: &[Place<'_>], topics: &[Topic], planned: &[(Vec<Plan>, f64)]) -> String {
     let plans = &planned[0].0;
     let postings: u64 = plans.iter().flat_map(|plan| &plan.terms).map(|term| u64::from(term.info.df)).sum();
     let unknown = plans.iter().filter(|plan| plan.missing > 0).count();
+    let empty = say_without_words(&without_words(topics, plans)).map_or(String::new(), |line| format!("; {line}"));
     let rounds = match args.rounds {
         0 => "not timed".to_owned(),
         n => format!("{} of {n} rounds", if args.fastest { "fastest" } else { "median" }),
     };
     format!(
         "{} queries ({unknown} with unknown terms) on {} documents, {:.0} postings a query, top {}; {rounds}; \
-         analysis and lookup {:.1} us a query, not counted below",
+         analysis and lookup {:.1} us a query, not counted below{empty}",
         plans.len(),
         places[0].searcher.index().statistics().documents,
         postings as f64 / plans.len() as f64,
@@ -253,7 +245,7 @@ fn title(args: &Args, places: &[Place<'_>], planned: &[(Vec<Plan>, f64)]) -> Str
     )
 }
 
-/// What all measurements share.
+/// The shared parts of all measurements.
 struct Bench<'a> {
     args: &'a Args,
     cpu: Cpu<'a>,

@@ -1,4 +1,4 @@
-//! What was measured, as tables in the shapes of the papers, CSV and charts.
+//! Measurements as tables in the shapes of the papers, CSV and charts.
 
 use std::io::Write;
 
@@ -22,14 +22,14 @@ pub(super) struct Row {
     pub(super) method: String,
     /// "all", a way to group, or [`BATCH`].
     pub(super) by: &'static str,
-    /// The group, or how batches are made.
+    /// The group, or the way to make batches.
     pub(super) group: String,
     /// Seconds.
     pub(super) times: Summary,
     pub(super) per_second: f64,
 }
 
-/// What rows of queries in batches are grouped by.
+/// The grouping of rows for queries in batches.
 const BATCH: &str = "batch";
 
 impl Row {
@@ -60,7 +60,7 @@ impl Row {
         1e3 * self.times.mean
     }
 
-    /// Whether another row is of the same index and codec.
+    /// Whether another row has the same index and codec.
     fn same_place(&self, other: &Self) -> bool {
         self.order == other.order && self.codec == other.codec
     }
@@ -84,7 +84,10 @@ pub(super) fn rows(places: &[Place<'_>], shapes: &[Shape], measured: &[Measured]
         }
     }
     rows.extend(batched.iter().map(|batched| {
-        let group = format!("{:?}", batched.schedule);
+        let group = match batched.sent {
+            Some(sent) => format!("{:?}, sent as {sent} batches", batched.schedule),
+            None => format!("{:?}", batched.schedule),
+        };
         Row::new(places, &batched.line, BATCH, group, batched.waits.clone(), batched.per_second)
     }));
     rows
@@ -92,7 +95,7 @@ pub(super) fn rows(places: &[Place<'_>], shapes: &[Shape], measured: &[Measured]
 
 const MODES: [Mode; 3] = [Mode::And, Mode::Or, Mode::AndOr];
 
-/// How a row's table line begins, and the heads of these columns.
+/// The heads of a table's first columns, which name the line.
 const NAMES: [&str; 5] = ["order", "codec", "mode", "engine", "method"];
 
 fn names(row: &Row) -> Vec<String> {
@@ -197,7 +200,7 @@ fn in_batches(rows: &[Row]) -> Table {
     table(title, NAMES.len() + 1, head, rows)
 }
 
-/// Where the GPU's time goes (Ding et al., table 3; Ao et al., figure 9 b).
+/// The parts of the GPU's time (Ding et al., table 3; Ao et al., figure 9 b).
 fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     let mut parts: Vec<&str> = Vec::new();
     for (name, _) in shares.iter().flat_map(|shares| &shares.parts) {
@@ -205,7 +208,7 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
             parts.push(name);
         }
     }
-    // what the host does comes last
+    // the host's part comes last
     parts.sort_by_key(|name| *name == "host and transfer");
     let line = |shares: &Shares| {
         let Place { order, codec, .. } = &places[shares.line.place];
@@ -243,7 +246,7 @@ fn sizes(places: &[Place<'_>], rows: &[Row], sizes: &[Size]) -> Table {
     table(title, 2, head, places.iter().zip(sizes).map(line).collect())
 }
 
-/// Everything that was measured.
+/// All measurements.
 pub(super) struct Results<'a> {
     pub(super) places: &'a [Place<'a>],
     pub(super) shapes: Vec<Shape>,
@@ -271,7 +274,7 @@ impl Results<'_> {
     /// Lines over groups and over batches, a panel a mode.
     ///
     /// # Errors
-    /// What plotters says.
+    /// Errors of plotters.
     pub(super) fn chart(&self, title: &str) -> Result<String, String> {
         let mut panels = Vec::new();
         for mode in MODES {
@@ -322,7 +325,7 @@ fn lines(title: String, rows: &[&Row], by: &str, labels: Vec<String>, value: fn(
 /// Every row, times in milliseconds, below a head.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub(super) fn write_csv(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
     let percentiles = PERCENTILES.map(|(_, name)| format!("{}_ms", name.replace('.', "_"))).join(",");
     writeln!(out, "order,codec,mode,engine,method,by,group,queries,mean_ms,{percentiles},max_ms,queries_per_second")?;

@@ -1,4 +1,4 @@
-//! What an index takes: bits a posting by codec, and how fast the lists of the queries are decoded.
+//! The size of an index: bits a posting by codec, and the decoding speed of the queries' lists.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use crate::bench::statistics::pick;
 use crate::codec::MAX_BLOCK_LEN;
-use crate::index::{List, ListWords, TermInfo};
+use crate::index::TermInfo;
+use crate::postings::{List, ListWords};
 use crate::query::Plan;
 
 use super::lines::Place;
@@ -39,7 +40,7 @@ pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, fastest: bool
         }
     }
     let postings: u64 = lists.iter().map(|list| u64::from(list.df)).sum();
-    // each list by itself: what disturbs one does not disturb all
+    // each list by itself: a disturbance of one does not reach the others
     let mut seconds = vec![Vec::new(); lists.len()];
     for round in 0..=rounds {
         for (list, seconds) in lists.iter().zip(&mut seconds) {

@@ -4,12 +4,12 @@ use super::explain::{self, Explained};
 use super::settings::Settings;
 use crate::Result;
 use crate::index::{DocName, Index};
-use crate::query::engine::Engine;
+use crate::query::engine::{Answers, Engine as _, Fallback};
 use crate::query::{Hit, Mode, Plan, Query, Scores};
 use anyhow::Context as _;
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::time::Instant;
 
 /// A query and what came of it.
@@ -46,20 +46,25 @@ impl Times {
 /// Answers one query.
 ///
 /// # Errors
-/// The index is damaged.
-pub fn ask(settings: &Settings, engine: &mut Engine<'_>, text: &str) -> Result<Answer> {
+/// The index is damaged, or was written to.
+pub fn ask(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<Answer> {
+    answer(settings, engine, text).map_err(|error| engine.searcher().index().cause(error))
+}
+
+fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<Answer> {
     let searcher = engine.searcher();
     let mut last = Instant::now();
     let mut lap = || {
         let now = Instant::now();
         (now - std::mem::replace(&mut last, now)).as_secs_f64()
     };
-    let query = searcher.parse(text)?;
+    let query = searcher.parse_weighted(text)?;
     let analyse = lap();
     let plan = searcher.plan(&query)?;
     let planned = lap();
-    let kind = engine.kind();
-    let (hits, effort) = engine.explain(&plan, settings.mode, settings.k)?;
+    let kind = engine.capabilities().kind;
+    let Answers { mut hits, effort } = engine.search_one(&plan, settings.mode, settings.k)?;
+    let hits = hits.pop().unwrap_or_default();
     let times = Times { analyse, plan: planned, search: lap() };
     let explained = match settings.explain {
         true => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked: kind }),
@@ -73,14 +78,16 @@ pub fn ask(settings: &Settings, engine: &mut Engine<'_>, text: &str) -> Result<A
 ///
 /// # Errors
 /// The index is damaged; the output cannot be written.
-pub fn once(settings: &Settings, engine: &mut Engine<'_>, text: &str, json: bool) -> anyhow::Result<bool> {
+pub fn once(settings: &Settings, engine: &mut Fallback<'_>, text: &str, json: bool) -> anyhow::Result<bool> {
     let answer = ask(settings, engine, text)?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let result = match json {
-        true => answer.write_json(&mut out, settings, engine, true),
-        false => answer.write(&mut out, settings, engine),
-    };
-    result.and_then(|()| out.flush()).context("cannot write the results")?;
+    let mut text = Vec::new();
+    match json {
+        true => answer.write_json(&mut text, settings, engine, true),
+        false => answer.write(&mut text, settings, engine),
+    }?;
+    engine.searcher().index().unchanged()?;
+    let mut out = io::stdout().lock();
+    out.write_all(&text).and_then(|()| out.flush()).context("cannot write the results")?;
     if answer.hits.is_empty() {
         say_why(engine, &answer.query, settings.mode);
     }
@@ -89,19 +96,19 @@ pub fn once(settings: &Settings, engine: &mut Engine<'_>, text: &str, json: bool
 
 /// Tells on stderr why nothing was found.
 #[allow(clippy::print_stderr, reason = "a remark to the user, who sees no result")]
-pub fn say_why(engine: &Engine<'_>, query: &Query, mode: Mode) {
+pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
     let index = engine.searcher().index();
     let unknown = |term: &&String| matches!(index.lookup(term.as_bytes()), Ok(None));
     let missing: Vec<&str> = query.terms.iter().map(|(term, _)| term).filter(unknown).map(String::as_str).collect();
     let all = missing.len() == query.terms.len();
     match (query.terms.is_empty(), &missing[..]) {
         (true, _) => eprintln!("gamut: nothing found: the query has no terms"),
-        (_, []) => eprintln!("gamut: nothing found: no document has all terms; --mode or asks for any"),
+        (_, []) => eprintln!("gamut: nothing found: no document contains all terms; try --mode or"),
         (_, missing) => {
             let (shown, more) = missing.split_at(missing.len().min(10));
             let more = if more.is_empty() { String::new() } else { format!(" and {} more terms", more.len()) };
-            let instead = if mode == Mode::And && !all { "; --mode or passes them over" } else { "" };
-            eprintln!("gamut: nothing found: no document has {}{more}{instead}", shown.join(", "));
+            let instead = if mode == Mode::And && !all { "; --mode or ignores them" } else { "" };
+            eprintln!("gamut: nothing found: no document contains {}{more}{instead}", shown.join(", "));
         }
     }
 }
@@ -122,7 +129,7 @@ pub fn names(index: &Index, mut docs: Vec<u32>) -> Result<HashMap<u32, DocName>>
 #[derive(serde::Serialize)]
 struct JsonTerm<'a> {
     term: &'a str,
-    count: u32,
+    weight: f32,
     df: u32,
 }
 
@@ -161,7 +168,7 @@ impl Answer {
     ///
     /// # Errors
     /// Of `out`.
-    pub fn write(&self, out: &mut impl Write, settings: &Settings, engine: &Engine<'_>) -> io::Result<()> {
+    pub fn write(&self, out: &mut impl Write, settings: &Settings, engine: &Fallback<'_>) -> io::Result<()> {
         let digits = if settings.scores == Scores::Impacts { 0 } else { 4 };
         for (rank, hit) in (1..).zip(&self.hits) {
             let name = &self.names[&hit.doc];
@@ -186,14 +193,14 @@ impl Answer {
         &self,
         out: &mut impl Write,
         settings: &Settings,
-        engine: &Engine<'_>,
+        engine: &Fallback<'_>,
         pretty: bool,
     ) -> io::Result<()> {
         let searcher = engine.searcher();
         let mut known = self.plan.terms.iter();
-        let terms = self.query.terms.iter().map(|(term, count)| {
+        let terms = self.query.terms.iter().map(|(term, weight)| {
             let found = searcher.index().lookup(term.as_bytes()).ok().flatten().and_then(|_| known.next());
-            JsonTerm { term, count: *count, df: found.map_or(0, |term| term.info.df) }
+            JsonTerm { term, weight: *weight, df: found.map_or(0, |term| term.info.df) }
         });
         let hit = |(rank, hit): (usize, &Hit)| {
             let DocName { id, url, title } = &self.names[&hit.doc];
@@ -209,7 +216,7 @@ impl Answer {
             scores: settings.scores,
             step: searcher.impacts().map(|impacts| impacts.quantizer().step()),
             codec: searcher.codec().codec().name(),
-            engine: engine.kind().name(),
+            engine: engine.capabilities().kind.name(),
             terms: terms.collect(),
             seconds: self.times.total(),
             hits: hits.map(|(rank, score, doc, id, url, title)| JsonHit { rank, score, doc, id, url, title }).collect(),

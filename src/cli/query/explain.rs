@@ -2,7 +2,8 @@
 
 use super::answer::Times;
 use super::settings::Settings;
-use crate::query::engine::{DeviceWork, Effort, Engine, EngineKind, Methods};
+use crate::query::engine::{Effort, EngineKind, Fallback, Methods};
+use crate::query::gpu::Report;
 use crate::query::{Mode, TermFacts, Work};
 use std::io::{self, Write};
 
@@ -105,7 +106,7 @@ impl Explained {
     /// The work per term of the query; `None` for terms that no document has, or if a device did it.
     fn work(&self) -> impl Iterator<Item = (&TermFacts, Option<crate::query::TermWork>)> {
         let mut known = match &self.effort {
-            Effort::Cpu(work) => &work.terms[..],
+            Effort::Cpu(work) => work.first().map_or(&[][..], |work| &work.terms),
             Effort::Gpu(_) => &[],
         }
         .iter();
@@ -138,7 +139,7 @@ impl Explained {
         &self,
         out: &mut impl Write,
         settings: &Settings,
-        engine: &Engine<'_>,
+        engine: &Fallback<'_>,
         times: Times,
     ) -> io::Result<()> {
         let searcher = engine.searcher();
@@ -162,23 +163,26 @@ impl Explained {
         writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
         self.write_terms(out)?;
         match &self.effort {
-            Effort::Cpu(work) => self.write_totals(out, work)?,
+            Effort::Cpu(work) => work.iter().try_for_each(|work| self.write_totals(out, work))?,
             Effort::Gpu(work) => self.write_device(out, work)?,
         }
         let Times { analyse, plan, search } = times;
         let [analyse, plan, search, total] = [analyse, plan, search, times.total()].map(duration);
-        writeln!(out, "time     {total}: {analyse} to read the query, {plan} to look its terms up, {search} to search")
+        writeln!(
+            out,
+            "time     {total}: {analyse} to analyse the query, {plan} to look its terms up, {search} to search"
+        )
     }
 
     fn write_terms(&self, out: &mut impl Write) -> io::Result<()> {
         let on_cpu = matches!(self.effort, Effort::Cpu(_));
-        let mut head = vec!["term", "count", "documents", "idf", "bytes", "blocks", "adds up to"];
+        let mut head = vec!["term", "weight", "documents", "idf", "bytes", "blocks", "adds at most"];
         if on_cpu {
             head.extend(["decoded", "skipped", "scored"]);
         }
         let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
         for (facts, work) in self.work().take(MAX_ROWS) {
-            let mut row = vec![facts.term.clone(), facts.count.to_string(), grouped(facts.df.into())];
+            let mut row = vec![facts.term.clone(), facts.weight.to_string(), grouped(facts.df.into())];
             if facts.df > 0 {
                 row.extend([
                     format!("{:.3}", facts.idf),
@@ -206,7 +210,7 @@ impl Explained {
         let postings: u64 = self.facts.iter().map(|facts| u64::from(facts.df)).sum();
         writeln!(
             out,
-            "work     {} blocks decoded of the lists' {}, {} postings scored of {}, {} documents ranked",
+            "work     {} of {} blocks decoded, {} of {} postings scored, {} documents ranked",
             grouped(decoded),
             grouped(blocks),
             grouped(scored),
@@ -215,17 +219,20 @@ impl Explained {
         )
     }
 
-    fn write_device(&self, out: &mut impl Write, work: &DeviceWork) -> io::Result<()> {
+    fn write_device(&self, out: &mut impl Write, work: &Report) -> io::Result<()> {
         let blocks: u64 = self.facts.iter().map(|facts| facts.blocks).sum();
-        let mut line = format!("{} blocks decoded of the lists' {}", grouped(work.decoded), grouped(blocks));
+        let mut line = format!("{} of {} blocks decoded", grouped(work.decoded), grouped(blocks));
         if let Some(ranges) = work.ranges {
             let queued: Vec<String> = ranges.queued.iter().map(|&ranges| grouped(ranges.into())).collect();
-            line += &format!("; ranges of docIDs queued, wave by wave: {}", queued.join(", "));
-            line += &format!("; {} of them evaluated", grouped(ranges.evaluated.into()));
+            line += &format!("; ranges of docIDs queued in each wave: {}", queued.join(", "));
+            line += &format!("; {} ranges evaluated", grouped(ranges.evaluated.into()));
         }
         writeln!(out, "work     {line}")?;
         if work.by_cpu > 0 {
-            writeln!(out, "         the device left the query to the CPU: its lists, hits or terms do not fit there")?;
+            writeln!(
+                out,
+                "         the CPU answered, because the query's lists, hits or terms do not fit on the device"
+            )?;
         }
         if !work.passes.is_empty() {
             let passes = work.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
@@ -237,7 +244,7 @@ impl Explained {
     /// For `--json`.
     pub fn json(&self, settings: &Settings, times: Times) -> Json<'_> {
         let (pushed, device) = match &self.effort {
-            Effort::Cpu(work) => (Some(work.pushed), None),
+            Effort::Cpu(work) => (work.first().map(|work| work.pushed), None),
             Effort::Gpu(work) => (None, Some(work)),
         };
         let terms = self.work().map(|(facts, work)| JsonTerm {

@@ -25,25 +25,24 @@ use std::process::ExitCode;
 
 /// Rank documents by BM25.
 ///
-/// The query is analysed as the documents were; nothing about the index has to be repeated. A term that
-/// stands in the query twice counts twice. With --mode and, a term that no document has gives
-/// no result; with --mode or it is passed over. Equal scores go in the order of the documents.
-/// Without a query, queries are read from standard input, a line each: at a prompt, if that is a terminal.
+/// gamut analyses the query as it analysed the documents. A term that stands in the query twice counts twice, and
+/// `word^2.5` gives the terms of a word the weight 2.5. A term that no document contains gives no result with --mode
+/// and, and is ignored with --mode or. Documents of equal score come in the order of their docIDs. Without a query,
+/// gamut reads queries from standard input, a line each, and opens a prompt on a terminal.
 ///
-/// Every engine and every method gives the same documents; they differ in speed. By default the CPU
-/// answers with the fastest methods: a query then takes a fraction of a millisecond for millions of postings. A GPU pays
-/// where queries come in batches (--topics) or lists are very long.
+/// All engines and methods return the same documents, and differ in speed. The default is the CPU with its fastest
+/// methods. A GPU pays for batches of queries (--topics) and for very long lists.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub struct Args {
     /// Directory of the index.
     index: PathBuf,
-    /// The query; words are joined by spaces [default: queries from standard input, a line each].
+    /// Words of the query [default: queries from standard input, a line each].
     #[arg(conflicts_with = "topics")]
     query: Vec<String>,
     #[command(flatten)]
     settings: Settings,
-    /// Write JSON instead of lines: one object, or one a line for queries from standard input.
+    /// Print JSON: one object, or one object a line for queries from standard input.
     #[arg(long, conflicts_with = "topics")]
     json: bool,
     #[command(flatten)]
@@ -56,35 +55,38 @@ fn after_help() -> String {
 Examples:
   gamut query out/gov2 oil industry history
   gamut query out/gov2 --mode and -k 3 --json oil history
-  gamut query out/gov2 --explain oil industry history        what was decoded, what was skipped
-  gamut query out/gov2                                       a prompt; :help there says more
+  gamut query out/gov2 'oil^2.5 industry history^0.5'        give words weights
+  gamut query out/gov2 --explain oil industry history        print what was decoded and skipped
+  gamut query out/gov2                                       a prompt; :help lists its commands
   gamut query out/gov2 < queries.txt                         a query a line
-  gamut query out/gov2 --mode and --intersect gallop oil     by a method of your choice
-  gamut query out/gov2 --engine gpu --preload                every list in the GPU's memory first
+  gamut query out/gov2 --mode and --intersect gallop oil     choose a method
+  gamut query out/gov2 --engine gpu --preload                load all lists into the GPU's memory first
   gamut query out/gov2 --topics topics.701-750.txt --run gov2.run -k 1000
   gamut query out/gov2 --topics 06.efficiency_topics --run gov2.run --preset ao --mode and --engine gpu
   trec_eval qrels.701-750.txt gov2.run
 
---intersect, documents that have all terms; parameters follow a colon, as in pmf:levels=2:{}
+Methods of --intersect, for documents with all terms. Parameters follow a colon, as in pmf:levels=2:{}
 
---or, documents that have any term:{}
+Methods of --or, for documents with any term:{}
 
---topk, the best of them:{}
+Methods of --topk, for the best k documents:{}
 
---preset, a paper's codec and methods:{}
+Values of --preset, a paper's codec and methods:{}
 
---batch, how a file of queries is packed for a GPU:{}
+Values of --batch, how gamut packs a file of queries for a GPU:{}
 
-Files of topics are told apart by content:
+Formats of --topics, which gamut detects by content:
   TREC topics (the title only)    <top><num>Number: 701<title>oil history …
   Web Track and COVID XML         <topic number=\"1\"><query>family tree</query> …
   JSON lines                      {{\"id\": \"q1\", \"query\": \"family tree\"}}
+  JSON lines, ready terms         {{\"id\": \"q1\", \"terms\": {{\"famili\": 2.5, \"tree\": 1}}}}
   TSV                             1048585<tab>family tree
   Terabyte efficiency logs        42:family tree
+  Million Query, with priorities  20001:1:family tree
   bare lines                      family tree            (numbered from 1)
-gzip is undone; a line that is not UTF-8 is read as Windows-1252.
+The file may be compressed with gzip. Lines that are not UTF-8 are read as Windows-1252.
 
-Exit code: 0 if something was found, 1 if nothing was, 2 on errors.",
+Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
         help::intersect(),
         help::or(),
         help::topk(),
@@ -96,19 +98,24 @@ Exit code: 0 if something was found, 1 if nothing was, 2 on errors.",
 /// Runs the command.
 ///
 /// # Errors
-/// The index or the topics cannot be read, options are out of range or do not go together, the output cannot be written.
+/// The index or the topics cannot be read, options are out of range or do not go together, the output cannot be
+/// written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
+    if let Some(line) = index.manifest().analyzer.other_unicode() {
+        eprintln!("gamut: warning: {line}");
+    }
     let mut devices = Devices::default();
     let settings = &args.settings;
     settings.check()?;
     let found = if let Some((topics, run)) = args.topics.files()? {
         if settings.explain {
-            anyhow::bail!("--explain tells about one query, and --topics asks many; leave one of them out");
+            anyhow::bail!("--explain explains one query, and --topics asks many; leave one of them out");
         }
         let searcher = settings.searcher(&index)?;
         let mut engine = settings.engine(&searcher, &mut devices)?;
-        topics::run(&args.topics, settings, &mut engine, topics, run)?
+        topics::run(&args.topics, settings, &mut engine, topics, run)
+            .map_err(|error| index.unchanged().err().map_or(error, Into::into))?
     } else if !args.query.is_empty() {
         let searcher = settings.searcher(&index)?;
         let mut engine = settings.engine(&searcher, &mut devices)?;

@@ -6,7 +6,7 @@ use super::explain::duration;
 use super::settings::{AUTO, Devices, SETTINGS, Settings};
 use crate::Error;
 use crate::index::Index;
-use crate::query::engine::{Engine, EngineKind};
+use crate::query::engine::{EngineKind, Fallback};
 use anyhow::Context as _;
 use std::io::{self, BufRead, Read as _, Write};
 use std::process::ExitCode;
@@ -52,14 +52,14 @@ impl<R: BufRead> Source for Lines<R> {
 
 /// A command of the prompt, for its help.
 pub const COMMANDS: &[(&str, &str)] = &[
-    (":set", "show all settings"),
+    (":set", "print all settings"),
     (
         ":set NAME VALUE …",
-        "change some, as `:set k 20` or `:set engine gpu device 0`; auto: as if it had not been given",
+        "change settings, as in `:set k 20` or `:set engine gpu device 0`; auto restores the default",
     ),
-    (":explain on|off", "after each answer show the plan, what was decoded and skipped, and the times"),
-    (":help", "this"),
-    (":quit", "leave, as does Ctrl-D"),
+    (":explain on|off", "print the plan after each answer: what was decoded and skipped, and the times"),
+    (":help", "print this help"),
+    (":quit", "leave; Ctrl-D does the same"),
 ];
 
 /// Answers lines until there are no more.
@@ -121,7 +121,12 @@ impl<'s> Session<'s> {
     }
 
     /// Answers lines with one engine.
-    fn turns(&mut self, source: &mut dyn Source, out: &mut dyn Write, engine: &mut Engine<'_>) -> anyhow::Result<Turn> {
+    fn turns(
+        &mut self,
+        source: &mut dyn Source,
+        out: &mut dyn Write,
+        engine: &mut Fallback<'_>,
+    ) -> anyhow::Result<Turn> {
         loop {
             let line = match source.next()? {
                 Input::Line(line) => line,
@@ -145,10 +150,12 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Answers a query. Only an answer that cannot be written is an error.
-    fn query(&mut self, text: &str, mut out: &mut dyn Write, engine: &mut Engine<'_>) -> anyhow::Result<()> {
+    /// Answers a query. An answer that cannot be written is an error, and an index that was written to: no later
+    /// answer would be any better.
+    fn query(&mut self, text: &str, out: &mut dyn Write, engine: &mut Fallback<'_>) -> anyhow::Result<()> {
         let answer = match ask(&self.settings, engine, text) {
             Ok(answer) => answer,
+            Err(error @ Error::Changed { .. }) => return Err(error.into()),
             Err(error) => {
                 self.failed = true;
                 say(&error.to_string());
@@ -156,18 +163,20 @@ impl<'s> Session<'s> {
             }
         };
         self.found |= !answer.hits.is_empty();
-        let written = match self.json {
-            true => answer.write_json(&mut out, &self.settings, engine, false),
-            false => self.write(&answer, &mut out, engine),
-        };
-        written.and_then(|()| out.flush()).context("cannot write the results")?;
+        let mut text = Vec::new();
+        match self.json {
+            true => answer.write_json(&mut text, &self.settings, engine, false),
+            false => self.write(&answer, &mut text, engine),
+        }?;
+        self.index.unchanged()?;
+        out.write_all(&text).and_then(|()| out.flush()).context("cannot write the results")?;
         if answer.hits.is_empty() {
             say_why(engine, &answer.query, self.settings.mode);
         }
         Ok(())
     }
 
-    fn write(&self, answer: &Answer, out: &mut impl Write, engine: &Engine<'_>) -> io::Result<()> {
+    fn write(&self, answer: &Answer, out: &mut impl Write, engine: &Fallback<'_>) -> io::Result<()> {
         if !self.prompt {
             writeln!(out, "> {}", answer.text)?;
         }
@@ -197,7 +206,7 @@ impl<'s> Session<'s> {
             ["set", ref pairs @ ..] if pairs.len().is_multiple_of(2) => return Ok(self.changed(pairs)),
             ["explain", value] => return Ok(self.changed(&["explain", value])),
             ["explain"] => return Ok(self.changed(&["explain", if self.settings.explain { "off" } else { "on" }])),
-            _ => say(&format!("no command \":{}\"; :help shows all", command.trim())),
+            _ => say(&format!("no command \":{}\"; :help lists the commands", command.trim())),
         }
         out.flush()?;
         Ok(Done::Same)
@@ -239,7 +248,7 @@ impl<'s> Session<'s> {
         let width = COMMANDS.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
         writeln!(out, "A line is a query; a line that starts with a colon is a command:")?;
         COMMANDS.iter().try_for_each(|(command, about)| writeln!(out, "  {command:width$}  {about}"))?;
-        writeln!(out, "Settings are the options of `gamut query --help`; {AUTO} is what they are if not given.")
+        writeln!(out, "Settings are the options of `gamut query --help`; {AUTO} is the default.")
     }
 }
 
@@ -257,7 +266,7 @@ fn setting(name: &str) -> &str {
 
 fn unknown(name: &str) -> String {
     let names: Vec<&str> = SETTINGS.iter().map(|row| row.name).collect();
-    format!("no setting \"{name}\"; there are {}", names.join(", "))
+    format!("no setting \"{name}\"; choose one of {}", names.join(", "))
 }
 
 #[allow(clippy::print_stderr, reason = "a remark to the user")]
@@ -272,7 +281,7 @@ fn say(line: &str) {
 pub fn run(index: &Index, settings: Settings, devices: Devices) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout();
     let documents = super::explain::grouped(index.statistics().documents);
-    writeln!(out, "{documents} documents in {}; :help shows what there is besides queries", index.dir().display())?;
+    writeln!(out, "{documents} documents in {}; :help lists the commands", index.dir().display())?;
     let mut editor = Editor::open()?;
     let mut session = Session::new(index, settings, devices, true, false);
     let served = session.serve(&mut editor, &mut out);
@@ -290,7 +299,7 @@ pub fn lines(index: &Index, settings: &Settings, devices: Devices, json: bool) -
     let mut source = Counted { lines: Lines(io::stdin().lock()), some: false };
     session.serve(&mut source, &mut io::stdout().lock())?;
     if !source.some {
-        anyhow::bail!("no query: give one behind the index, or lines on standard input, or a file by --topics");
+        anyhow::bail!("no query: give one after the index, a line each on standard input, or a file by --topics");
     }
     Ok(match (session.failed, session.found) {
         (true, _) => ExitCode::from(2),

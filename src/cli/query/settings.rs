@@ -2,7 +2,7 @@
 
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
-use crate::query::engine::{Engine, EngineKind, Methods, Names, preset};
+use crate::query::engine::{EngineKind, Fallback, Methods, Names, preset};
 use crate::query::gpu::Options;
 use crate::query::schedule::Schedule;
 use crate::query::{Bm25, Mode, Scores, Searcher};
@@ -11,54 +11,53 @@ use crate::{Error, Result};
 /// How queries are answered.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Settings {
-    /// Which documents match: those with all terms, with any, or with all and, if these are fewer than k, any.
+    /// Which documents match.
     #[arg(long, value_enum, default_value = "or")]
     pub mode: Mode,
-    /// How many documents to rank, for each query.
+    /// Number of documents to rank per query.
     #[arg(short, default_value_t = 10)]
     pub k: usize,
-    /// BM25: how fast repetitions of a term saturate, 0 to 1000.
+    /// BM25's k1, 0 to 1000: how fast repetitions of a term saturate.
     #[arg(long, default_value_t = Bm25::default().k1, allow_negative_numbers = true)]
     pub k1: f32,
-    /// BM25: how much the length of a document counts, 0 to 1.
+    /// BM25's b, 0 to 1: how much the length of a document counts.
     #[arg(long, default_value_t = Bm25::default().b, allow_negative_numbers = true)]
     pub b: f32,
-    /// What scores are: BM25, or sums of the quantised impacts that `gamut index --impacts` stores (integers, the same on every
-    /// engine; k1 and b are then those of the index, 0.9 and 0.4).
+    /// Kind of score. Impacts are integers that `gamut index --impacts` stores, at k1 = 0.9 and b = 0.4.
     #[arg(long, value_enum, default_value = "bm25")]
     pub scores: Scores,
-    /// After the hits, print the plan: the terms with their lists, the methods, what was decoded and skipped, and how long it
-    /// took.
+    /// Print the plan after the hits: terms and their lists, methods, what was decoded and skipped, and times.
     #[arg(long)]
     pub explain: bool,
 
-    /// Where queries run. A single query is answered sooner by the CPU unless its lists are very long: 0.1 ms for the 69 million
-    /// postings of Debian's documentation. If a GPU fails, the CPU goes on.
+    /// Where queries run. The CPU answers a single query sooner unless its lists are very long. If a GPU fails, the CPU
+    /// goes on.
     #[arg(long, value_enum, default_value = "cpu", help_heading = "Engine and methods")]
     pub engine: EngineKind,
-    /// Read the postings of this codec of the index [default: its last one].
+    /// Codec of the index to read [default: its last one].
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub codec: Option<String>,
-    /// Documents with all terms by this method; see below [default: the engine's fastest].
+    /// Method for documents with all terms, see below [default: the engine's fastest].
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub intersect: Option<String>,
-    /// Documents with any term by this method; see below [default: the engine's fastest].
+    /// Method for documents with any term, see below [default: the engine's fastest].
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub or: Option<String>,
-    /// The best k by this method; see below [default: the engine's fastest].
+    /// Method for the best k documents, see below [default: the engine's fastest].
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub topk: Option<String>,
-    /// A paper's codec and methods together; see below. Those that are named besides win.
+    /// Use a paper's codec and methods, see below. Options that you give override the preset.
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub preset: Option<String>,
 
-    /// GPU by name or by its number in `gamut devices` [default: the first hardware GPU].
+    /// Name or number of the GPU, as `gamut devices` prints them [default: the first hardware GPU].
     #[arg(long, value_name = "NAME", help_heading = "With --engine gpu")]
     pub device: Option<String>,
-    /// Memory of the GPU for lists, as 4GiB; lists asked for last stay there [default: what all lists need, 16GiB at most].
-    #[arg(long, value_name = "SIZE", value_parser = crate::build::plan::parse_size, help_heading = "With --engine gpu")]
+    /// Memory of the GPU for lists, such as 4GiB. The lists of the last queries stay there [default: what all lists
+    /// need, at most 16GiB].
+    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size, help_heading = "With --engine gpu")]
     pub gpu_memory: Option<u64>,
-    /// Bring every list to the GPU before the first query.
+    /// Load all lists into the GPU's memory before the first query.
     #[arg(long, help_heading = "With --engine gpu")]
     pub preload: bool,
 }
@@ -95,14 +94,14 @@ pub struct Setting {
 }
 
 fn read<T: std::str::FromStr>(slot: &mut T, text: &str) -> Result<(), String> {
-    *slot = text.parse().map_err(|_| "is no number in range".to_owned())?;
+    *slot = text.parse().map_err(|_| "is not a number in range".to_owned())?;
     Ok(())
 }
 
 fn choose<T: clap::ValueEnum>(slot: &mut T, text: &str) -> Result<(), String> {
     let names =
         || T::value_variants().iter().filter_map(|value| Some(value.to_possible_value()?.get_name().to_owned()));
-    *slot = T::from_str(text, true).map_err(|_| format!("there are {}", names().collect::<Vec<_>>().join(", ")))?;
+    *slot = T::from_str(text, true).map_err(|_| format!("choose one of {}", names().collect::<Vec<_>>().join(", ")))?;
     Ok(())
 }
 
@@ -110,7 +109,7 @@ fn switch(slot: &mut bool, text: &str) -> Result<(), String> {
     *slot = match text {
         "on" | "true" | "yes" => true,
         "off" | "false" | "no" => false,
-        _ => return Err("there are on and off".to_owned()),
+        _ => return Err("choose on or off".to_owned()),
     };
     Ok(())
 }
@@ -158,7 +157,7 @@ pub static SETTINGS: &[Setting] = &[
         name: "gpu-memory",
         show: |s| s.gpu_memory.map_or_else(|| AUTO.to_owned(), |bytes| bytes.to_string()),
         put: |s, text| {
-            s.gpu_memory = if text == AUTO { None } else { Some(crate::build::plan::parse_size(text)?) };
+            s.gpu_memory = if text == AUTO { None } else { Some(crate::base::memory::parse_size(text)?) };
             Ok(())
         },
     },
@@ -179,7 +178,7 @@ impl Settings {
         let of_gpu =
             [("device", self.device.is_some()), ("gpu-memory", self.gpu_memory.is_some()), ("preload", self.preload)];
         if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && self.engine == EngineKind::Cpu) {
-            return refuse(&format!("--{option}"), "says how a GPU is used, and the CPU answers; add --engine gpu");
+            return refuse(&format!("--{option}"), "is for a GPU, and the CPU answers; add --engine gpu");
         }
         self.methods().map(|_| ())
     }
@@ -218,7 +217,7 @@ impl Settings {
         match (name, &self.preset) {
             (Some(name), _) if self.engine == EngineKind::Cpu => Err(Error::Invalid {
                 what: format!("--batch {name}"),
-                why: "packs queries for a GPU, and the CPU answers them one by one; add --engine gpu".to_owned(),
+                why: "packs queries for a GPU, and the CPU answers; add --engine gpu".to_owned(),
             }),
             (Some(name), _) => Schedule::parse(name),
             (None, Some(name)) => Schedule::parse(preset(name)?.batch),
@@ -243,10 +242,10 @@ impl Settings {
     ///
     /// # Errors
     /// As of [`Self::check`]; there is no such GPU, or it does not hold what it should.
-    pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Engine<'a>> {
+    pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Fallback<'a>> {
         let methods = self.methods()?;
         if self.engine == EngineKind::Cpu {
-            return Ok(Engine::on_cpu(searcher, &methods));
+            return Ok(Fallback::on_cpu(searcher, &methods));
         }
         let gpu = devices.get(self.device.as_deref())?;
         let options = Options {
@@ -255,7 +254,7 @@ impl Settings {
             timed: self.explain && gpu.timestamps(),
             ..Options::default()
         };
-        Engine::on_gpu(searcher, &methods, self.mode, &gpu, options, Box::new(say_failed))
+        Fallback::on_gpu(searcher, &methods, self.mode, &gpu, options, Box::new(say_failed))
     }
 }
 

@@ -3,8 +3,8 @@
 use super::answer::names;
 use super::settings::Settings;
 use crate::cli::output::Output;
-use crate::query::engine::Engine;
-use crate::query::{Hit, Plan, Topic, parse_topics};
+use crate::query::engine::{Answers, Effort, Engine as _, Fallback};
+use crate::query::{Hit, Plan, Topic, parse_topics, say_without_words, without_words};
 use crate::{Error, Result};
 use anyhow::Context as _;
 use rayon::prelude::*;
@@ -25,16 +25,16 @@ fn window(k: usize) -> usize {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A file of queries")]
 pub struct TopicFile {
-    /// Answer all queries of this file: on all cores, or in batches on a GPU.
+    /// File of queries to answer, on all cores or in batches on a GPU.
     #[arg(long, value_name = "FILE", requires = "run")]
     topics: Option<PathBuf>,
-    /// Write the results of --topics here, in TREC's format: query id, Q0, document id, rank, score, tag.
+    /// File for the results of --topics, in TREC's format: query id, Q0, document id, rank, score, tag.
     #[arg(long, value_name = "FILE", requires = "topics")]
     run: Option<PathBuf>,
     /// Last column of the run file.
     #[arg(long, default_value = "gamut", requires = "run")]
     tag: String,
-    /// Pack the queries for a GPU in this way; see below [default: order:size=1024, or the preset's].
+    /// How to pack the queries for a GPU, see below [default: order:size=1024, or the preset's].
     #[arg(long, value_name = "NAME", requires = "topics")]
     batch: Option<String>,
 }
@@ -50,8 +50,8 @@ impl TopicFile {
             (None, None) => Ok(None),
             (topics, _) => {
                 let (what, why) = match topics {
-                    Some(_) => ("--topics", "its results go to a file; name it by --run"),
-                    None => ("--run", "takes the results of --topics; without it there are none"),
+                    Some(_) => ("--topics", "needs a file for the results; name it by --run"),
+                    None => ("--run", "is for the results of --topics; name a file of queries"),
                 };
                 Err(Error::Invalid { what: what.to_owned(), why: why.to_owned() })
             }
@@ -80,12 +80,12 @@ fn column(id: &str) -> String {
 pub fn run(
     args: &TopicFile,
     settings: &Settings,
-    engine: &mut Engine<'_>,
+    engine: &mut Fallback<'_>,
     topics: &Path,
     run: &Path,
 ) -> anyhow::Result<bool> {
     if args.tag.is_empty() || args.tag.contains(char::is_whitespace) {
-        let why = "must be one word: it is a column of the run file".to_owned();
+        let why = "must be one word, because it is a column of the run file".to_owned();
         return Err(Error::Invalid { what: format!("--tag \"{}\"", args.tag), why }.into());
     }
     let schedule = settings.schedule(args.batch.as_deref())?;
@@ -94,12 +94,18 @@ pub fn run(
     let (_, topics) = parse_topics(&bytes).with_context(|| format!("in {}", topics.display()))?;
     let start = Instant::now();
     let searcher = engine.searcher();
-    let (mut answered, mut hits_written) = (0, 0);
+    let (mut answered, mut hits_written, mut by_cpu) = (0, 0, 0);
+    let mut empty: Vec<&str> = Vec::new();
     for chunk in topics.chunks(window(settings.k)) {
-        let plan = |topic: &Topic| -> Result<Plan> { searcher.plan(&searcher.parse(&topic.text)?) };
+        let plan = |topic: &Topic| -> Result<Plan> { searcher.plan(&searcher.query(topic)?) };
         let plans: Vec<Plan> = chunk.par_iter().map(plan).collect::<Result<_>>()?;
-        let (answers, _) = engine.search(&plans, settings.mode, settings.k, &schedule)?;
+        empty.extend(without_words(chunk, &plans));
+        let Answers { hits: answers, effort } = engine.search_all(&plans, settings.mode, settings.k, &schedule)?;
+        if let Effort::Gpu(work) = effort {
+            by_cpu += work.by_cpu;
+        }
         let names = names(searcher.index(), answers.iter().flatten().map(|hit| hit.doc).collect())?;
+        searcher.index().unchanged()?;
         for (topic, hits) in chunk.iter().zip(&answers) {
             for (rank, Hit { doc, score }) in (1..).zip(hits) {
                 let id = column(&names[doc].id);
@@ -119,6 +125,12 @@ pub fn run(
         start.elapsed().as_secs_f64(),
         run.display()
     );
+    if let Some(line) = say_without_words(&empty) {
+        let _ = writeln!(err, "{line}");
+    }
+    if by_cpu > 0 {
+        let _ = writeln!(err, "The CPU answered {by_cpu} of them: they do not fit the GPU.");
+    }
     Ok(answered > 0)
 }
 

@@ -2,29 +2,30 @@
 
 use std::io::Write;
 
-use crate::build::{self, synthetic};
+use crate::base::memory::parse_size;
 use crate::cli::ui;
+use crate::pipeline::synthetic;
 
 /// Options of an index.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 #[command(next_help_heading = "An index without a crawl")]
 pub(super) struct Args {
-    /// Make an index of so many postings, as 2G, or of "all" that the documents have, 278 each
+    /// Make an index of this many postings, such as 2G, or of "all": 278 a document
     #[arg(long, value_name = "P", value_parser = super::parse_amount,
         conflicts_with_all = ["vocabulary", "zipf", "mean_length", "sigma", "repeat", "files", "level"])]
     postings: Option<super::Amount>,
-    /// Distinct terms [default: 35.6M for all of 25.2 million documents, by Heaps' law for others, and of a part a part]
+    /// Number of distinct terms [default: 35.6M for all postings of 25.2 million documents, else by Heaps' law]
     #[arg(long, value_name = "N", value_parser = super::parse_count, requires = "postings")]
     terms: Option<u64>,
-    /// How much postings keep together, 0 to 0.95: of a list, a share of (1 + C) / 2 lies in (1 - C) / 2 of the documents
+    /// Clustering of postings, 0 to 0.95: a share (1 + C) / 2 of each list lies in a share (1 - C) / 2 of the documents
     #[arg(long, value_name = "C", default_value_t = synthetic::CLUSTERING, requires = "postings")]
     clustering: f64,
     /// Codecs for the docIDs, as for `gamut index`
     #[arg(long, value_name = "LIST", default_value = "simdbp", requires = "postings")]
     codec: String,
-    /// Memory for the whole process, as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = build::plan::parse_size, value_name = "SIZE", requires = "postings")]
+    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "postings")]
     memory: Option<u64>,
 }
 
@@ -50,12 +51,10 @@ pub(super) fn run(args: &super::Args) -> anyhow::Result<()> {
         terms: own.terms,
         clustering: own.clustering,
         codecs: own.codec.clone(),
-        threads: super::threads(args.threads),
-        memory: own.memory.unwrap_or(defaults.memory),
-        cancel: ui::cancel_on_signal(),
+        means: ui::means(super::threads(args.threads), own.memory.unwrap_or(0), args.quiet),
         ..defaults
     };
-    let made = synthetic::write(&options, ui::Terminal::progress(args.quiet).as_ref())?;
+    let made = synthetic::write(&options)?;
     let s = &made.statistics;
     writeln!(
         std::io::stdout().lock(),

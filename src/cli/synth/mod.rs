@@ -12,30 +12,35 @@ mod crawl;
 mod index;
 mod queries;
 
-/// Make a synthetic crawl of any size as WARC files, or with --postings an index without a crawl, or with --queries a log for it; the same bytes for the same options
+/// Make a synthetic crawl, an index without a crawl, or a query log.
+///
+/// Without --postings and --queries, gamut makes a crawl as WARC files. With --postings it makes an index, with
+/// --queries a query log for such an index. The same options give the same bytes.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// Where the files go: DIR/synth-00000.warc.gz …; with --postings, the index directory to make; with --queries, the index to query
+    /// Directory of the new files, DIR/synth-00000.warc.gz and so on. With --postings it is the new index, with
+    /// --queries the index to query
     #[arg(value_name = "DIR")]
     pub out_dir: PathBuf,
-    /// Documents in all, as 600000 or 25.2M; a page of a crawl has about 30 KB of HTML [with --postings: 25.2M]
+    /// Number of documents, such as 600000 or 25.2M. A page of a crawl has about 30 KB of HTML [default with
+    /// --postings: 25.2M]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_count, required_unless_present_any = ["postings", "queries"])]
     pub documents: Option<u64>,
-    /// Seed of everything random
+    /// Seed of all random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// Worker threads [default: one a core]
+    /// Number of worker threads [default: one per core]
     #[arg(short = 'j', long, value_name = "T")]
     pub threads: Option<usize>,
-    /// Replace files that are already there
+    /// Replace files that already exist
     #[arg(long)]
     pub force: bool,
-    /// No progress
+    /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Distinct words there are
+    /// Number of distinct words
     #[arg(long, value_name = "V", default_value_t = 1_000_000, help_heading = "A crawl")]
     pub vocabulary: u32,
     /// Zipf exponent of the word frequencies
@@ -44,13 +49,13 @@ pub struct Args {
     /// Mean number of visible words of a page
     #[arg(long, value_name = "L", default_value_t = 820.0, help_heading = "A crawl")]
     pub mean_length: f64,
-    /// Spread of the page lengths: standard deviation of the logarithm
+    /// Standard deviation of the logarithm of page lengths
     #[arg(long, value_name = "X", default_value_t = 1.5, help_heading = "A crawl")]
     pub sigma: f64,
     /// Probability that a word repeats an earlier one of its page
     #[arg(long, value_name = "P", default_value_t = 0.65, help_heading = "A crawl")]
     pub repeat: f64,
-    /// Files to spread the pages over
+    /// Number of files
     #[arg(long, value_name = "F", default_value_t = 1, help_heading = "A crawl")]
     pub files: u32,
     /// Compression level, 0 (none) to 12
@@ -64,19 +69,18 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-A synthetic index has the statistics of GOV2, in documents that are nowhere: how many documents a term is in follows Zipf and
-Mandelbrot down the ranks, fitted so that the first term, t0, is in 95 % of the documents, the last one in one, and the sum is
-right; the postings of a term keep together (--clustering); tf is geometric, document lengths are log-normal. Fewer
-postings than 278 a document make a sample of the terms, of every frequency alike, so lists are as long as in the whole.
-Terms are called t0, t1, t2 … by rank.
+A synthetic index has the statistics of GOV2, but no documents. Document frequencies follow Zipf and Mandelbrot: the \
+first term, t0, is in 95 % of the documents, and the last term in one. Postings of a term are clustered (--clustering). \
+Term frequencies are geometric, document lengths log-normal. With fewer than 278 postings a document, the index contains \
+a sample of the terms, so lists are as long as in the whole. Terms are called t0, t1, t2 and so on, by rank.
 
 Examples:
   gamut synth crawl --documents 600000 --files 32      20 GB of HTML
-  gamut synth out/gov2 --postings all                  as large as GOV2: 25.2 million documents, 7 billion postings
-  gamut synth out/part --postings 2G                   2 billion of them
+  gamut synth out/gov2 --postings all                  GOV2's size, 7 billion postings
+  gamut synth out/part --postings 2G                   2 billion of these postings
   gamut synth out/small --postings all -n 1M           a collection of a million documents
   gamut query out/part \"t1717 t4711\"
-  gamut synth out/part --queries 10000 -o part.tsv     queries with 2.8 terms and 3.74 million postings on average
+  gamut synth out/part --queries 10000 -o part.tsv     queries of 2.8 terms on average
   gamut synth out/part --queries all -o trec05.tsv --like 05.efficiency_topics --reference out/crawl";
 
 /// A number, or all there are.
@@ -111,8 +115,8 @@ fn threads(option: Option<usize>) -> usize {
 /// Makes what the options say; results go to standard output, progress to standard error.
 ///
 /// # Errors
-/// What [`crate::corpus::synth::write`] or the functions of [`crate::build::synthetic`] say, or a standard output that cannot be
-/// written.
+/// What [`crate::corpus::synth::write`] or the functions of [`crate::pipeline::synthetic`] say, or a standard output
+/// that cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match args.queries.queries {
         Some(queries) => queries::run(args, queries),

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::Error;
-use crate::build::synthetic::{self, By, SyntheticLog};
 use crate::cli::output::Output;
 use crate::index::Index;
-use crate::query::parse_topics;
+use crate::pipeline::synthetic;
+use crate::pipeline::synthetic::{By, SyntheticLog};
+use crate::query::{Topic, parse_topics};
 use crate::text::{Analyzer, AnalyzerSpec, TermSink};
 
 /// Options of a query log.
@@ -18,21 +19,21 @@ use crate::text::{Analyzer, AnalyzerSpec, TermSink};
 #[group(skip)]
 #[command(next_help_heading = "A query log for such an index")]
 pub(super) struct Args {
-    /// Write so many queries for the index DIR, or with --like "all" of that log
+    /// Write this many queries for the index DIR, or with --like "all" of that log
     #[arg(long, value_name = "N", value_parser = super::parse_amount, requires = "output",
         conflicts_with_all = ["postings", "documents", "threads", "vocabulary", "zipf", "mean_length", "sigma", "repeat", "files", "level"])]
     pub(super) queries: Option<super::Amount>,
-    /// The file to write, one query a line: id, tab, terms; `gamut query --topics` reads it
+    /// File for the queries, one a line: id, tab, terms. `gamut query --topics` reads it
     #[arg(short, long, value_name = "FILE", requires = "queries")]
     output: Option<PathBuf>,
-    /// Take the first queries of this log, in a format that `gamut query --topics` reads, and give each word a term of DIR
+    /// Log in a format of `gamut query --topics`, whose words are mapped to terms of DIR
     #[arg(long, value_name = "LOG", requires = "queries")]
     like: Option<PathBuf>,
-    /// Give each word of --like a term that is in the same share of the documents as the word is in this index; without
-    /// it, words go by their rank in the log
+    /// Index in which words of --like are looked up: a word becomes a term with the same share of documents. Without
+    /// it, words are mapped by their rank in the log
     #[arg(long, value_name = "INDEX", requires = "like", conflicts_with = "mean_postings")]
     reference: Option<PathBuf>,
-    /// Postings of a query, on average [default: 3.74 million of 25.2 million documents, so 14.8 % of the documents]
+    /// Mean number of postings of a query [default: 14.8 % of the documents]
     #[arg(long, value_name = "P", value_parser = super::parse_count, requires = "queries")]
     mean_postings: Option<u64>,
 }
@@ -51,12 +52,16 @@ fn read(path: &Path, most: usize, spec: &AnalyzerSpec) -> anyhow::Result<Vec<(St
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     let (_, topics) = parse_topics(&bytes).with_context(|| format!("in {}", path.display()))?;
     let mut analyzer = Analyzer::new(spec)?;
-    let words = |text: &str, analyzer: &mut Analyzer| {
+    let mut words = |text: &str| {
         let mut words = Words::default();
         analyzer.analyze(text, &mut words);
         words.0
     };
-    Ok(topics.into_iter().take(most).map(|topic| (topic.id, words(&topic.text, &mut analyzer))).collect())
+    let terms = |topic: Topic| match topic.terms.is_empty() {
+        true => (topic.id, words(&topic.text)),
+        false => (topic.id, topic.terms.into_iter().map(|(term, _)| term).collect()),
+    };
+    Ok(topics.into_iter().take(most).map(terms).collect())
 }
 
 /// Writes the log and says on standard output what is in it.
@@ -70,7 +75,7 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
     let mean = own.mean_postings.map(|mean| mean as f64);
     let (log, how) = match (&own.like, queries) {
         (None, super::Amount::All) => {
-            anyhow::bail!("--queries all is all of a log; name it with --like, or say how many")
+            anyhow::bail!("--queries all needs a log; name one with --like, or give a number")
         }
         (_, super::Amount::Count(0)) => anyhow::bail!("--queries 0 asks for no query; give 1 or more"),
         (None, super::Amount::Count(count)) => (synthetic::draw(&index, count, mean, args.seed)?, "drawn".to_owned()),
@@ -87,9 +92,12 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
                 Some(reference) => format!("like {}, words by their share of {}", like.display(), reference.display()),
                 None => format!("like {}, words by their rank in it", like.display()),
             };
-            (synthetic::like(&index, &queries, by)?, how)
+            let log = synthetic::like(&index, &queries, by)?;
+            reference.as_ref().map_or(Ok(()), Index::unchanged)?;
+            (log, how)
         }
     };
+    index.unchanged()?;
     anyhow::ensure!(!log.queries.is_empty(), "no query has a word; see `gamut query --help` for the formats of logs");
     let mut file = Output::create(output)?;
     log.queries.iter().try_for_each(|(id, text)| file.line(format_args!("{id}\t{text}")))?;

@@ -1,5 +1,5 @@
-//! Lists of a block and more with one line: `lrc`, whose slots all have one width and least deviation, and `lrc-seg`, whose
-//! blocks each have a width and a least deviation of their own.
+//! Lists of a block and more with one line. In `lrc` all slots have one width and least deviation; in `lrc-seg` each
+//! block has its own.
 //!
 //! The first block starts with the head of the list.
 //!
@@ -10,15 +10,16 @@
 //! | 3.. | `lrc-seg` without exceptions: the [`Table`] of the blocks' widths |
 //!
 //! In `lrc` position `p` of the list holds `base + line(p) + slot[p]`, and slot `p` is bits `p w ..` behind the head: a
-//! whole block has `4 w` words. In `lrc-seg` position `i` of a block that starts at position `s` holds
-//! `first + line(s + i) - line(s) + slot[i] - slot[0]`, with the width of the block. Where exceptions may be, each block's
-//! slots are a [`parapfor`](super::super::parapfor) segment in both.
+//! whole block has `4 w` words. In `lrc-seg` position `i` of a block that starts at position `s` holds `first + line(s
+//! + i) - line(s) + slot[i] - slot[0]`, with the width of the block. Where exceptions may be, each block's slots are a
+//! [`parapfor`](super::super::parapfor) segment in both.
 
 use super::super::{CodecError, Skip};
 use super::BLOCK;
-use super::line::ListLine;
+use super::line::{Bounds, ListLine};
 use super::segment::range;
 use super::slots::{self, Slots, Table, blocks_of};
+use crate::base::simd;
 
 /// Words of the head, without the table.
 const HEAD_WORDS: usize = 3;
@@ -106,18 +107,22 @@ impl Global {
     }
 }
 
-/// [`ListLine::add_to`], as fast as the processor can.
-fn add_line(line: ListLine, base: u32, start: usize, out: &mut [u32], slots: &[u32]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        return unsafe { add_line_avx2(line, base, start, out, slots) };
-    }
-    line.add_to(base, start, out, slots);
+/// Bounds of the docIDs of a list of `lrc` or `lrc-seg` with 128 docIDs or more. The list starts with `words` and its
+/// first docID is `first`: see "Where a docID can be" in the docs of the folder.
+///
+/// # Errors
+/// The words are not the head of such a list.
+pub fn list_bounds(words: &[u32], first: u32) -> Result<Bounds, CodecError> {
+    let base = *words.first().ok_or(CodecError::Truncated)?;
+    let line = ListLine::read(words, 1)?;
+    // `base` is modulo 2^32, and the least deviation may be below 0
+    let low = f64::from(first) - f64::from(first.wrapping_sub(base));
+    Ok(Bounds { slope: line.slope(), low, span: f64::from(line.width).exp2() })
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_line_avx2(line: ListLine, base: u32, start: usize, out: &mut [u32], slots: &[u32]) {
-    line.add_to(base, start, out, slots);
+simd::avx2! {
+    /// [`ListLine::add_to`], as fast as the processor can.
+    fn add_line(line: ListLine, base: u32, start: usize, out: &mut [u32], slots: &[u32]) {
+        line.add_to(base, start, out, slots)
+    }
 }

@@ -6,33 +6,33 @@
 //! | words | what |
 //! |---|---|
 //! | 0 | bits 0..5: `s`; bits 5..32: number of buckets |
-//! | 1, 2 | [`ListLine`] of the buckets' starts, with the width `w` of what they deviate from it |
+//! | 1, 2 | [`ListLine`] of the buckets' starts, and the width `w` of their deviations |
 //! | 3.. | the entries of the buckets, `w + 28` bits each; zeros up to the next word |
 //! | .. | without exceptions: the [`Table`] of the blocks' widths |
 //!
-//! Bucket `h` starts at position `line(h) + slot[h] - slot[0]` of the list, where `slot[h]` is the low `w` bits of its entry;
-//! one that is empty starts where the next one does. Starts grow almost linearly too, so they are stored as the docIDs
-//! of `lrc` are. The other 28 bits of an entry:
+//! Bucket `h` starts at position `line(h) + slot[h] - slot[0]` of the list, where `slot[h]` is the low `w` bits of its
+//! entry; an empty bucket starts where the next one does. Starts grow almost linearly, so they are stored like the
+//! docIDs of `lrc`. The other 28 bits of an entry:
 //!
 //! | bits | what |
 //! |---|---|
 //! | 0..12 | `c`, from -2048 to 2047: where the bucket's line starts, in units of `2^max(s - 11, 0)` above `h << s` |
 //! | 12..28 | its [`Slope`] |
 //!
-//! Blocks of 128 positions do not stop at buckets. Position `i` of a block that falls into bucket `h`, whose part in the
-//! block starts at position `j` of it, holds `base + (i - j) + line_h(i - j) + slot[i]`: in the block's first bucket
-//! `base` is `first - slot[0]`, in others it is `(h << s) + c unit`. Slots of a block
-//! have one width, or where exceptions may be they are a [`parapfor`](super::super::parapfor) segment; they start at a whole word.
+//! Blocks of 128 positions do not stop at buckets. Let position `i` of a block fall into bucket `h`, whose part in the
+//! block starts at position `j`. It holds `base + (i - j) + line_h(i - j) + slot[i]`: in the block's first bucket
+//! `base` is `first - slot[0]`, in others it is `(h << s) + c unit`. Slots of a block have one width, or are a
+//! [`parapfor`](super::super::parapfor) segment if exceptions may be; they start at a whole word.
 //!
-//! A docID's bucket is a shift; the positions of a bucket are the two starts; the bucket of a position is found
-//! from that of the block's first docID by doubling steps, mostly one.
+//! A shift gives a docID's bucket, and two starts give a bucket's positions. The bucket of a position is found from the
+//! first docID's bucket by doubling steps, mostly one.
 
-use super::super::bits::{BitWriter, bits_of, get_bits};
 use super::super::{CodecError, Skip};
 use super::BLOCK;
 use super::line::{ListLine, Slope, least_squares};
 use super::segment::{add_line, range};
 use super::slots::{self, Slots, Table, blocks_of};
+use crate::base::bits::{BitWriter, bits_of, get_bits};
 
 /// Words of the head before the entries.
 const HEAD_WORDS: usize = 3;
@@ -62,11 +62,11 @@ impl BucketLine {
         i64::from(h << shift) + i64::from(self.height << unit(shift))
     }
 
-    /// The line of bucket `h` with the docIDs `docs`, of which the first `here` are in the block where it starts.
+    /// The line of bucket `h` with the docIDs `docs`; the first `here` are in the block where it starts.
     fn fit(h: u32, shift: u32, docs: &[u32], here: usize) -> Self {
         let reach = docs.len().min(BLOCK) as u32 - 1;
         let sloped = Slope::nearest(least_squares(docs) - 1.0, reach);
-        // A line that starts too low is none; without a slope none starts below 0.
+        // A line that starts too low is no choice; without a slope none starts below 0.
         [sloped, Slope::default()]
             .into_iter()
             .find_map(|slope| {
@@ -83,7 +83,7 @@ fn unit(shift: u32) -> u32 {
     (shift + 1).saturating_sub(HEIGHT_BITS)
 }
 
-/// What the head of a list says, but for the widths of its blocks; and how the list is encoded.
+/// The head of a list without the widths of its blocks; and how the list is encoded.
 struct Buckets {
     shift: u32,
     starts: Vec<u32>,
@@ -197,7 +197,7 @@ impl<'a> Head<'a> {
         Ok(head)
     }
 
-    /// The `width` bits from bit `at` on of the entry of bucket `h`, which there is.
+    /// The `width` bits from bit `at` on of the entry of bucket `h`, which must exist.
     fn entry(&self, h: u32, at: u32, width: u32) -> u32 {
         let entry = h as usize * (self.line.width + LINE_BITS) as usize;
         get_bits(self.entries, entry + at as usize, width).expect("entries were checked")

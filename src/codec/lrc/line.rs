@@ -1,4 +1,4 @@
-//! Least-squares lines, and lines as they are stored: the fits use floating point, what is read back never does.
+//! Least-squares lines, and lines as they are stored. The fits use floating point; reading never does.
 
 use super::super::CodecError;
 use super::BLOCK;
@@ -23,9 +23,21 @@ pub fn least_squares(values: &[u32]) -> f64 {
     6.0 * sum as f64 / (n * (n * n - 1.0))
 }
 
+/// A strip around a line: `slope i + low - 1 < d < slope i + low + span` for each docID `d` of a list at its position
+/// `i`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// DocIDs per position.
+    pub slope: f64,
+    /// The least deviation from the line; may be below 0.
+    pub low: f64,
+    /// How far deviations reach above the least one.
+    pub span: f64,
+}
+
 /// The line of a whole list: a slope with 32 bits before the point and 26 behind it.
 ///
-/// Two words, low one first: bits 0..6 are a width in bits, the others with six zeros instead are the slope
+/// Two words, low one first. Bits 0..6 are a width in bits; the others, with six zeros in place of these, are the slope
 /// times 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListLine {
@@ -36,7 +48,7 @@ pub struct ListLine {
 }
 
 impl ListLine {
-    /// The line of `values`, of which none is less than the one before, and the least vertical deviation from it.
+    /// The line of `values`, which never decrease, and the least vertical deviation from it.
     pub fn fit(values: &[u32]) -> (Self, i64) {
         let reach = values.len().max(2) as u64 - 1;
         let slope = (least_squares(values).max(0.0) * 4_294_967_296.0) as u64;
@@ -59,6 +71,11 @@ impl ListLine {
             at = at.wrapping_add(self.slope);
         }
         (low, high)
+    }
+
+    /// Its slope.
+    pub fn slope(self) -> f64 {
+        self.slope as f64 / 4_294_967_296.0
     }
 
     /// Its height at position `i`, modulo 2^32.
@@ -100,8 +117,8 @@ impl ListLine {
 /// | 0..11 | `mantissa` |
 /// | 11..16 | `shift` |
 ///
-/// A slope is off by 2^-12 of itself at most, so the line by less than a twentieth of the mean gap at the end
-/// of a block.
+/// A slope is off by 2^-12 of itself at most. So the line is off by less than a twentieth of the mean gap at the end of
+/// a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slope(u32);
 

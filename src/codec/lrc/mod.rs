@@ -1,10 +1,10 @@
-//! `lrc`, `lrc-seg`, `seg-lrc`, `hs-lrc`: a line drawn through docIDs over their positions, and how far each docID is
-//! above it. Any docID can be read without the others.
+//! `lrc`, `lrc-seg`, `seg-lrc`, `hs-lrc`: a line through docIDs over their positions, and each docID's height above it.
+//! Any docID can be read without the others.
 //!
 //! From Ao, Zhang, Wu, Stones, Wang, Liu, Liu, Lin, *Efficient parallel lists intersection and index compression
-//! algorithms using graphics processing units*, PVLDB 4(8), 2011, sections 4.3, 4.4, 5.2 and 5.3. The line is that of least
-//! squares. The difference of a docID and the line is its vertical deviation; less the least of them it is a number of
-//! few bits, its slot, if docIDs lie near the line, as they do when documents are in random order.
+//! algorithms using graphics processing units*, PVLDB 4(8), 2011, sections 4.3, 4.4, 5.2 and 5.3. The line is that of
+//! least squares. A docID's vertical deviation is its difference from the line; less the least deviation, it is the
+//! docID's slot. Slots have few bits if docIDs lie near the line, as they do in random document order.
 //!
 //! | codec | line | slots | words |
 //! |---|---|---|---|
@@ -14,17 +14,17 @@
 //! | `hs-lrc` | per hash bucket, of the docID's high bits | a width per block | [`hash`] |
 //!
 //! Slots are fields of one width by default. With the parameter `exceptions` they are segments of
-//! [`parapfor`](super::parapfor) as in the paper, up to that share of whose slots have their high bits apart.
+//! [`parapfor`](super::parapfor) as in the paper; up to that share of the slots keep their high bits apart.
 //!
-//! Blocks have 128 docIDs. Lists of less than one are one block of `seg-lrc` in all four codecs, with a line if
-//! that makes them shorter. The encoder fits lines in floating point; slopes are stored in fixed point, and docIDs come back in
+//! Blocks have 128 docIDs. Shorter lists are one block of `seg-lrc` in all four codecs, with a line if that makes them
+//! shorter. The encoder fits lines in floating point. Slopes are stored in fixed point, and docIDs come back in
 //! integers modulo 2^32, the same on every processor.
 //!
 //! # Where a docID can be
-//! Section 4.3 bounds the positions at which `x` may stand, so that a search need not look elsewhere. The bounds follow
-//! from what is stored: with a line `f`, which never falls, slots of `w` bits and the least deviation `low`,
-//! `f(i) + low ≤ d[i] < f(i) + low + 2^w`, so `x` is at a position `i` with `x - low - 2^w < f(i) ≤ x - low`, or nowhere.
-//! The paper's L and R are `(low + 2^w - 1)` and `-low` over the slope.
+//! Section 4.3 bounds the positions of `x`, so that a search need not look elsewhere. The bounds follow from the stored
+//! words. With a line `f`, which never falls, slots of `w` bits and the least deviation `low`, `f(i) + low ≤ d[i] <
+//! f(i) + low + 2^w`. So `x` is at a position `i` with `x - low - 2^w < f(i) ≤ x - low`, or nowhere. The paper's L and
+//! R are `(low + 2^w - 1)` and `-low` over the slope.
 //!
 //! | codec | holds for | `f`, `w` | `low` |
 //! |---|---|---|---|
@@ -32,14 +32,14 @@
 //! | all | a block with a line of its own | the block's; `f(i)` is `i` more than the line | `d[0] - slot[0]` |
 //! | `hs-lrc` | a bucket's part of a block | the bucket's, the block's; as above | `base` of the part |
 //!
-//! `low` may be below 0. The width in the head of `lrc-seg`, and of `lrc` with exceptions, is there for this alone. A block's
-//! `w` is `b + hb` where slots have exceptions. In `hs-lrc` the bucket of `x`, hence a range of positions, is known without
-//! a search.
+//! `low` may be below 0. The width in the head of `lrc-seg`, and of `lrc` with exceptions, serves only this. A block's
+//! `w` is `b + hb` where slots have exceptions. In `hs-lrc` the bucket of `x`, and so a range of positions, is known
+//! without a search.
 //!
-//! Range: every docID up to 2^32 - 1. Size: 32 bits a docID at most, and the head of the list: 3 words, 5 bits a block
-//! and one word in `lrc-seg` and `hs-lrc`, and in `hs-lrc` up to 60 bits for each of at most `2 len / bucket + 2` buckets. With
-//! exceptions a block takes up to 25 bits more, and up to 7 for each exception. Words read past a block: up to sixteen
-//! where the slice has them.
+//! Range: every docID up to 2^32 - 1. Size: 32 bits a docID at most, and the head of the list. The head has 3 words;
+//! `lrc-seg` and `hs-lrc` add 5 bits a block and one word; `hs-lrc` adds up to 60 bits for each of at most `2 len /
+//! bucket + 2` buckets. With exceptions a block takes up to 25 bits more, and up to 7 for each exception. Words read
+//! past a block: up to sixteen where the slice has them.
 
 mod global;
 mod hash;
@@ -51,11 +51,13 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use self::line::least_squares;
+pub use self::global::list_bounds;
+pub use self::line::{Bounds, least_squares};
 
 use self::global::Global;
 use super::parapfor::segment_shader;
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
+use crate::gpu::wgsl;
 
 /// DocIDs of a block.
 const BLOCK: usize = 128;
@@ -64,7 +66,7 @@ const BLOCK: usize = 128;
 const EXCEPTIONS: Param = Param {
     name: "exceptions",
     about: "greatest share of deviations that are wider than their slots",
-    domain: Domain::Share { to: 60 },
+    domain: Domain::Share { to: 60, only: None },
     default: "0",
 };
 
@@ -110,7 +112,7 @@ pub static HS_LRC: Family = Family {
     params: &[
         Param {
             name: "bucket",
-            about: "docIDs of a hash bucket, about",
+            about: "docIDs per hash bucket, roughly",
             domain: Domain::Whole { from: 128, to: 256, step: 128 },
             default: "128",
         },
@@ -174,7 +176,7 @@ impl Codec for Lrc {
         if out.len() > BLOCK {
             return Err(CodecError::Malformed("a block of lines has at most 128 docIDs"));
         }
-        // The first block of a list of less than a block is the only one that is the first and not whole.
+        // Only in a list of less than a block is the first block not whole.
         let short = index == 0 && out.len() < BLOCK;
         match self.kind {
             _ if out.is_empty() => Ok(0),
@@ -194,18 +196,12 @@ impl Codec for Lrc {
 
     fn shader(&self) -> Shader {
         let codec = match self.kind {
-            Kind::List => include_str!("../../../shaders/codec/lrc.wgsl"),
-            Kind::ListAndSegments => include_str!("../../../shaders/codec/lrc_seg.wgsl"),
-            Kind::Segments => include_str!("../../../shaders/codec/seg_lrc.wgsl"),
-            Kind::Buckets(_) => include_str!("../../../shaders/codec/hs_lrc.wgsl"),
+            Kind::List => wgsl!("codec/lrc"),
+            Kind::ListAndSegments => wgsl!("codec/lrc_seg"),
+            Kind::Segments => wgsl!("codec/seg_lrc"),
+            Kind::Buckets(_) => wgsl!("codec/hs_lrc"),
         };
-        let (segment, scratch_words) = segment_shader(BLOCK, self.exceptions, 0);
-        let lines = include_str!("../../../shaders/codec/lrc_line.wgsl");
-        let blocks = match self.kind {
-            Kind::Buckets(_) => "",
-            _ => include_str!("../../../shaders/codec/lrc_block.wgsl"),
-        };
-        let source = segment + lines + blocks + codec;
-        Shader { source, scratch_words, random_access: true }
+        let (segment, scratch_words) = segment_shader(BLOCK, self.exceptions);
+        Shader::of(codec).with(&segment).scratch(scratch_words).random_access()
     }
 }

@@ -1,7 +1,7 @@
 //! A block with a line of its own, or without one: all of `seg-lrc`, and the lists of less than a block of the others.
 //!
-//! With `first` the block's first docID, position `i` holds `first + i + line(i) + slot[i] - slot[0]`: the line
-//! starts at `first`, and `slot[0]` is what the least vertical deviation is below 0. A block of one docID has no words.
+//! With `first` the block's first docID, position `i` holds `first + i + line(i) + slot[i] - slot[0]`: the line starts
+//! at `first`, and `slot[0]` is how far the least vertical deviation is below 0. A block of one docID has no words.
 //!
 //! | bits | what |
 //! |---|---|
@@ -14,10 +14,11 @@
 //! | 6.. | without: slots 1 to `n - 1`, `w` bits each; slot 0 and the line are 0 |
 
 use super::super::CodecError;
-use super::super::bits::{Packer, get_bits};
 use super::BLOCK;
 use super::line::{Slope, least_squares};
 use super::slots::{self, Slots, WIDTH_BITS, field_width, width_of};
+use crate::base::bits::{Packer, get_bits};
+use crate::base::simd;
 
 const PLAIN_BITS: usize = 1 + WIDTH_BITS as usize;
 const LINE_BITS: usize = 1 + Slope::BITS as usize;
@@ -31,13 +32,13 @@ struct Form {
 }
 
 impl Form {
-    /// The shorter one, without a line if both are as long; `numbers` become its slots.
+    /// The shorter form, without a line if both are equal; `numbers` become its slots.
     fn choose(block: &[u32], exceptions: u32, numbers: &mut [u32]) -> Self {
         let m = block.len() - 1;
         let width = field_width(block[m] - block[0] - m as u32);
         let plain =
             Self { line: None, slots: Slots::Fields(width), words: (PLAIN_BITS + m * width as usize).div_ceil(32) };
-        // A line takes a slot and its own bits: with less than three other slots it cannot save as many.
+        // A line takes a slot and its own bits: with fewer than three other slots it cannot save as many.
         if m >= 3 {
             let slope = Slope::nearest(least_squares(block) - 1.0, m as u32);
             let first = i64::from(block[0]);
@@ -61,8 +62,8 @@ pub fn range(numbers: impl Iterator<Item = i64>) -> (i64, i64) {
     numbers.fold((i64::MAX, i64::MIN), |(low, high), number| (low.min(number), high.max(number)))
 }
 
-/// Runs `work` with room for the slots of `block`: most lists are short, and clearing a buffer for a whole block would
-/// cost more than encoding them.
+/// Runs `work` with room for the slots of `block`. Most lists are short; clearing a buffer for a whole block would cost
+/// more than encoding them.
 fn with_room<T>(block: &[u32], work: impl FnOnce(&mut [u32]) -> T) -> T {
     match block.len() {
         n @ ..=16 => work(&mut [0; 16][..n]),
@@ -128,7 +129,7 @@ pub fn decode(words: &[u32], first: u32, exceptions: u32, out: &mut [u32]) -> Re
     })
 }
 
-/// Up to how many slots it does not pay to unpack them together.
+/// Up to so many slots it does not pay to unpack them together.
 const SHORT: usize = 6;
 
 fn decode_short(words: &[u32], first: u32, width: u32, out: &mut [u32]) -> Result<usize, CodecError> {
@@ -141,18 +142,9 @@ fn decode_short(words: &[u32], first: u32, width: u32, out: &mut [u32]) -> Resul
     Ok(at.div_ceil(32))
 }
 
-/// [`Slope::add_to`], as fast as the processor can.
-pub fn add_line(slope: Slope, base: u32, out: &mut [u32], slots: &[u32]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        return unsafe { add_line_avx2(slope, base, out, slots) };
+simd::avx2! {
+    /// [`Slope::add_to`], as fast as the processor can.
+    pub fn add_line(slope: Slope, base: u32, out: &mut [u32], slots: &[u32]) {
+        slope.add_to(base, out, slots)
     }
-    slope.add_to(base, out, slots);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_line_avx2(slope: Slope, base: u32, out: &mut [u32], slots: &[u32]) {
-    slope.add_to(base, out, slots);
 }

@@ -1,14 +1,14 @@
 //! The slots of a block: fields of one width, or with exceptions a segment of [`parapfor`](super::super::parapfor).
 
 use super::super::CodecError;
-use super::super::bits::{BitWriter, Packer, UNPACKED, bits_of, get_bits, unpack};
 use super::super::parapfor::segment;
 use super::BLOCK;
+use crate::base::bits::{BitWriter, Packer, UNPACKED, bits_of, get_bits, unpack};
 
 /// Bits of the code of a width.
 pub const WIDTH_BITS: u32 = 5;
 
-/// The width of fields for numbers up to `top`: five bits tell 33 widths if none is 31.
+/// The width of fields for numbers up to `top`; never 31, since five bits tell 32 widths.
 #[inline]
 pub fn field_width(top: u32) -> u32 {
     match bits_of(top) {
@@ -33,7 +33,7 @@ pub enum Slots {
 }
 
 impl Slots {
-    /// For `slots` of which so many hundredths may be exceptions: fields if none may, or else a segment.
+    /// Fields if no hundredth of `slots` may be exceptions, or else a segment.
     pub fn choose(slots: &[u32], exceptions: u32) -> Self {
         match exceptions {
             0 => Self::Fields(field_width(slots.iter().fold(0, |all, slot| all | slot))),
@@ -41,7 +41,7 @@ impl Slots {
         }
     }
 
-    /// Bits of `n` slots; those of the code of a width not included.
+    /// Bits of `n` slots, without the code of a width.
     pub fn bits(self, n: usize) -> usize {
         match self {
             Self::Fields(width) => n * width as usize,
@@ -49,7 +49,7 @@ impl Slots {
         }
     }
 
-    /// The code of the width of fields, five bits, for where it stands.
+    /// The code of the width of fields, five bits; a segment has none.
     pub fn code(self) -> Option<u32> {
         match self {
             Self::Fields(width) => Some(width.min(31)),
@@ -77,8 +77,8 @@ impl Slots {
     }
 }
 
-/// Reads `n` slots of `width` bits, or for want of a width a segment, that start at bit `at` of `words`, and hands
-/// them on together with the first bit behind them.
+/// Reads `n` slots from bit `at` of `words`, fields of `width` bits, or a segment if there is no width; hands them on
+/// together with the first bit behind them.
 #[inline(always)]
 pub fn read<T>(
     words: &[u32],
@@ -101,8 +101,8 @@ pub fn read<T>(
     }
 }
 
-/// The widths of a list's blocks, in its head: a word, how many there are, and five bits each, the rest of the
-/// last word zero. There is none where slots are segments.
+/// The widths of a list's blocks, in its head: a word with their number, then five bits each; the rest of the last word
+/// is zero. Absent where slots are segments.
 pub struct Table {
     /// Words it takes up.
     pub words: usize,

@@ -41,7 +41,7 @@ fn test_literal_words_of_long_lists() {
     let slope = 1024 | 2 << 11;
     assert_eq!(words("seg-lrc", &docs), [1 | slope << 1, 2 << 1 | 2 << 6]);
     // The last docID has nine bits: buckets of 256, which start at positions 0 and 72, a line of slope 72. The line of
-    // the first starts 40 above its least docID, that of the other at it.
+    // the first bucket starts 40 above its least docID, the other bucket's line at it.
     let entries = [40 | slope << 12, slope << 12];
     let expected = [8 | 2 << 5, 0, 72, entries[0] | entries[1] << 28, entries[1] >> 4, 2, 0];
     assert_eq!(words("hs-lrc", &docs), expected);
@@ -54,7 +54,29 @@ fn test_literal_words_of_long_lists() {
     assert_eq!(widths(&words("lrc-seg", &docs)), (3 + 2 + 4, 1));
 }
 
-/// Those that are hard for all codecs, for parameters that the tests of all codecs leave out.
+/// The lists that are hard for all codecs, if they have a line of their own.
+#[test]
+fn test_every_docid_lies_within_the_bounds_of_its_list() {
+    let mut seen = 0;
+    for docs in super::super::testing::hard_lists().into_iter().filter(|docs| docs.len() >= BLOCK) {
+        for spec in ["lrc", "lrc-seg", "lrc:exceptions=0.3", "lrc-seg:exceptions=0.3"] {
+            let bounds = list_bounds(&words_of(codec(spec).as_ref(), &docs), docs[0]).unwrap();
+            for (i, &doc) in docs.iter().enumerate() {
+                // heights have 32 bits behind the point, so a height that is whole may come out lower by less than this
+                let (height, doc) = (bounds.slope * i as f64, f64::from(doc));
+                assert!(height + bounds.low - 1.001 < doc, "{spec}: {doc} at {i}, {bounds:?}");
+                assert!(doc < height + bounds.low + bounds.span + 0.001, "{spec}: {doc} at {i}, {bounds:?}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen} lists");
+    for damaged in [&[][..], &[1, 2], &[1, 33, 0]] {
+        assert!(list_bounds(damaged, 0).is_err());
+    }
+}
+
+/// Lists that are hard for all codecs, with parameters that the tests of all codecs leave out.
 #[test]
 fn test_hard_lists_with_exceptions() {
     let lists = super::super::testing::hard_lists();
@@ -166,7 +188,7 @@ fn test_docids_lie_between_the_bounds() {
             }
             let slope = Slope::from_code(words[0] >> 1);
             let width = slots::width_of(words[0] >> 17 & 31);
-            let slot = super::super::bits::get_bits(words, 22, width).unwrap();
+            let slot = crate::base::bits::get_bits(words, 22, width).unwrap();
             let low = i64::from(block[0]) - i64::from(slot);
             for (i, &doc) in (0..).zip(block) {
                 let above = i64::from(doc) - i64::from(i) - i64::from(slope.at(i)) - low;
@@ -193,7 +215,8 @@ proptest! {
         for i in 0..=reach {
             let exact = capped * f64::from(i);
             let error = (f64::from(stored.at(i)) - exact).abs();
-            // half a unit of the mantissa per position and what the floor takes off; twice that where the cap rounds down
+            // half a unit of the mantissa per position and what the floor takes off; twice that where the cap rounds
+            // down
             prop_assert!(error <= 1.0 + f64::from(i) * (capped / 1024.0).max(1.0 / 2048.0), "{slope} at {i}: {error}");
             prop_assert_eq!(Slope::from_code(stored.code()).at(i), stored.at(i));
             prop_assert!(i == 0 || stored.at(i) >= stored.at(i - 1));

@@ -1,9 +1,9 @@
 //! `parapfor`: patched frame of reference whose exceptions are found and patched independently of each other.
 //!
 //! From Ao, Zhang, Wu, Stones, Wang, Liu, Liu, Lin, *Efficient parallel lists intersection and index compression
-//! algorithms using graphics processing units*, PVLDB 4(8), 2011, section 5.1 and appendix D. A block of `n` docIDs is one
-//! [segment] of the `n - 1` numbers `d[i+1] - d[i] - 1`, from bit 0 of its first word on, and zeros up to the
-//! next word. A block of one docID has no words.
+//! algorithms using graphics processing units*, PVLDB 4(8), 2011, section 5.1 and appendix D. A block of `n` docIDs is
+//! one [segment] of the `n - 1` numbers `d[i+1] - d[i] - 1`, from bit 0 of its first word on, and zeros up to the next
+//! word. A block of one docID has no words.
 //!
 //! Parameters: `segment`, docIDs per block; `exceptions`, the share of the numbers that may be exceptions. As in
 //! the paper a slot has the fewest bits that keep to that share; lists of web pages get smaller up to a share of a
@@ -18,10 +18,10 @@ pub mod segment;
 use std::sync::Arc;
 
 use self::segment::{Form, MAX_LEN, SLOTS};
-use super::bits::{Packer, UNPACKED};
-use super::gaps::{self, docs_of, gaps_of};
+use super::gaps::{docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
-use crate::gpu::kernel::{constants, unroll};
+use crate::base::bits::{Packer, UNPACKED};
+use crate::gpu::{Assembler, wgsl};
 
 /// `parapfor`.
 pub static PARAPFOR: Family = Family {
@@ -39,7 +39,7 @@ pub static PARAPFOR: Family = Family {
         Param {
             name: "exceptions",
             about: "greatest share of gaps that are wider than their slots",
-            domain: Domain::Share { to: 60 },
+            domain: Domain::Share { to: 60, only: None },
             default: "0.1",
         },
     ],
@@ -120,9 +120,8 @@ impl Codec for ParaPfor {
     }
 
     fn shader(&self) -> Shader {
-        let (segment, scratch_words) = segment_shader(self.segment, self.exceptions, 0);
-        let source = segment + &gaps::shader(self.segment) + include_str!("../../../shaders/codec/parapfor.wgsl");
-        Shader { source, scratch_words, random_access: false }
+        let (segment, scratch_words) = segment_shader(self.segment, self.exceptions);
+        Shader::of(wgsl!("codec/parapfor")).with(&segment).scratch(scratch_words)
     }
 }
 
@@ -133,19 +132,15 @@ fn decode_with<const N: usize>(words: &[u32], first: u32, out: &mut [u32]) -> Re
     Ok(end.div_ceil(32))
 }
 
-/// The shader text that reads segments in blocks of `block_len`, `shaders/codec/parapfor_segment.wgsl`, and how many words of
-/// `scratch` it needs from word `patches` of a team's on: none if `exceptions`, in hundredths, is 0.
-pub fn segment_shader(block_len: usize, exceptions: u32, patches: u32) -> (String, u32) {
-    let items = block_len.div_ceil(128) as u32;
+/// What `shaders/codec/parapfor_segment.wgsl` imports to read segments in blocks of `block_len`, and how many words of
+/// `scratch` it needs: none if `exceptions`, in hundredths, is 0.
+pub fn segment_shader(block_len: usize, exceptions: u32) -> (Assembler, usize) {
     let (text, words) = match exceptions {
-        0 => (include_str!("../../../shaders/codec/parapfor_no_patches.wgsl"), 0),
-        _ => (include_str!("../../../shaders/codec/parapfor_patches.wgsl"), 128 * items),
+        0 => (wgsl!("codec/parapfor_no_patches"), 0),
+        _ => (wgsl!("codec/parapfor_patches"), block_len.next_multiple_of(128)),
     };
-    let segment = unroll(include_str!("../../../shaders/codec/parapfor_segment.wgsl"), items);
-    (
-        constants(&[("EXCEPTIONS", u32::from(exceptions > 0)), ("PATCHES", patches)]) + &segment + &unroll(text, items),
-        words,
-    )
+    let assembler = Assembler::new().provide("patches", [text]);
+    (assembler.constants(&[("EXCEPTIONS", u32::from(exceptions > 0))]), words)
 }
 
 #[cfg(test)]

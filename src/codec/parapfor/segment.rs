@@ -1,9 +1,9 @@
 //! A segment of numbers with its exceptions apart, each found and patched by itself: the core of `parapfor`, and of
-//! the codecs that store vertical deviations with it.
+//! codecs that store vertical deviations.
 //!
-//! From Ao, Zhang, Wu, Stones, Wang, Liu, Liu, Lin (PVLDB 4(8), 2011), section 5.1 and appendix D. Of each of `n`
-//! numbers the low `b` bits stand in a slot; `en` exceptions need more, and each has an index slot of `ib` bits and
-//! a slot of `hb` bits with its other bits, in the order of their places.
+//! From Ao, Zhang, Wu, Stones, Wang, Liu, Liu, Lin (PVLDB 4(8), 2011), section 5.1 and appendix D. The low `b` bits of
+//! each of `n` numbers stand in a slot. Each of `en` exceptions needs more: it has an index slot of `ib` bits, and a
+//! slot of `hb` bits with its other bits, in the order of their places.
 //!
 //! | bits | what |
 //! |---|---|
@@ -16,11 +16,12 @@
 //! | .. | indexes: `en` fields of `ib` bits, ascending |
 //! | .. | highs: `en` fields of `hb` bits |
 //!
-//! The first bit may be any bit of a word. Size: at most `7 + 32 n` bits without exceptions, and `25 + (31 + 10 s) n` if a
-//! share `s` of the numbers is one, all of them a bit too wide.
+//! The first bit may be any bit of a word. Size: at most `7 + 32 n` bits without exceptions. With a share `s` of
+//! exceptions, all a bit too wide, at most `25 + (31 + 10 s) n`.
 
+use crate::base::bits;
+use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits};
 use crate::codec::CodecError;
-use crate::codec::bits::{self, Packer, UNPACKED, bits_of, get_bits};
 
 /// The longest segment.
 pub const MAX_LEN: usize = 512;
@@ -113,11 +114,11 @@ impl Form {
     }
 
     /// Unpacks the segment of `n` (at most [`MAX_LEN`]) numbers at bit `at` of `words` into the front of `out`, and
-    /// returns the first bit behind it. What follows the numbers in `out` may change; it has room as
-    /// [`bits::unpack_long`] wants it.
+    /// returns the first bit behind it. `out` needs the room of [`bits::unpack_long`]; slots behind the numbers may
+    /// change.
     ///
     /// # Errors
-    /// The segment runs past the end of `words`, or is none.
+    /// The segment runs past the end of `words`, or is malformed.
     #[inline]
     pub fn unpack(words: &[u32], at: usize, n: usize, out: &mut [u32]) -> Result<usize, CodecError> {
         debug_assert!(n <= MAX_LEN);

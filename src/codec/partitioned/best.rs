@@ -1,31 +1,33 @@
-//! `best`: each block in the form that is smallest, or fastest where that costs little.
+//! `best`: each block in its smallest form, or in the fastest one where that costs little.
 //!
-//! The forms, in the frame that [`super`] describes; within a block each partition of eight docIDs or more has the
-//! width, or is the bit vector or the run, that makes the block smallest. All numbers are gaps less one.
+//! The forms, in the frame that [`super`] describes. Within a block each partition of eight docIDs or more has the
+//! width, or is the bit vector or run, that makes the block smallest. All numbers are gaps less one.
 //!
 //! | form | high part | bits of a gap `g + 1` in width `b` |
 //! |---|---|---|
 //! | Rice | `g >> b` zeros and a one | `b + 1 + (g >> b)`; with `b = 0` the characteristic bit vector; a run has none |
 //! | packed | none | `b`, which holds the greatest gap of the partition, at most 30 |
 //!
-//! `by=size` takes the shorter one. `by=speed` takes the packed form unless it is longer by more than an eighth, since it
-//! spares the search for ones, and starts a partition only if it saves more than four bytes. On real lists packed blocks are
-//! rare by size and common by speed; these lists get 4 % longer and are decoded a fifth faster.
+//! `by=size` takes the shorter form. `by=speed` takes the packed form unless it is longer by more than an eighth, since
+//! it needs no search for ones; it starts a partition only if that saves more than four bytes. On real lists packed
+//! blocks are rare by size and common by speed; these lists get 4 % longer and are decoded a fifth faster.
 //!
 //! # What was left out, and why
-//! Elias-Fano gives random access but is never shorter: the zeros of a partition of `m` gaps are `⌊Σg / 2^b⌋`, those of the
-//! Rice form `Σ⌊g / 2^b⌋`, almost half a bit a gap less (Rice, Plaunt, IEEE Trans. Commun. 19(6), 1971). Patches for a few
-//! great gaps gain nothing where eight docIDs may have a width to themselves. A docID is not read by itself: that would
-//! need the low parts of all those before.
+//! Elias-Fano gives random access but is never shorter: the zeros of a partition of `m` gaps are `⌊Σg / 2^b⌋`. Those of
+//! the Rice form are `Σ⌊g / 2^b⌋`, almost half a bit a gap less (Rice, Plaunt, IEEE Trans. Commun. 19(6), 1971).
+//! Patches for a few great gaps gain nothing where eight docIDs may have a width to themselves. No docID is read by
+//! itself: that would need the low parts of all docIDs before it.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most `7 + n (b + 3)` bits for `n` docIDs, with `b` the rounded-down
 //! binary logarithm of the mean gap; by speed an eighth more.
 
 use std::sync::Arc;
 
-use super::super::bits::bits_of;
 use super::super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 use super::*;
+use crate::base::bits::bits_of;
+use crate::base::simd;
+use crate::gpu::wgsl;
 
 /// `best`.
 pub static BEST: Family = Family {
@@ -79,11 +81,11 @@ impl Codec for Best {
     }
 
     fn shader(&self) -> Shader {
-        shader::<true>(include_str!("../../../shaders/codec/best.wgsl"), 2, false)
+        shader::<true>(wgsl!("codec/best"), 2)
     }
 }
 
-/// What a further partition is taken to cost in bits where speed counts: about what decoding it takes longer.
+/// The price of a further partition in bits where speed counts: about its extra decoding time.
 const FAST_PRICE: u32 = 37;
 
 /// Form and partitions of a block of two docIDs or more, and its bits.
@@ -92,22 +94,17 @@ fn plan(block: &[u32], speed: bool) -> (Plan, usize) {
         let (width, bits) = single(block);
         return (Plan::single(width), WIDTH_BITS as usize + bits);
     }
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        return unsafe { plan_avx2(block, speed) };
+    plan_wide(block, speed)
+}
+
+simd::avx2! {
+    fn plan_wide(block: &[u32], speed: bool) -> (Plan, usize) {
+        plan_any(block, speed)
     }
-    plan_any(block, speed)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn plan_avx2(block: &[u32], speed: bool) -> (Plan, usize) {
-    plan_any(block, speed)
-}
-
-/// The best width of a single cell, and what its gaps take: the same without a search over all widths, for most lists
-/// are short.
+/// The best width of a single cell, and the bits of its gaps: the same plan without a search over all widths, for most
+/// lists are short.
 fn single(block: &[u32]) -> (u32, usize) {
     let count = block.len() as u32 - 1;
     let gaps = || block.windows(2).map(|pair| pair[1] - pair[0] - 1);
@@ -123,7 +120,7 @@ fn single(block: &[u32]) -> (u32, usize) {
     (width, bits)
 }
 
-/// Zeros of a cell beyond which a width is out of the question: a partition of its own for the cell costs less.
+/// Zeros of a cell beyond which a width is useless: a partition of its own for the cell costs less.
 const MAX_ZEROS: u32 = 1 << 12;
 
 #[inline(always)]
@@ -164,7 +161,7 @@ fn plan_with<const W: usize>(block: &[u32], speed: bool) -> (Plan, usize) {
     });
     let head = (WIDTH_BITS + tags(true)) as usize;
     let allowed = if speed { rice_bits + rice_bits / 8 } else { rice_bits };
-    // Not even with widths for nothing, or no width holds the greatest gap.
+    // Too long even with widths for nothing, or no width holds the greatest gap.
     if packed_least >= allowed || widest[..cells].iter().any(|&width| u32::from(width) >= RUN) {
         return (rice, head + rice_bits);
     }
@@ -188,7 +185,8 @@ mod tests {
     #[test]
     fn test_literal_words() {
         let best = BEST.codec("").unwrap();
-        // One cell. Gaps less one 0, 1, 286 cost least in width 6 or 7; low parts 0, 1, 30 from bit 5 on, then 1, 1, 00001.
+        // One cell. Gaps less one 0, 1, 286 cost least in width 6 or 7; low parts 0, 1, 30 from bit 5 on, then 1, 1,
+        // 00001.
         assert_eq!(words_of(best.as_ref(), &[10, 11, 13, 300]), [6 | 1 << 11 | 30 << 17 | 0b100_0011 << 23]);
         // Constant gaps are packed: width 4, no split, packed, then 15 after 15.
         let list: Vec<u32> = (0..20).map(|i| 16 * i).collect();

@@ -1,26 +1,32 @@
 //! Decoding on the CPU: the ones of the high part first, then the numbers, eight at a time.
 
-use super::super::bits::{UNPACKED, unpack_groups};
 use super::*;
+use crate::base::bits::{UNPACKED, unpack_groups};
+#[cfg(target_arch = "x86_64")]
+use crate::base::{
+    avx512,
+    simd::{self as processor, level},
+};
 
 /// Words behind the low part that are loaded without asking whether they belong to it.
 const BEHIND: usize = 10;
 /// Bytes that loads of eight bytes for each of eight fields touch.
 pub(super) const WINDOW: usize = 40;
-/// Slots that are written behind the last one that is wanted.
+/// Slots written behind the last wanted one.
 const SPARE: usize = 64;
 /// Most words up to the end of the low part.
 const MAX_LOW_WORDS: usize = (7 + CELLS * (1 + WIDTH_BITS as usize) + BLOCK * 30).div_ceil(32);
 
-/// What a processor does in its own way.
-pub(super) trait Level {
+/// What a processor does in its own way. A value proves that the processor can.
+pub(super) trait Level: Copy {
     /// Writes `base` plus the position of each one of `bits`, in order, and may write anything behind them.
-    fn positions(bits: u64, base: u16, out: &mut [u16; SPARE]);
+    fn positions(self, bits: u64, base: u16, out: &mut [u16; SPARE]);
 
-    /// Decodes the numbers of a partition to their places in `docs`, the docIDs of the whole block, and anything behind
-    /// them. `words` has [`WINDOW`] bytes from where each field starts; `ones` are the positions of the one before the partition, and
-    /// of its own. `GAPS` and `packed` are as in [`decode`] and [`Plan`].
+    /// Decodes the numbers of a partition to their places in `docs`, the docIDs of the whole block; may write anything
+    /// behind them. `words` has [`WINDOW`] bytes from where each field starts; `ones` are the positions of the one
+    /// before the partition, and of its own. `GAPS` and `packed` are as in [`decode`] and [`Plan`].
     fn numbers<const GAPS: bool>(
+        self,
         words: &[u32],
         low: usize,
         ones: &[u16],
@@ -44,44 +50,42 @@ pub(super) fn decode<const GAPS: bool>(words: &[u32], first: u32, out: &mut [u32
     }
     #[cfg(target_arch = "x86_64")]
     {
-        if simd::available() {
+        if avx512::available() {
             // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { simd::decode::<GAPS>(words, first, out) };
         }
-        if std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("popcnt")
-        {
+        if level() >= processor::Level::Avx2 {
             // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { decode_x86::<GAPS>(words, first, out) };
         }
     }
-    decode_as::<GAPS, Any>(words, first, out)
+    decode_as::<GAPS, _>(Any, words, first, out)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn decode_x86<const GAPS: bool>(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
-    decode_as::<GAPS, Any>(words, first, out)
+    decode_as::<GAPS, _>(Any, words, first, out)
 }
 
 /// As [`decode`], of two docIDs or more.
 #[inline(always)]
 pub(super) fn decode_as<const GAPS: bool, L: Level>(
+    level: L,
     words: &[u32],
     first: u32,
     out: &mut [u32],
 ) -> Result<usize, CodecError> {
     // Clearing room for the ones of a whole block would cost more than decoding a short one.
     match out.len() {
-        ..=32 => decode_with::<GAPS, L, { 1 + 32 + SPARE }>(words, first, out),
-        _ => decode_with::<GAPS, L, { 1 + BLOCK + SPARE }>(words, first, out),
+        ..=32 => decode_with::<GAPS, L, { 1 + 32 + SPARE }>(level, words, first, out),
+        _ => decode_with::<GAPS, L, { 1 + BLOCK + SPARE }>(level, words, first, out),
     }
 }
 
 #[inline(always)]
 fn decode_with<const GAPS: bool, L: Level, const ONES: usize>(
+    level: L,
     words: &[u32],
     first: u32,
     out: &mut [u32],
@@ -96,7 +100,7 @@ fn decode_with<const GAPS: bool, L: Level, const ONES: usize>(
     // The bit behind each one, and before the first of them.
     let mut ones = [0; ONES];
     let high = low + low_bits;
-    let end = if plan.packed { high } else { high + find_ones::<L>(words, high, count, &mut ones[1..])? };
+    let end = if plan.packed { high } else { high + find_ones(level, words, high, count, &mut ones[1..])? };
     let used = end.div_ceil(32);
     if used > words.len() {
         return Err(CodecError::Truncated);
@@ -104,21 +108,28 @@ fn decode_with<const GAPS: bool, L: Level, const ONES: usize>(
     out[0] = first;
     let lows_end = high.div_ceil(32);
     if lows_end + BEHIND <= words.len() {
-        all_numbers::<GAPS, L>(words, low, &plan, &ones, out);
+        all_numbers::<GAPS, L>(level, words, low, &plan, &ones, out);
     } else if n <= 16 {
         let mut padded = [0; 17 + BEHIND];
         padded[..lows_end].copy_from_slice(&words[..lows_end]);
-        all_numbers::<GAPS, L>(&padded, low, &plan, &ones, out);
+        all_numbers::<GAPS, L>(level, &padded, low, &plan, &ones, out);
     } else {
         let mut padded = [0; MAX_LOW_WORDS + BEHIND];
         padded[..lows_end].copy_from_slice(&words[..lows_end]);
-        all_numbers::<GAPS, L>(&padded, low, &plan, &ones, out);
+        all_numbers::<GAPS, L>(level, &padded, low, &plan, &ones, out);
     }
     Ok(used)
 }
 
 #[inline(always)]
-fn all_numbers<const GAPS: bool, L: Level>(words: &[u32], low: usize, plan: &Plan, ones: &[u16], docs: &mut [u32]) {
+fn all_numbers<const GAPS: bool, L: Level>(
+    level: L,
+    words: &[u32],
+    low: usize,
+    plan: &Plan,
+    ones: &[u16],
+    docs: &mut [u32],
+) {
     let (mut low, mut one) = (low, 0);
     for p in plan.partitions(docs.len()) {
         if p.width == RUN {
@@ -126,16 +137,17 @@ fn all_numbers<const GAPS: bool, L: Level>(words: &[u32], low: usize, plan: &Pla
             docs[p.start..p.end].iter_mut().zip(1..).for_each(|(doc, i)| *doc = before.wrapping_add(i));
             continue;
         }
-        L::numbers::<GAPS>(words, low, &ones[one..], plan.packed, &p, docs);
+        level.numbers::<GAPS>(words, low, &ones[one..], plan.packed, &p, docs);
         low += p.low_bits();
         one += if plan.packed { 0 } else { p.stored() };
     }
 }
 
-/// Where the first `count` ones from bit `at` on end, counted from there, and where the last one does. There is
-/// room for [`SPARE`] more than that.
+/// The ends of the first `count` ones from bit `at` on, counted from there, and the end of the last one. There must be
+/// room for [`SPARE`] more.
 #[inline(always)]
 pub(super) fn find_ones<L: Level>(
+    level: L,
     words: &[u32],
     at: usize,
     count: usize,
@@ -157,7 +169,7 @@ pub(super) fn find_ones<L: Level>(
         }
         let bits = (u64::from(low) | u64::from(high) << 32) & mask;
         mask = !0;
-        L::positions(bits, base, (&mut ones[found..found + SPARE]).try_into().expect("as many slots"));
+        level.positions(bits, base, (&mut ones[found..found + SPARE]).try_into().expect("as many slots"));
         found += bits.count_ones() as usize;
         word += 2;
         base = base.wrapping_add(64);
@@ -166,11 +178,12 @@ pub(super) fn find_ones<L: Level>(
 }
 
 /// Any processor.
+#[derive(Clone, Copy)]
 pub(super) struct Any;
 
 impl Level for Any {
     #[inline(always)]
-    fn positions(mut bits: u64, base: u16, out: &mut [u16; SPARE]) {
+    fn positions(self, mut bits: u64, base: u16, out: &mut [u16; SPARE]) {
         for group in &mut out.as_chunks_mut::<8>().0[..(bits.count_ones() as usize).div_ceil(8)] {
             for slot in group {
                 // Volatile, or else the compiler gathers eight scalars into a vector before it stores them.
@@ -183,6 +196,7 @@ impl Level for Any {
 
     #[inline(always)]
     fn numbers<const GAPS: bool>(
+        self,
         words: &[u32],
         low: usize,
         ones: &[u16],

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Appends the `bits` bits of a block of two docIDs or more. With `GAPS` numbers are gaps less one; else they count from
-/// the start of their partition.
+/// Appends the `bits` bits of a block of two docIDs or more. With `GAPS` numbers are gaps less one; else they count
+/// from the start of their partition.
 pub(super) fn encode<const GAPS: bool>(block: &[u32], plan: &Plan, bits: usize, out: &mut Vec<u32>) {
     // Most lists are short; clearing a buffer for a whole block would cost more than encoding them.
     match block.len() {

@@ -1,10 +1,9 @@
 //! Blocks of up to 512 docIDs cut into partitions, each with a width of its own: what `pef` and `best` share.
 //!
 //! A *cell* is the docIDs at positions `8 c .. 8 c + 7` of a block, a *partition* one or more neighbouring cells that
-//! share a width. A number of a partition of width `b` has its low `b` bits in the block's low part and the rest, in
-//! unary, in the block's high part; what the numbers are is the codec's choice. [`RUN`] stands for a partition of docIDs
-//! that follow each other, which has no bits at all; with width 0 the high part is the characteristic bit vector of the
-//! partition.
+//! share a width. In a partition of width `b` the low `b` bits of a number are in the block's low part, and the rest,
+//! in unary, in its high part; the codec chooses the numbers. [`RUN`] stands for a partition of consecutive docIDs,
+//! which has no bits at all. With width 0 the high part is the characteristic bit vector of the partition.
 //!
 //! | bits | what |
 //! |---|---|
@@ -16,19 +15,19 @@
 //! | then | low part: the low bits of every number, in order |
 //! | then | high part: per number as many zeros as its codec says, and a one; then zeros up to the next word |
 //!
-//! Nothing says where the high part ends: the one of the last number does. Nothing says where a partition's docIDs
-//! start either: behind the last docID of the one before.
+//! The one of the last number ends the high part. A partition's docIDs start behind the last docID of the partition
+//! before.
 //!
 //! # How the partitions are chosen
 //! The cost of a cell is taken to be additive, so the best widths are a shortest path over (cell, width): 32 states a
-//! cell, staying costs nothing and a new partition five bits. One pass with all states side by side in vector registers
-//! finds it, about ten instructions a docID; a block takes a single width where that is not longer.
+//! cell; staying costs nothing, a new partition five bits. One pass with all states side by side in vector registers
+//! finds it, in about ten instructions a docID. A block takes a single width where that is not longer.
 //!
 //! # Why blocks of 512 and cells of 8
 //! A skip entry has 96 bits: 0.75 bits a docID in blocks of 128, 0.19 in blocks of 512. Shorter blocks would follow the
-//! density of a list more closely, but that is what the partitions do. A cell more is a bit more of a mask, in blocks
-//! that have one. Bits a docID, skip entries and the word that a list of one block takes instead of them included, on
-//! all lists of two docIDs and more of a crawl of 373,705 pages, in crawl order (which is as good as random) and sorted
+//! density of a list more closely, but partitions do that. One more cell is one more bit of a mask, in blocks that have
+//! one. The table gives bits a docID, with skip entries, or with the word that replaces them in a list of one block. It
+//! covers all lists of two docIDs and more of a crawl of 373,705 pages, in crawl order (as good as random) and sorted
 //! by URL:
 //!
 //! | blocks, cells | `pef`, crawl | `pef`, URL | `best`, crawl | `best`, URL |
@@ -39,7 +38,7 @@
 //! | 512, 16 | 8.73 | 5.25 | 8.39 | 5.12 |
 //! | `para-ef` | 9.53 | 7.01 | | |
 //!
-//! The price is that a search that looks for one docID decodes 512, in about 0.3 µs on the CPU.
+//! The price: a search for one docID decodes 512, in about 0.3 µs on the CPU.
 
 pub(super) mod best;
 mod decode;
@@ -48,9 +47,9 @@ pub(super) mod pef;
 #[cfg(target_arch = "x86_64")]
 mod simd;
 
-use super::bits::{Packer, get_bits};
 use super::{CodecError, Shader};
-use crate::gpu::kernel::{constants, unroll};
+use crate::base::bits::{Packer, get_bits};
+use crate::gpu::{Assembler, Text};
 
 /// DocIDs of a whole block.
 const BLOCK: usize = 512;
@@ -58,7 +57,7 @@ const BLOCK: usize = 512;
 const CELL: usize = 8;
 /// Cells of a whole block.
 const CELLS: usize = BLOCK / CELL;
-/// The width that says that each docID follows the one before.
+/// The width of a run: each docID follows the one before.
 const RUN: u32 = 31;
 /// Bits of a width.
 const WIDTH_BITS: u32 = 5;
@@ -68,8 +67,8 @@ const WIDTHS: usize = 1 << WIDTH_BITS;
 const BIT: u32 = 16;
 /// The greatest cost of a cell; no width with a cost near it is ever chosen.
 const MAX_COST: u32 = 1 << 20;
-/// The most words that the high part of a block touches: in the best width of a partition there are at most two zeros to
-/// a one, or the next width were better, and there are three more for numbers that even the greatest width cuts short.
+/// The most words that the high part of a block touches. In the best width of a partition there are at most two zeros
+/// to a one, or the next width would be better; numbers that even the greatest width cuts short add three more.
 const MAX_HIGH_WORDS: usize = (3 * BLOCK + 3 + 31).div_ceil(32);
 
 /// The partitions of a block.
@@ -184,13 +183,13 @@ const fn tags(forms: bool) -> u32 {
     if forms { 2 } else { 1 }
 }
 
-/// The cheapest plan and its bits without the five of its first width, where `cost_of` says in [`BIT`]s, at most
-/// [`MAX_COST`], what a cell costs in each width, the last of the `W` being [`RUN`], and `price` what a further partition is
-/// taken to cost in bits, at least the five of its width.
+/// The cheapest plan and its bits, without the five of its first width. `cost_of` says in [`BIT`]s, at most
+/// [`MAX_COST`], what a cell costs in each of the `W` widths, the last of them [`RUN`]. `price` is the cost of a
+/// further partition in bits, at least the five of its width.
 #[inline(always)]
 fn cheapest<const W: usize>(cells: usize, price: u32, mut cost_of: impl FnMut(usize, &mut [u32; W])) -> (Plan, usize) {
     const { assert!(W <= WIDTHS && W.is_power_of_two(), "a mask has a bit a width") };
-    // What the cells so far cost: in one width, and at best if the last of them has this width.
+    // Costs of the cells so far: in one width, and at best if the last cell has this width.
     let (mut alone, mut best) = ([0u32; W], [0u32; W]);
     // Bit `b`: at best, this cell starts a partition if it has width `b`; and the width before it.
     let (mut switches, mut before) = ([0u32; CELLS], [0u8; CELLS]);
@@ -199,7 +198,7 @@ fn cheapest<const W: usize>(cells: usize, price: u32, mut cost_of: impl FnMut(us
         let mut cost = [0; W];
         cost_of(cell, &mut cost);
         before[cell] = (least % W as u32) as u8;
-        // More than what was, at the first cell, so that this one starts none.
+        // At the first cell more than the cost so far, so that it starts no partition.
         let switch = least / W as u32 + price * BIT;
         let mut switched = 0;
         for b in 0..W {
@@ -240,18 +239,16 @@ fn least_of<const W: usize>(costs: &[u32; W]) -> u32 {
     (0..W as u32).fold(u32::MAX, |least, b| least.min(costs[b as usize] * W as u32 + b))
 }
 
-/// The decoder in WGSL of which `source` is the part of one codec, with `columns` words of workgroup memory a cell.
-fn shader<const FORMS: bool>(source: &str, columns: usize, random_access: bool) -> Shader {
-    let items = BLOCK.div_ceil(128) as u32;
-    let numbers = constants(&[
+/// The decoder in WGSL, with `text` as one codec's part and `columns` words of workgroup memory a cell.
+fn shader<const FORMS: bool>(text: Text, columns: usize) -> Shader {
+    let assembler = Assembler::new().constants(&[
         ("CELL", CELL as u32),
         ("CELLS", CELLS as u32),
         ("RUN", RUN),
         ("WIDTH_BITS", WIDTH_BITS),
         ("TAGS", tags(FORMS)),
     ]);
-    let source = numbers + include_str!("../../../shaders/codec/partitioned.wgsl") + &unroll(source, items);
-    Shader { source, scratch_words: (BLOCK + columns * CELLS) as u32, random_access }
+    Shader::of(text).with(&assembler).scratch(BLOCK + columns * CELLS)
 }
 
 #[cfg(test)]

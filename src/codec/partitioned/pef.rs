@@ -1,14 +1,14 @@
 //! `pef`: partitioned Elias-Fano, partitions chosen by a shortest path.
 //!
 //! From Ottaviano and Venturini, "Partitioned Elias-Fano Indexes" (SIGIR 2014, doi:10.1145/2600428.2609615): a list is
-//! cut where its density changes, and each partition is stored in the shortest of three ways, Elias-Fano, its
-//! characteristic bit vector, or nothing at all if it is a run. What differs here: partitions lie inside a block, start
-//! at multiples of eight docIDs, and need no upper bound, since the docIDs of one count from the last of the one before.
+//! cut where its density changes. Each partition is stored in the shortest of three ways: Elias-Fano, its
+//! characteristic bit vector, or nothing at all for a run. What differs here: partitions lie inside a block, start at
+//! multiples of eight docIDs, and need no upper bound, since their docIDs count from the last docID before them.
 //! Layout, choice of partitions and length of blocks: [`super`].
 //!
-//! With `d` the docIDs of a block, a partition of the positions `s .. t` stores the numbers
-//! `e[i] = d[i] - d[s-1] - 1 - (i - s)`, which never decrease. With width `b` the one of number `i` lies `(e[i] >> b) + i - s`
-//! bits behind the start of the partition in the high part. With `b = 0` that is bit `d[i] - d[s-1] - 1`: the bit vector.
+//! With `d` the docIDs of a block, a partition of the positions `s .. t` stores the numbers `e[i] = d[i] - d[s-1] - 1 -
+//! (i - s)`, which never decrease. With width `b` the one of number `i` lies `(e[i] >> b) + i - s` bits behind the
+//! start of the partition in the high part. With `b = 0` that is bit `d[i] - d[s-1] - 1`: the bit vector.
 //!
 //! The zeros of a partition in the high part are `u >> b` for its last number `u`. The shortest path takes
 //! `u / 2^b`, which is additive over cells, so its plan is at most one bit a partition longer than the best one.
@@ -20,9 +20,11 @@
 
 use std::sync::Arc;
 
-use super::super::bits::bits_of;
 use super::super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
 use super::*;
+use crate::base::bits::bits_of;
+use crate::base::simd;
+use crate::gpu::wgsl;
 
 /// `pef`.
 pub static PEF: Family = Family {
@@ -64,7 +66,7 @@ impl Codec for Pef {
     }
 
     fn shader(&self) -> Shader {
-        shader::<false>(include_str!("../../../shaders/codec/pef.wgsl"), 4, true)
+        shader::<false>(wgsl!("codec/pef"), 4).random_access()
     }
 }
 
@@ -77,18 +79,13 @@ fn plan(block: &[u32]) -> Plan {
         let width = if top == 0 { RUN } else { bits_of(top / count).saturating_sub(1).min(RUN - 1) };
         return Plan::single(width);
     }
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function is compiled for.
-        return unsafe { plan_avx2(block) };
-    }
-    plan_any(block)
+    plan_wide(block)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn plan_avx2(block: &[u32]) -> Plan {
-    plan_any(block)
+simd::avx2! {
+    fn plan_wide(block: &[u32]) -> Plan {
+        plan_any(block)
+    }
 }
 
 #[inline(always)]

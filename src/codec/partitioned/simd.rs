@@ -6,35 +6,26 @@ use std::arch::x86_64::*;
 use super::decode::{Level, WINDOW, decode_as};
 use super::*;
 
-/// Whether the processor has what [`decode`] is compiled for.
-pub(super) fn available() -> bool {
-    std::arch::is_x86_feature_detected!("avx512vbmi2")
-        && std::arch::is_x86_feature_detected!("avx512vbmi")
-        && std::arch::is_x86_feature_detected!("avx512bw")
-        && std::arch::is_x86_feature_detected!("avx512vl")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("popcnt")
-}
-
 /// As [`super::decode::decode`], of two docIDs or more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn decode<const GAPS: bool>(words: &[u32], first: u32, out: &mut [u32]) -> Result<usize, CodecError> {
-    decode_as::<GAPS, Avx512>(words, first, out)
+    decode_as::<GAPS, _>(Avx512(()), words, first, out)
 }
 
-/// Only [`decode`] names it.
-struct Avx512;
+/// Proof that the processor has what [`decode`] is compiled for: only [`decode`] makes one.
+#[derive(Clone, Copy)]
+struct Avx512(());
 
 impl Level for Avx512 {
     #[inline(always)]
-    fn positions(bits: u64, base: u16, out: &mut [u16; 64]) {
-        // SAFETY: called by `decode` only.
+    fn positions(self, bits: u64, base: u16, out: &mut [u16; 64]) {
+        // SAFETY: the processor has the features, of which `self` is the proof.
         unsafe { positions(bits, base, out) }
     }
 
     #[inline(always)]
     fn numbers<const GAPS: bool>(
+        self,
         words: &[u32],
         low: usize,
         ones: &[u16],
@@ -42,7 +33,7 @@ impl Level for Avx512 {
         partition: &Partition,
         docs: &mut [u32],
     ) {
-        // SAFETY: called by `decode` only.
+        // SAFETY: the processor has the features, of which `self` is the proof.
         unsafe { numbers::<GAPS>(words, low, ones, packed, partition, docs) }
     }
 }

@@ -20,16 +20,16 @@
 //!
 //! \* only if there are exceptions. A block of one docID has no words.
 //!
-//! Parameters: `b=size` takes the width that makes the block smallest, the greatest of several; `b=share` the least width that
-//! leaves at most `exceptions` of the numbers out, forced ones not counted, as the papers do; or a width for
+//! Parameters: `b=size` takes the width that makes the block smallest, the greatest of several; `b=share` the least
+//! width that leaves at most `exceptions` of the numbers out, forced ones not counted, as the papers do; or a width for
 //! all blocks. `values=packed` gives the values the width of the widest, `values=whole` 32 bits, as in the papers.
 //!
 //! Range: every docID up to 2^32 - 1. Size with `b=size`: at most `5 + k + 32 m` bits and five bits and `k` more.
 //! Words read past the block: up to three where the slice has them.
 //!
-//! The list of exceptions is what one thread after the other would have to walk. On a GPU each thread finds the
-//! exceptions of its ranks by pointer jumping: of all slots, exceptions or not, threads know where 1, 2, 4, … 64 hops
-//! from there lead.
+//! One thread after the other would have to walk the list of exceptions. On a GPU each thread finds the exceptions of
+//! its ranks by pointer jumping: for all slots, exceptions or not, threads know where 1, 2, 4, … 64 hops from there
+//! lead.
 
 mod newpfd;
 mod widths;
@@ -37,9 +37,10 @@ mod widths;
 use std::sync::Arc;
 
 use self::widths::{MAX_SLOT, SIZE_SHARE_OR_BITS, Wider};
-use super::bits::{Packer, UNPACKED, bits_of, set_places, unpack};
-use super::gaps::{self, docs_of, gaps_of};
+use super::gaps::{docs_of, gaps_of};
 use super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
+use crate::base::bits::{Packer, UNPACKED, bits_of, set_places, unpack};
+use crate::gpu::wgsl;
 
 pub use newpfd::{NEWPFD, OPTPFD};
 
@@ -61,7 +62,12 @@ pub static PFOR: Family = Family {
             domain: Domain::Words(SIZE_SHARE_OR_BITS),
             default: "size",
         },
-        Param { name: "exceptions", about: SHARE, domain: Domain::Share { to: 60 }, default: "0.1" },
+        Param {
+            name: "exceptions",
+            about: SHARE,
+            domain: Domain::Share { to: 60, only: Some(("b", "share")) },
+            default: "0.1",
+        },
         Param {
             name: "values",
             about: "exceptions as wide as the widest of them, or 32 bits",
@@ -104,8 +110,8 @@ struct Form {
     value: u32,
 }
 
-/// Calls `visit` with the exceptions from slots of `slot` bits, in order, forced ones included: `places` are those of the numbers
-/// that are wider.
+/// Calls `visit` with the exceptions from slots of `slot` bits, in order, forced ones included; `places` are the places
+/// of wider numbers.
 #[inline]
 fn exceptions(places: u128, slot: u32, mut visit: impl FnMut(usize)) {
     let reach = 1 << slot.min(7);
@@ -142,11 +148,11 @@ impl Form {
                 let words = |form: Self| form.bits(m).div_ceil(32);
                 let mut best = Self::with(wider, wider.widest.min(MAX_SLOT), value);
                 if words(best) <= 1 {
-                    // As most lists have it.
+                    // The case of most lists.
                     return best;
                 }
                 for slot in (0..best.slot).rev() {
-                    // What it would take if no exception were forced decides mostly.
+                    // Mostly the size without forced exceptions decides.
                     let least = Self { slot, count: wider.count(slot), value };
                     if words(least) < words(best) {
                         let form = if slot >= 7 { least } else { Self::with(wider, slot, value) };
@@ -244,8 +250,7 @@ impl Codec for Pfor {
     }
 
     fn shader(&self) -> Shader {
-        let source = gaps::shader(BLOCK) + include_str!("../../../shaders/codec/pfor.wgsl");
-        Shader { source, scratch_words: BLOCK as u32, random_access: false }
+        Shader::of(wgsl!("codec/pfor")).scratch(BLOCK)
     }
 }
 
@@ -283,7 +288,7 @@ fn decode(words: &[u32], doc: u32, out: &mut [u32]) -> Result<usize, CodecError>
         }
     }
     docs_of(doc, &numbers, out);
-    // A width of 0 takes none of the words that were asked for.
+    // A width of 0 uses none of the words that were asked for.
     let used = at.div_ceil(32);
     if used > words.len() { Err(CodecError::Truncated) } else { Ok(used) }
 }

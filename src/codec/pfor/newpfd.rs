@@ -1,11 +1,11 @@
-//! `newpfd` and `optpfd`: bit-packed gaps, what does not fit a slot apart in Simple-16.
+//! `newpfd` and `optpfd`: bit-packed gaps; bits that do not fit a slot are apart, in Simple-16.
 //!
 //! Yan, Ding, Suel, *Inverted index compression and query processing with optimized document ordering*, WWW 2009,
 //! doi:10.1145/1526709.1526764.
 //!
-//! A block of `n` docIDs stores the low `b` bits of the `m = n - 1` numbers `d[i+1] - d[i] - 1` in slots. Of each
-//! exception, a number that needs more, it stores in a [Simple-16 array](super::super::simple::array) where it is and
-//! what is left of it without those bits. With `k = ⌊log2 m⌋ + 1`, a block is
+//! A block of `n` docIDs stores the low `b` bits of the `m = n - 1` numbers `d[i+1] - d[i] - 1` in slots. An exception
+//! is a number that needs more: a [Simple-16 array](super::super::simple::array) stores its place and its other bits.
+//! With `k = ⌊log2 m⌋ + 1`, a block is
 //!
 //! | bits | what |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | `m b` | slots |
 //! | 32 each | the words of an array of `2 e` numbers: places of the exceptions, each less the one before less one, then their high parts less one |
 //!
-//! and zeros up to the next word; the array's words do not start at a word of the block, nor do places and high parts, which
-//! saves two paddings. A block of one docID has no words.
+//! and zeros up to the next word. Neither the array nor the high parts in it start at a word of the block, which saves
+//! two paddings. A block of one docID has no words.
 //!
 //! `newpfd` takes the least `b` that leaves at most the share `exceptions` of the numbers out; `optpfd` the one that
 //! makes the block smallest, of several the greatest. `b` can be fixed in both.
@@ -26,12 +26,14 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 
-use super::super::bits::{Packer, UNPACKED, bits_of, get_bits, set_places, unpack};
-use super::super::gaps::{self, docs_of, gaps_of};
+use super::super::gaps::{docs_of, gaps_of};
 use super::super::simple::array::{MAX_LEN, SIMPLE16, SLACK};
 use super::super::{Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks};
 use super::widths::{AUTO_OR_BITS, MAX_SLOT, Wider};
 use super::{BLOCK, Rule, SHARE};
+use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits, set_places, unpack};
+use crate::base::simd;
+use crate::gpu::wgsl;
 
 const PAPER: &str = "Yan, Ding, Suel: Inverted index compression and query processing with optimized document ordering \
                      (WWW 2009)";
@@ -49,7 +51,12 @@ pub static NEWPFD: Family = Family {
             domain: Domain::Words(AUTO_OR_BITS),
             default: "auto",
         },
-        Param { name: "exceptions", about: SHARE, domain: Domain::Share { to: 60 }, default: "0.1" },
+        Param {
+            name: "exceptions",
+            about: SHARE,
+            domain: Domain::Share { to: 60, only: Some(("b", "auto")) },
+            default: "0.1",
+        },
     ],
     make: |settings| {
         let share = Rule::Share(settings.get("exceptions"));
@@ -110,7 +117,7 @@ fn exceptions<'a>(numbers: &[u32], slot: u32, places: u128, array: &'a mut [u32;
     &array[..2 * count]
 }
 
-/// For each width what a number of it takes up at least in the array, in bits.
+/// For each width the least bits that its numbers take in the array.
 static LEAST_BITS: LazyLock<[u8; 33]> =
     LazyLock::new(|| std::array::from_fn(|width| SIMPLE16.least_bits(width as u32) as u8));
 
@@ -129,28 +136,9 @@ impl Form {
         let slot = match rule {
             Rule::Fixed(slot) => slot,
             Rule::Share(share) => wider.by_share(numbers.len(), share),
-            Rule::Size => return Self::smallest(numbers, &wider, array),
+            Rule::Size => return smallest(numbers, &wider, array),
         };
         Self::with(numbers, slot, wider.than(slot), array)
-    }
-
-    /// Of the smallest size, and of several the one with the fewest exceptions.
-    fn smallest(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("lzcnt")
-            && std::arch::is_x86_feature_detected!("popcnt")
-        {
-            // SAFETY: the processor has the features that the function is compiled for.
-            return unsafe { Self::smallest_x86(numbers, wider, array) };
-        }
-        Self::smallest_any(numbers, wider, array)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,lzcnt,popcnt")]
-    fn smallest_x86(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Self {
-        Self::smallest_any(numbers, wider, array)
     }
 
     #[inline(always)]
@@ -163,8 +151,8 @@ impl Form {
         if words(best) <= 1 {
             return best;
         }
-        // How many numbers have each width, and then what each slot width would take if its high parts had the narrowest
-        // slots of the array that hold them, and its places the narrowest there are: in words, from below.
+        // How many numbers have each width. Then a lower bound of what each slot width takes, in words: high parts in
+        // the narrowest slots of the array that hold them, and places in the narrowest of all.
         let mut counts = [0u32; 33];
         for width in 1..=widest {
             counts[width as usize] = (wider.than(width - 1) ^ wider.than(width)).count_ones();
@@ -175,7 +163,7 @@ impl Form {
             let bits: u32 = left.map(|(&count, &bits)| count * (1 + u32::from(bits))).sum();
             *promise = words(Self { slot: slot as u32, places: 0, words: bits.div_ceil(28) as usize });
         }
-        // The width that promises most is looked at first, and most are not looked at.
+        // The most promising width comes first, and most widths are never tried.
         loop {
             let slots = promises[..top as usize].iter().zip(0u32..);
             let Some((&promise, slot)) = slots.min_by_key(|&(&words, slot)| (words, Reverse(slot))) else { break };
@@ -184,7 +172,7 @@ impl Form {
                 break;
             }
             promises[slot as usize] = usize::MAX;
-            // The places as they are may already be too much.
+            // The actual places may already be too much.
             let places = wider.than(slot);
             let array = exceptions(numbers, slot, places, array);
             let bits: u32 = array.iter().map(|&number| u32::from(least_bits[bits_of(number) as usize])).sum();
@@ -197,6 +185,13 @@ impl Form {
             }
         }
         best
+    }
+}
+
+simd::avx2! {
+    /// The form of the smallest size, and of several the one with the fewest exceptions.
+    fn smallest(numbers: &[u32], wider: &Wider, array: &mut [u32; MAX_LEN]) -> Form {
+        Form::smallest_any(numbers, wider, array)
     }
 }
 
@@ -264,8 +259,7 @@ impl Codec for NewPfd {
     }
 
     fn shader(&self) -> Shader {
-        let source = gaps::shader(BLOCK) + &SIMPLE16.shader() + include_str!("../../../shaders/codec/newpfd.wgsl");
-        Shader { source, scratch_words: (MAX_LEN + BLOCK) as u32, random_access: false }
+        Shader::of(wgsl!("codec/newpfd")).with(&SIMPLE16.assembler()).scratch(MAX_LEN + BLOCK)
     }
 }
 
@@ -295,7 +289,7 @@ fn decode(words: &[u32], doc: u32, out: &mut [u32]) -> Result<usize, CodecError>
         }
     }
     docs_of(doc, &numbers, out);
-    // A width of 0 takes none of the words that were asked for.
+    // A width of 0 uses none of the words that were asked for.
     let used = at.div_ceil(32);
     if used > words.len() { Err(CodecError::Truncated) } else { Ok(used) }
 }
@@ -314,7 +308,8 @@ mod tests {
         let whole = [9 | 1 << 16 | (286 & 127) << 25, 286 >> 7];
         assert_eq!(words_of(&NEWPFD, ""), whole);
         assert_eq!(words_of(&OPTPFD, ""), whole);
-        // b = 5: number 286 = 8 · 32 + 30, at 2, has 7 in the array (2, 7), one word of Simple-16 with selector 5 = 4, 3 bits
+        // b = 5: number 286 = 8 · 32 + 30, at 2, has 7 in the array (2, 7), one word of Simple-16 with selector 5 = 4,
+        // 3 bits
         let array: u32 = 5 << 28 | 2 | 7 << 4;
         assert_eq!(words_of(&NEWPFD, "b=5"), [5 | 1 << 5 | 1 << 12 | 30 << 17 | array << 22, array >> 10]);
     }

@@ -1,8 +1,8 @@
 //! Widths of a block's numbers, and what slots of a chosen width leave out.
 
-use super::super::bits::bits_of;
+use crate::base::bits::bits_of;
 
-/// What a slot width can be, as the parameter `b` is written: for those that choose it by a rule, the rules come first.
+/// The choices for a slot width, as the parameter `b` is written; rules that choose it come first.
 pub(super) const SIZE_SHARE_OR_BITS: &[&str] = &[
     "size", "share", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17",
     "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31",
@@ -19,7 +19,7 @@ pub(super) const MAX_SLOT: u32 = 31;
 
 /// Which numbers of a block are wider than each width.
 pub(super) struct Wider {
-    /// For widths 0 to 32; for the last one none. Bit `i` stands for number `i`.
+    /// For widths 0 to 32; no number is wider than 32. Bit `i` stands for number `i`.
     places: [u128; 33],
     /// The width of the widest number.
     pub(super) widest: u32,
@@ -44,13 +44,13 @@ impl Wider {
         Self { places, widest }
     }
 
-    /// Which are wider than `width`.
+    /// Which numbers are wider than `width`.
     #[inline]
     pub(super) fn than(&self, width: u32) -> u128 {
         self.places[width as usize]
     }
 
-    /// How many are wider than `width`.
+    /// How many numbers are wider than `width`.
     #[inline]
     pub(super) fn count(&self, width: u32) -> usize {
         self.than(width).count_ones() as usize
@@ -69,8 +69,8 @@ impl Wider {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::bits::set_places;
     use super::*;
+    use crate::base::bits::set_places;
     use proptest::prelude::*;
 
     proptest! {

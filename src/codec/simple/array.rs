@@ -1,19 +1,18 @@
 //! Arrays of numbers in words of 32 bits, each with as many of the next numbers as fit: Simple-9 and Simple-16.
 //!
-//! The high four bits of a word, its selector, say how its other 28 are cut into slots, of which the first starts
-//! at bit 0. The encoder takes the first case whose slots hold the next numbers; behind the last number slots are empty,
-//! and zero, so that the length of the array must be known.
+//! The high four bits of a word, its selector, say how its other 28 are cut into slots; the first slot starts at bit 0.
+//! The encoder takes the first case whose slots hold the next numbers. Slots behind the last number are zero, so a
+//! reader must know the length of the array.
 //!
-//! Numbers from `2^28 - 32` on, which the papers cannot store, take two words. The first one has the selector of
-//! a single number and `2^28 - 32 + t` in its 28 bits, and stands for no number: it says that `t (2^28 - 32)` is to be added
-//! to the single number of the word behind it. So every word says by itself how many numbers it holds, and
-//! threads need not read an array from its start.
-
-use std::fmt::Write as _;
+//! Numbers from `2^28 - 32` on, which the papers cannot store, take two words. The first word has the selector of a
+//! single number and `2^28 - 32 + t` in its 28 bits. It is no number itself, but adds `t (2^28 - 32)` to the single
+//! number of the next word. So every word says by itself how many numbers it holds, and threads need not read an array
+//! from its start.
 
 use super::super::CodecError;
-use super::super::bits::bits_of;
-use crate::gpu::kernel::{constants, unroll};
+use crate::base::bits::bits_of;
+use crate::base::simd;
+use crate::gpu::{Assembler, wgsl};
 
 /// The longest array.
 pub const MAX_LEN: usize = 256;
@@ -31,14 +30,14 @@ const TWO_WORDS: u8 = 29;
 
 /// The most numbers of a word.
 const MOST: usize = 28;
-/// Numbers of a word that most words do not exceed.
+/// Most words have at most so many numbers.
 const NEAR: usize = 9;
 
 /// The cases of a code.
 pub struct Code {
     cases: [Case; 16],
-    /// For each place in a word and each width of the number there, which cases have a slot there that does not hold it:
-    /// bit `i` stands for case `i`. Behind the last slot of a case every number fits.
+    /// For each place in a word and each width of the number there, the cases whose slot there is too narrow: bit `i`
+    /// stands for case `i`. Behind the last slot of a case every number fits.
     too_narrow: [[u16; 32]; MOST],
     /// How many cases there are.
     len: usize,
@@ -142,7 +141,7 @@ impl Code {
         words
     }
 
-    /// Cuts an array into the numbers of a word each. There is no selector for a number of two words.
+    /// Cuts an array into the numbers of each word. A number of two words has no selector.
     #[inline]
     fn cut<'n>(&self, numbers: &'n [u32], mut part: impl FnMut(Option<usize>, &'n [u32])) {
         if let &[number] = numbers {
@@ -167,7 +166,7 @@ impl Code {
     /// The first case whose slots hold numbers of these widths.
     #[inline]
     fn first_that_holds(&self, widths: &[u8; MOST]) -> Option<usize> {
-        // Few words hold more numbers than a first look covers, which takes no branch.
+        // Few words hold more numbers than a first look covers, and the look takes no branch.
         let (near, far) = widths.split_at(NEAR);
         let (near_slots, far_slots) = self.too_narrow.split_at(NEAR);
         let look = |widths: &[u8], slots: &[[u16; 32]]| {
@@ -183,14 +182,14 @@ impl Code {
         (case < 16).then_some(case)
     }
 
-    /// Bits that a number of `width` takes up at least: those of the narrowest slot that holds it, or two words'.
+    /// The least bits of a number of `width`: the narrowest slot that holds it, or two words.
     pub fn least_bits(&self, width: u32) -> u32 {
         let slots = self.cases.iter().flat_map(|case| &case.masks[..case.count]).map(|mask| mask.count_ones());
         slots.filter(|&slot| slot >= width).min().unwrap_or(56)
     }
 
-    /// Unpacks the array of `n` numbers whose words `word` gives (`None` past the end) into the front of `numbers`, which has
-    /// [`SLACK`] more slots. Returns how many words it has.
+    /// Unpacks the array of `n` numbers whose words `word` gives (`None` past the end) into the front of `numbers`,
+    /// which has [`SLACK`] more slots. Returns how many words it has.
     ///
     /// # Errors
     /// The words end before the array, or hold what [`Self::pack`] does not write.
@@ -201,23 +200,7 @@ impl Code {
         n: usize,
         numbers: &mut [u32],
     ) -> Result<usize, CodecError> {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the feature that the function is compiled for.
-            return unsafe { self.unpack_avx2(word, n, numbers) };
-        }
-        self.unpack_any(word, n, numbers)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn unpack_avx2(
-        &self,
-        word: impl Fn(usize) -> Option<u32>,
-        n: usize,
-        numbers: &mut [u32],
-    ) -> Result<usize, CodecError> {
-        self.unpack_any(word, n, numbers)
+        unpack(self, word, n, numbers)
     }
 
     #[inline(always)]
@@ -248,7 +231,7 @@ impl Code {
             if case.count == 0 {
                 return Err(CodecError::Malformed("a selector that stands for nothing"));
             }
-            // Whole vectors: what is behind the word's numbers is overwritten by those of the next one.
+            // Whole vectors: the next word's numbers overwrite the slots behind this word's.
             let (near, far) = slots.split_at_mut(8);
             for (slot, (shift, mask)) in near.iter_mut().zip(case.shifts.iter().zip(&case.masks)) {
                 *slot = bits >> shift & mask;
@@ -263,9 +246,8 @@ impl Code {
         Ok(used)
     }
 
-    /// Functions for shaders, see `shaders/codec/simple_array.wgsl`.
-    pub fn shader(&self) -> String {
-        let mut text = constants(&[("NUMBERS_BASE", BASE), ("NUMBERS_TOPS", TOPS), ("NUMBERS_NO_TOP", self.no_top)]);
+    /// What shaders import as `numbers`: `shaders/codec/simple_array.wgsl`.
+    pub fn assembler(&self) -> Assembler {
         // A tree of selections: an array of constants that a thread indexes is an array in memory.
         let mut level: Vec<String> = self.cases.iter().map(|case| format!("{}u", case.starts)).collect();
         let mut bit = 28;
@@ -277,9 +259,24 @@ impl Code {
             level = level.chunks(2).map(select).collect();
             bit += 1;
         }
-        // writing to a String cannot fail
-        let _ = writeln!(text, "fn number_starts(bits: u32) -> u32 {{\n    return {};\n}}", level[0]);
-        text + &unroll(include_str!("../../../shaders/codec/simple_array.wgsl"), 3)
+        let number_starts = format!("fn number_starts(bits: u32) -> u32 {{\n    return {};\n}}\n", level[0]);
+        Assembler::new()
+            .constants(&[("NUMBERS_BASE", BASE), ("NUMBERS_TOPS", TOPS), ("NUMBERS_NO_TOP", self.no_top)])
+            .provide("numbers", [wgsl!("codec/simple_array")])
+            .fill("number_starts", number_starts)
+    }
+}
+
+simd::avx2! {
+    /// [`Code::unpack_any`], as fast as the processor can.
+    #[inline]
+    fn unpack(
+        code: &Code,
+        word: impl Fn(usize) -> Option<u32>,
+        n: usize,
+        numbers: &mut [u32]
+    ) -> Result<usize, CodecError> {
+        code.unpack_any(word, n, numbers)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `simple9` and `simple16`: gaps in words of 28 bits and a selector that says how they are cut.
 //!
-//! `simple9`: Anh, Moffat, *Inverted index compression using word-aligned binary codes*, Information Retrieval 8(1), 2005,
-//! doi:10.1023/B:INRT.0000048490.99518.5c. `simple16`: Zhang, Long, Suel, *Performance of compressed inverted
+//! `simple9`: Anh, Moffat, *Inverted index compression using word-aligned binary codes*, Information Retrieval 8(1),
+//! 2005, doi:10.1023/B:INRT.0000048490.99518.5c. `simple16`: Zhang, Long, Suel, *Performance of compressed inverted
 //! list caching in search engines*, WWW 2008, doi:10.1145/1367497.1367550.
 //!
 //! A block of `n` docIDs is one [array] of the `n - 1` numbers `d[i+1] - d[i] - 1`. A block of one docID has no words.
@@ -33,16 +33,17 @@
 //! Range: every docID up to 2^32 - 1, gaps over 28 bits with a word more. Size: a word per gap and 16 more at
 //! most. The last word of a block is cut for the gaps that are left: one gap of up to 28 bits has one word.
 //!
-//! On a GPU the words are dealt out to the threads, each counts the numbers of its words, and a prefix sum says where
-//! they go.
+//! On a GPU the threads share the words. Each thread counts the numbers of its words, and a prefix sum gives their
+//! places.
 
 pub mod array;
 
 use std::sync::Arc;
 
 use self::array::{Code, SIMPLE9 as CODE9, SIMPLE16 as CODE16, SLACK};
-use super::gaps::{self, docs_of, gaps_of};
+use super::gaps::{docs_of, gaps_of};
 use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
 
@@ -104,8 +105,7 @@ impl Codec for Simple {
     }
 
     fn shader(&self) -> Shader {
-        let source = gaps::shader(BLOCK) + &self.code.shader() + include_str!("../../../shaders/codec/simple.wgsl");
-        Shader { source, scratch_words: BLOCK as u32, random_access: false }
+        Shader::of(wgsl!("codec/simple")).with(&self.code.assembler()).scratch(BLOCK)
     }
 }
 

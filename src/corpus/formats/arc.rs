@@ -12,14 +12,14 @@
 use memchr::{memchr, memchr_iter};
 
 use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record, long};
-use super::super::http::{self, HttpHead, Media, media};
+use super::super::http::{self, ContentType, HttpHead, Media};
 use super::super::{Doc, DocSink, SkipKind};
 
 /// See the module.
 pub struct Arc;
 
 /// The longest head line, in bytes.
-const MAX_LINE: usize = 64 << 10;
+pub(in super::super) const MAX_LINE: usize = 64 << 10;
 
 /// A head line in its parts.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Format for Arc {
     }
 
     fn description(&self) -> &'static str {
-        "ARC versions 1 and 2; plain, gzip per record or whole"
+        "as warc; the id is the URL. Versions 1 and 2."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -100,7 +100,12 @@ impl Format for Arc {
             if bytes.len() < MAX_LINE && !at_end {
                 return Frame::More;
             }
-            return Frame::Lost { kind: SkipKind::BadHead, why: "an ARC head line without an end".into() };
+            let why = if bytes.len() < MAX_LINE {
+                "an ARC head line without an end".into()
+            } else {
+                format!("the ARC head line is longer than the limit of {} KiB", MAX_LINE >> 10)
+            };
+            return Frame::Lost { kind: SkipKind::BadHead, why };
         };
         let Some(line) = parse(&bytes[..head]) else {
             return Frame::Lost { kind: SkipKind::Garbage, why: "bytes that are no ARC record".into() };
@@ -153,8 +158,8 @@ impl Format for Arc {
         if let Some((head, body)) = http::split(block) {
             return http::document(record, &url, &url, &head, body, context, sink);
         }
-        // Early crawls kept the body alone; then the head line's media type stands for the server's.
-        match media(Some(mime)) {
+        // Early crawls kept the body alone; then the head line's media type replaces the server's.
+        match ContentType::of(Some(mime)).media() {
             Media::Is(content) => {
                 if record.admit(context.options.max_record, sink) {
                     let offset = record.offset;

@@ -16,7 +16,7 @@ impl Format for ClueWeb22 {
     }
 
     fn description(&self) -> &'static str {
-        "ClueWeb22 JSON lines (ClueWeb22-ID, URL, Clean-Text)"
+        "JSON lines with ClueWeb22-ID, URL and Clean-Text."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -50,7 +50,7 @@ impl Format for Html {
     }
 
     fn description(&self) -> &'static str {
-        "HTML, one document a file; the id is the file's path below the directory given"
+        "one document a file. Id: the path below the directory that was given."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

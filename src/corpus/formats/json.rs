@@ -17,7 +17,7 @@ impl Format for Json {
     }
 
     fn description(&self) -> &'static str {
-        "JSON objects over several lines or in an array, fields as for JSON lines"
+        "as jsonl, with objects over several lines or in an array."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

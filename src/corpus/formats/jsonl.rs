@@ -45,7 +45,8 @@ impl Format for JsonLines {
     }
 
     fn description(&self) -> &'static str {
-        "JSON lines (Anserini, BEIR, MS MARCO, or fields of your choice)"
+        "JSON lines with an id (--id-field, else id, _id, docid, docno or pid) and a text (--text-field, else \
+         contents, text, body, passage or segment); title and url if present."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -19,9 +19,9 @@ const OPEN: &[u8] = b"<page>";
 const CLOSE: &[u8] = b"</page>";
 
 /// The deepest nesting of elements in a page; dumps have three levels.
-const MAX_DEPTH: usize = 64;
+pub(in super::super) const MAX_DEPTH: usize = 64;
 
-/// What of a page counts.
+/// The parts of a page that count.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Page {
     id: String,
@@ -106,7 +106,7 @@ impl Format for MediaWiki {
     }
 
     fn description(&self) -> &'static str {
-        "MediaWiki XML dumps, plain, bzip2 or multistream bzip2; articles only"
+        "pages of namespace 0 that are no redirects, without markup. Id: the page id."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -1,8 +1,8 @@
 //! TREC newswire (AP, WSJ, FT, FBIS, LA Times, Federal Register; also NTCIR's and Terrier's uses of it).
 //!
-//! The text of a document is what stands in these elements, in the order of the document:
-//! [`TEXT_TAGS`]; a document without a `<TEXT>` or `<LP>` gives all that follows its `<DOCNO>`. The
-//! content of `<TITLE>` is the title. Markup inside the text is handled like HTML's.
+//! The text of a document is the content of the elements [`TEXT_TAGS`], in the order of the document. Without a
+//! `<TEXT>` or `<LP>` it is all that follows the `<DOCNO>`. The content of `<TITLE>` is the title. Markup inside the
+//! text is handled like HTML's.
 
 use memchr::memchr;
 
@@ -24,7 +24,8 @@ impl Format for Newswire {
     }
 
     fn description(&self) -> &'static str {
-        "TREC newswire SGML: <DOC> with <DOCNO>, <TEXT>, <HEADLINE>, <TITLE> …"
+        "TREC newswire, each <DOC> with <DOCNO> or id=\"…\": <TEXT>, <HEADLINE>, <TITLE> and the like, or all of it \
+         if there is no <TEXT> or <LP>."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

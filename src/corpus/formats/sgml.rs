@@ -1,4 +1,4 @@
-//! What TRECWEB and newswire share: records between `<DOC>` and `</DOC>`.
+//! Shared by TRECWEB and newswire: records between `<DOC>` and `</DOC>`.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(super) fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
 }
 
 /// The longest comment between records, in bytes.
-const MAX_COMMENT: usize = 64 << 10;
+pub(in super::super) const MAX_COMMENT: usize = 64 << 10;
 
 /// Frames `<DOC>` … `</DOC>`; see [`super::super::Format::frame`].
 pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
@@ -59,7 +59,7 @@ pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     }
 }
 
-/// What stands between `<tag>` (or `<tag …>`) and `</tag>`, and the offset behind it.
+/// The content between `<tag>` (or `<tag …>`) and `</tag>`, and the offset behind it.
 pub(super) fn element<'a>(bytes: &'a [u8], tag: &str) -> Option<(&'a [u8], usize)> {
     let (start, inner) = opening(bytes, tag)?;
     let close = format!("</{tag}>");
@@ -75,7 +75,7 @@ fn opening(bytes: &[u8], tag: &str) -> Option<(usize, usize)> {
 }
 
 /// The longest tag with attributes, in bytes.
-const MAX_TAG: usize = 1024;
+pub(in super::super) const MAX_TAG: usize = 1024;
 
 /// The length of the tag that begins here and whose name has so many bytes. `None` if its name goes
 /// on, or it has no end.

@@ -42,7 +42,7 @@ impl Format for Text {
     }
 
     fn description(&self) -> &'static str {
-        "plain text, one document a file; the id is the file's path below the directory given"
+        "one document a file. Id: the path below the directory that was given."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -27,7 +27,8 @@ impl Format for TrecWeb {
     }
 
     fn description(&self) -> &'static str {
-        "TRECWEB (GOV2, WT10g): <DOC> with <DOCNO> and <DOCHDR>"
+        "TRECWEB (GOV2, WT10g), each <DOC> with <DOCNO> and <DOCHDR>, with the status and type of warc if the header \
+         has them. Id: DOCNO. URL: first line of DOCHDR."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -75,8 +76,8 @@ impl Format for TrecWeb {
                 head
             }
         };
-        // The page stands there decoded, whatever the header says of its way through the net.
-        let head = HttpHead { content_encoding: None, transfer_encoding: None, ..head };
+        // The page is stored decoded, whatever the header says of its transfer.
+        let head = HttpHead { content_encoding: Vec::new(), transfer_encoding: Vec::new(), ..head };
         http::document(record, &id, &url, &head, body, context, sink);
     }
 }

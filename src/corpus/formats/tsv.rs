@@ -1,7 +1,10 @@
 //! Tab-separated values, one document a line: `id, text`; `id, title, text`; MS MARCO's
 //! `id, url, title, text`. Of more columns, the fourth and all behind it are the text.
+//!
+//! A file is taken for one if most of its first lines are rows with the same layout. Other lines are losses. `--format
+//! tsv` takes any line with a tab for a row, whatever the first column looks like.
 
-use memchr::{memchr, memchr_iter};
+use memchr::memrchr;
 
 use super::super::format::{Context, Cut, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink, SkipKind, walk};
@@ -10,8 +13,37 @@ use super::{jsonl, text};
 /// See the module.
 pub struct Tsv;
 
-/// How many lines have to agree on their number of tabs.
-const LINES: usize = 16;
+/// The longest id of a file whose format is guessed, in bytes.
+pub(in super::super) const MAX_ID: usize = 256;
+
+/// Columns of a line: the last one has all that follows.
+const COLUMNS: usize = 4;
+
+/// Parts of a line at its tabs.
+fn columns(line: &[u8]) -> Vec<&[u8]> {
+    line.splitn(COLUMNS, |&byte| byte == b'\t').collect()
+}
+
+/// True if this could be an id, and not a word of a text or a title.
+fn looks_like_id(column: &[u8]) -> bool {
+    let id = column.trim_ascii();
+    (1..=MAX_ID).contains(&id.len()) && !id.iter().any(u8::is_ascii_whitespace)
+}
+
+/// True if more than half of the lines are rows of one layout.
+fn is_table<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    // Rows with 2, 3 and 4 columns.
+    let mut rows = [0_usize; COLUMNS - 1];
+    let mut all = 0;
+    for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
+        all += 1;
+        let columns = columns(line);
+        if columns.len() > 1 && looks_like_id(columns[0]) {
+            rows[columns.len() - 2] += 1;
+        }
+    }
+    rows.iter().any(|&rows| 2 * rows > all)
+}
 
 impl Format for Tsv {
     fn name(&self) -> &'static str {
@@ -19,7 +51,7 @@ impl Format for Tsv {
     }
 
     fn description(&self) -> &'static str {
-        "tab-separated lines: id, text; id, title, text; id, url, title, text (MS MARCO)"
+        "id, text; id, title, text; or id, url, title, text."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -27,22 +59,9 @@ impl Format for Tsv {
         if !text::looks_like_text(bytes) {
             return false;
         }
-        let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-        // The last line is empty, or cut off.
-        let last = lines.pop();
-        if lines.is_empty() && head.complete {
-            lines.extend(last);
-        }
-        let tabs = |line: &&[u8]| memchr_iter(b'\t', line).count();
-        let is_row = |line: &&[u8]| {
-            let id = &line[..memchr(b'\t', line).unwrap_or(0)];
-            !id.is_empty() && id.len() <= 256 && !id.iter().any(u8::is_ascii_whitespace)
-        };
-        let lines: Vec<&[u8]> = lines.into_iter().filter(|line| !line.trim_ascii().is_empty()).take(LINES).collect();
-        let Some(first) = lines.first().map(tabs) else {
-            return false;
-        };
-        first > 0 && lines.iter().all(is_row) && lines.iter().all(|line| tabs(line) == first)
+        // The last line is cut off, unless it is the whole file or the only line.
+        let whole = if head.complete { bytes.len() } else { memrchr(b'\n', bytes).unwrap_or(bytes.len()) };
+        is_table(bytes[..whole].split(|&byte| byte == b'\n'))
     }
 
     fn cut(&self) -> Cut {
@@ -66,17 +85,22 @@ impl Format for Tsv {
             return;
         }
         let line = record.bytes.strip_suffix(b"\r").unwrap_or(record.bytes);
-        let columns: Vec<&[u8]> = line.splitn(4, |&byte| byte == b'\t').collect();
-        let (id, url, title, body) = match columns[..] {
+        let (id, url, title, body) = match columns(line)[..] {
             [id, body] => (id, &b""[..], &b""[..], body),
             [id, title, body] => (id, &b""[..], title, body),
             [id, url, title, body] => (id, url, title, body),
             _ => return record.skip(SkipKind::BadSyntax, "a line without a tab", sink),
         };
-        let id = String::from_utf8_lossy(id.trim_ascii());
+        let guessed = context.options.format.is_none();
+        let id = id.trim_ascii();
         if id.is_empty() {
             return record.skip(SkipKind::MissingField, "the first column is empty", sink);
         }
+        if guessed && !looks_like_id(id) {
+            let why = "the first column is no id: it has white space or is too long (--format tsv takes any)";
+            return record.skip(SkipKind::BadSyntax, why, sink);
+        }
+        let id = String::from_utf8_lossy(id);
         let (url, title) = (String::from_utf8_lossy(url), String::from_utf8_lossy(title));
         let (content, charset, offset) = (Content::Text, Some("utf-8"), record.offset);
         sink.doc(&Doc { id: &id, url: &url, title: &title, body, content, charset, offset });

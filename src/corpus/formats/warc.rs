@@ -7,14 +7,15 @@
 //! block, Content-Length bytes
 //! CRLF CRLF
 //! ```
-//! Lines may end in a bare line feed (ClueWeb09). Of a repeated field the first counts.
+//! Lines may end in a bare line feed (ClueWeb09), and the version may be in small letters. A value may go on in the
+//! next line if that begins with a space or a tab (WARC 1.0). Of a repeated field the first counts.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
 
 use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, MAX_HEAD, Record, Size, long};
-use super::super::http::{self, Lines, Media, field, media};
+use super::super::http::{self, ContentType, Lines, Media, field, value_text};
 use super::super::{Content, Doc, DocSink, SkipKind};
 
 /// See the module.
@@ -22,15 +23,31 @@ pub struct Warc;
 
 /// Length of the head with its empty line, and the first `Content-Length`.
 enum HeadEnd<'a> {
-    Found { len: usize, content_length: Option<&'a [u8]> },
+    Found {
+        len: usize,
+        content_length: Option<&'a [u8]>,
+    },
     More,
+    /// The bytes end before it.
+    Endless,
+    /// It is longer than [`MAX_HEAD`].
     TooLong,
+}
+
+/// What a version line begins with.
+const NAMES: [&[u8]; 2] = [b"WARC/", b"warc/"];
+const NAME_BYTES: usize = 5;
+
+/// True if `bytes` begin as a version line does, as far as there are bytes.
+fn has_name(bytes: &[u8]) -> bool {
+    let len = bytes.len().min(NAME_BYTES);
+    NAMES.iter().any(|name| bytes[..len] == name[..len])
 }
 
 fn head_end(bytes: &[u8], at_end: bool) -> HeadEnd<'_> {
     let mut lines = Lines::new(&bytes[..bytes.len().min(MAX_HEAD)]);
     let mut content_length = None;
-    while let Some(line) = lines.next_line() {
+    while let Some(line) = lines.next_field() {
         let done = bytes.len().min(MAX_HEAD) - lines.rest().len();
         if bytes[done - 1] != b'\n' {
             break;
@@ -42,13 +59,19 @@ fn head_end(bytes: &[u8], at_end: bool) -> HeadEnd<'_> {
             content_length = field(line).map(|field| field.1);
         }
     }
-    if bytes.len() < MAX_HEAD && !at_end { HeadEnd::More } else { HeadEnd::TooLong }
+    if bytes.len() >= MAX_HEAD {
+        HeadEnd::TooLong
+    } else if at_end {
+        HeadEnd::Endless
+    } else {
+        HeadEnd::More
+    }
 }
 
 /// True if a version line, and then a field, stand here.
 fn is_head(bytes: &[u8]) -> bool {
     let bytes = &bytes[..bytes.len().min(LOOK)];
-    if !bytes.starts_with(b"WARC/") || !bytes.get(5).is_some_and(u8::is_ascii_digit) {
+    if !has_name(bytes) || !bytes.get(NAME_BYTES).is_some_and(u8::is_ascii_digit) {
         return false;
     }
     let mut lines = Lines::new(bytes);
@@ -61,7 +84,11 @@ fn is_head(bytes: &[u8]) -> bool {
 fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
     // The line feed stands one before the head.
     let stop = limit.saturating_add(5).min(bytes.len());
-    memmem::find_iter(&bytes[..stop], b"\nWARC/").map(|at| at + 1).find(|&at| at < limit && is_head(&bytes[at..]))
+    let first = |line: &[u8], stop: usize| {
+        memmem::find_iter(&bytes[..stop], line).map(|at| at + 1).find(|&at| at < limit && is_head(&bytes[at..]))
+    };
+    let usual = first(b"\nWARC/", stop);
+    first(b"\nwarc/", usual.unwrap_or(stop)).or(usual)
 }
 
 impl Format for Warc {
@@ -70,7 +97,9 @@ impl Format for Warc {
     }
 
     fn description(&self) -> &'static str {
-        "WARC 0.17 to 1.1, ClueWeb09 and ClueWeb12, Common Crawl WARC and WET; plain, gzip per record or whole, zstd"
+        "HTTP responses with status 200 that are HTML, XHTML or plain text by their Content-Type, or by their first \
+         bytes without one; conversion records (WET) as plain text; resource records that are web pages. Id: \
+         WARC-TREC-ID, else the target URI without <>, else WARC-Record-ID. Versions 0.17 to 1.1."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -85,6 +114,10 @@ impl Format for Warc {
         is_head(bytes)
     }
 
+    fn is_unmistakable(&self) -> bool {
+        true
+    }
+
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
         next_head(bytes, limit)
     }
@@ -94,17 +127,23 @@ impl Format for Warc {
         if padding > 0 {
             return Frame::Padding(padding);
         }
-        if bytes.starts_with(b"\xef\xbb\xbfWARC/") {
+        if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf")
+            && rest.len() >= NAME_BYTES
+            && has_name(rest)
+        {
             return Frame::Padding(3);
         }
-        let start = bytes.len().min(5);
-        if bytes[..start] != b"WARC/"[..start] {
+        if !has_name(bytes) {
             return Frame::Lost { kind: SkipKind::Garbage, why: "bytes that are no WARC record".into() };
         }
         let (head, content_length) = match head_end(bytes, at_end) {
             HeadEnd::More => return Frame::More,
-            HeadEnd::TooLong => {
+            HeadEnd::Endless => {
                 return Frame::Lost { kind: SkipKind::BadHead, why: "a WARC head without an end".into() };
+            }
+            HeadEnd::TooLong => {
+                let why = format!("the WARC head is longer than the limit of {} KiB", MAX_HEAD >> 10);
+                return Frame::Lost { kind: SkipKind::BadHead, why };
             }
             HeadEnd::Found { len, content_length } => (len, content_length),
         };
@@ -113,7 +152,7 @@ impl Format for Warc {
             return bad("no Content-Length".into());
         };
         let Some(length) = std::str::from_utf8(value).ok().and_then(|text| text.parse::<u64>().ok()) else {
-            let value = String::from_utf8_lossy(&value[..value.len().min(40)]);
+            let value = value_text(&value[..value.len().min(40)]);
             return bad(format!("Content-Length is {value}"));
         };
         let total = length.saturating_add(head as u64);
@@ -145,9 +184,9 @@ fn whole(bytes: &[u8], head: usize, total: usize, at_end: bool) -> Frame {
     let behind = &bytes[total..];
     let gap = behind.iter().take(4).take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let lines = behind[..gap].iter().filter(|&&byte| byte == b'\n').count();
-    let probe = (behind.len() - gap).min(5);
-    let fits = lines >= 2 || behind[gap..gap + probe] == b"WARC/"[..probe];
-    if !at_end && (fits && lines < 2 && probe < 5 || !fits && behind.len() < LOOK) {
+    let probe = (behind.len() - gap).min(NAME_BYTES);
+    let fits = lines >= 2 || has_name(&behind[gap..]);
+    if !at_end && (fits && lines < 2 && probe < NAME_BYTES || !fits && behind.len() < LOOK) {
         return Frame::More;
     }
     if !fits && let Some(at) = next_head(&bytes[head - 1..], total + 1 - head) {
@@ -171,7 +210,7 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     let mut lines = Lines::new(record.bytes);
     let mut fields = Fields::default();
     lines.next_line();
-    while let Some(line) = lines.next_line() {
+    while let Some(line) = lines.next_field() {
         if line.is_empty() {
             break;
         }
@@ -199,8 +238,8 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     let is_http = content_type.is_empty()
         || content_type.len() >= 16 && content_type[..16].eq_ignore_ascii_case(b"application/http");
     let id = [fields.trec_id.unwrap_or_default(), target, fields.record_id.unwrap_or_default()];
-    let id = id.into_iter().find(|id| !id.is_empty()).map_or(Cow::Borrowed(""), String::from_utf8_lossy);
-    let url = String::from_utf8_lossy(target);
+    let id = id.into_iter().find(|id| !id.is_empty()).map_or(Cow::Borrowed(""), value_text);
+    let url = value_text(target);
     if is(b"response") && is_http {
         if id.is_empty() {
             return record.skip(SkipKind::MissingField, "a response without an id or a target URI", sink);
@@ -216,7 +255,8 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
             }
         };
     }
-    let content = match media(fields.content_type) {
+    let content_type = ContentType::of(fields.content_type);
+    let content = match content_type.media() {
         _ if is(b"conversion") => Media::Is(Content::Text),
         media if is(b"resource") && is_web(target) => media,
         _ => return record.pass(SkipKind::NotADocument, sink),
@@ -228,7 +268,7 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
         return record.skip(SkipKind::MissingField, "a record without an id or a target URI", sink);
     }
     if record.admit(context.options.max_record, sink) {
-        let charset = http::charset(fields.content_type);
+        let charset = content_type.charset();
         let charset = if is(b"conversion") { Some("utf-8") } else { charset.as_deref() };
         sink.doc(&Doc { id: &id, url: &url, title: "", body: block, content, charset, offset: record.offset });
     }

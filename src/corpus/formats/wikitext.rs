@@ -16,7 +16,7 @@ use memchr::memmem;
 pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
     let bytes = wikitext.as_bytes();
     let mut at = 0;
-    // Open brackets are looked for to the end once only: without a partner there, none has one.
+    // Partners of open brackets are searched to the end once only: without a partner there, none has one.
     let mut closed = Closed::default();
     while at < bytes.len() {
         let rest = &bytes[at..];
@@ -49,7 +49,7 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// What has been looked for in vain.
+/// Searches that were in vain.
 #[derive(Default)]
 struct Closed {
     no_template: bool,

@@ -2,9 +2,9 @@
 
 use super::SynthOptions;
 use super::record::{self, put};
-use super::rng::{Rng, exp, ln};
 use super::words::{Word, Words};
 use super::zipf::Zipf;
+use crate::base::random::{Rng, exp, ln};
 
 /// Streams of [`Rng`] by use.
 const PAGE: u64 = 0;
@@ -26,7 +26,7 @@ const HIDDEN_WORDS: u32 = 1024;
 /// No page has more visible words, however long the tail of the length distribution is.
 const MAX_PAGE_WORDS: f64 = 1_048_576.0;
 
-/// What a page came to.
+/// The counts of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageCounts {
     /// Visible words.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::SynthOptions;
 use super::page::SITE;
-use super::rng::Rng;
+use crate::base::random::Rng;
 
 /// Replaces `record` by the response record of page number `page`.
 pub(super) fn response(url: &[u8], html: &[u8], page: u64, rng: &mut Rng, record: &mut Vec<u8>) {

@@ -1,8 +1,8 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use super::rng::{Rng, exp, ln};
 use super::*;
+use crate::base::random::{Rng, exp, ln};
 
 fn small() -> SynthOptions {
     SynthOptions { documents: 150, vocabulary: 5_000, mean_length: 120.0, files: 3, ..SynthOptions::default() }

@@ -2,7 +2,7 @@
 //! (Chen and Asau 1974): the frequent ranks are found in the table, the rare ones by interpolation
 //! within a bucket. The table stays in the cache, which an alias table of a million words would not.
 
-use super::rng::{Rng, exp, ln};
+use crate::base::random::{Rng, exp, ln};
 
 /// Buckets of the guide table, as a power of two.
 const GUIDE_BITS: u32 = 16;

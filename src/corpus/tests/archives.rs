@@ -30,6 +30,65 @@ fn test_wget_trec_and_other_names() {
 }
 
 #[test]
+fn test_folded_fields_and_small_versions() {
+    let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nfolded";
+    let with = |version: &str, kind: &str, uri: &str, length: &str| {
+        let length = format!("{length}{}", block.len());
+        format!(
+            "{version}\r\nWARC-Type:{kind}\r\nWARC-Target-URI: {uri}\r\nContent-Length:{length}\r\n\r\n{block}\r\n\r\n"
+        )
+        .into_bytes()
+    };
+    let cases = [
+        with("WARC/1.0", "\r\n response", "http://a/", " "),
+        with("WARC/1.0", " response", "http://a/", "\r\n "),
+        with("WARC/1.0", "\n\tresponse", "\r\n <http://a/>", "\n\t"),
+        with("warc/1.0", " response", "http://a/", " "),
+    ];
+    let good = page("http://good/", b"x");
+    for case in cases {
+        for bytes in [[&case[..], &good].concat(), [&good[..], &case].concat(), [&case[..], &good, &case].concat()] {
+            for bytes in [gzip(&bytes, 6), bytes] {
+                let events = read_bytes(&bytes, &small());
+                let mut found = ids(&events);
+                found.sort_unstable();
+                found.dedup();
+                assert_eq!((found, damage(&events)), (vec!["http://a/", "http://good/"], vec![]));
+                let (_dir, path) = file("a.warc", &bytes);
+                let cut = read(&Corpus::open(&[path], &small()).expect("a WARC file").cut_into(100, 1 << 20));
+                assert_eq!(cut.events, events, "whatever the pieces");
+            }
+        }
+    }
+    // A length that is wrong shows at the next head, however that is written.
+    let torn = String::from_utf8(with("WARC/1.0", " response", "http://a/", " 1")).expect("text");
+    let bytes = [torn.as_bytes(), &with("warc/1.1", " response", "http://b/", " ")].concat();
+    let events = read_bytes(&bytes, &small());
+    assert_eq!((ids(&events), damage(&events)), (vec!["http://a/", "http://b/"], vec![Truncated]));
+}
+
+#[test]
+fn test_head_over_the_limit_says_so() {
+    let good = page("http://good/", b"x");
+    let long = format!("WARC/1.0\r\nWARC-Type: response\r\n{}", "X: y\r\n".repeat(200 << 10));
+    let line = format!("http://a/{} 1.2.3.4 20140102000000 text/html 46\n", "x".repeat(64 << 10));
+    let arc = "http://a/ 1.2.3.4 20140102000000 text/html 1\n1\n".to_owned();
+    for (bytes, expected) in [
+        ([long.as_bytes(), b"\r\n\r\n", &good].concat(), "the WARC head is longer than the limit of 1024 KiB"),
+        ([&good, &long.as_bytes()[..500]].concat(), "a WARC head without an end"),
+        ([arc.clone(), line.clone()].concat().into_bytes(), "the ARC head line is longer than the limit of 64 KiB"),
+        ([arc, line[..500].to_owned()].concat().into_bytes(), "an ARC head line without an end"),
+    ] {
+        let events = read_bytes(&bytes, &CorpusOptions::default());
+        let why = events.iter().find_map(|event| match event {
+            Event::Skip(skip) if skip.kind == BadHead => Some(skip.detail.as_str()),
+            _ => None,
+        });
+        assert_eq!(why, Some(expected));
+    }
+}
+
+#[test]
 fn test_warc_records_that_are_no_pages() {
     let typed = |kind: &str, uri: &str, media: &str| {
         format!("WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nContent-Type: {media}\r\nContent-Length: 2\r\n\r\nhi\r\n\r\n")

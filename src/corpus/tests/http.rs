@@ -53,7 +53,7 @@ fn chunk(bytes: &[u8], size: usize) -> Vec<u8> {
 fn decoded(body: &[u8], transfer: &str, content: &str, max: usize) -> (Vec<u8>, bool, bool) {
     let mut buffers = [b"junk".to_vec(), b"of before".to_vec()];
     let Undone { body, lies, too_large } =
-        undo(body, transfer.as_bytes(), content.as_bytes(), max, &mut Inflater::new(), &mut buffers);
+        undo(body, &[transfer.as_bytes()], &[content.as_bytes()], max, &mut Inflater::new(), &mut buffers);
     (body.to_vec(), lies.is_some(), too_large)
 }
 
@@ -130,6 +130,70 @@ fn test_first_of_repeated_fields_counts() {
     let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=\"EUC-JP\"\r\nContent-Type: image/png\r\n\r\nx";
     let events = one(block);
     assert!(matches!(&events[..], [Event::Doc { charset: Some(label), .. }] if label == "EUC-JP"), "{events:?}");
+}
+
+#[test]
+fn test_last_valid_type_of_a_list_counts() {
+    let cases: &[(&str, Option<SkipKind>, Option<&str>)] = &[
+        ("text/html, text/html; charset=utf-8", None, Some("utf-8")),
+        ("text/html;charset=koi8-r,text/html", None, Some("koi8-r")),
+        ("text/plain; charset=koi8-r, text/html", None, None),
+        ("image/png, text/html", None, None),
+        ("text/html, image/png", Some(SkipKind::MediaType), None),
+        ("text/html, */*", None, None),
+        ("text/html, nonsense", None, None),
+        ("*/*, ", None, None),
+        ("text/html; x=\"a, image/png\"; charset=big5", None, Some("big5")),
+        ("text/html; x=\"a, image/png", Some(SkipKind::MediaType), None),
+        ("; charset=big5", None, Some("big5")),
+    ];
+    for (value, skipped, label) in cases {
+        let events = one(&response(&format!("Content-Type: {value}\r\n"), b"<p>words"));
+        assert_eq!(kinds(&events), [*skipped], "{value}");
+        if let [Event::Doc { charset, .. }] = &events[..] {
+            assert_eq!(charset.as_deref(), *label, "{value}");
+        }
+    }
+    let resource = "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://a/\r\n\
+        Content-Type: image/png, text/html\r\nContent-Length: 5\r\n\r\n<p>hi\r\n\r\n";
+    assert_eq!(ids(&read_bytes(resource.as_bytes(), &CorpusOptions::default())), ["http://a/"]);
+}
+
+#[test]
+fn test_folded_fields() {
+    for fold in ["\r\n ", "\n\t", "\r\r\n  \r\n "] {
+        // A line that goes on is no field of its own, whatever it looks like.
+        let fields =
+            format!("X-A: b{fold}Content-Type: image/png\r\nContent-Type: text/html;{fold}charset=x-mac-cyrillic\r\n");
+        let events = one(&response(&fields, b"<p>x"));
+        assert!(
+            matches!(&events[..], [Event::Doc { charset: Some(label), content: Content::Html, .. }]
+            if label == "x-mac-cyrillic"),
+            "{events:?}"
+        );
+        let fields = format!("Content-Type:{fold}text/html\r\nContent-Encoding: identity,{fold}gzip\r\n");
+        assert_eq!(bodies(&one(&response(&fields, &gzip(b"<p>y", 6)))), ["<p>y"]);
+    }
+    let events = one(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n <p>a body may begin with a space");
+    assert_eq!(bodies(&events), [" <p>a body may begin with a space"]);
+}
+
+#[test]
+fn test_lines_of_codings_are_one_list() {
+    let page = b"<p>some words, some words";
+    let coded = gzip(&zlib(page), 6);
+    for fields in [
+        "Content-Encoding: identity\r\nContent-Encoding: deflate, gzip\r\n",
+        "Content-Encoding: deflate\r\nX: y\r\ncontent-encoding: gzip\r\n",
+        "Content-Encoding: deflate\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: gzip\r\n",
+    ] {
+        let events = one(&response(&format!("Content-Type: text/html\r\n{fields}"), &coded));
+        assert_eq!(
+            (kinds(&events), bodies(&events)),
+            (vec![None], vec![String::from_utf8_lossy(page).into_owned()]),
+            "{fields}"
+        );
+    }
 }
 
 #[test]

@@ -3,11 +3,13 @@
 mod archives;
 mod cuts;
 mod files;
+mod forms;
 mod fuzz;
 mod hostile;
 mod http;
 mod json;
 mod oracle;
+mod shrinking;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -91,6 +93,7 @@ pub(super) fn read(corpus: &Corpus) -> Reading {
             match handover.check(&piece, &end) {
                 HandoverResult::Accept => reading.events.append(&mut sink.0),
                 HandoverResult::Discard => {}
+                HandoverResult::Lost(skip) => reading.events.push(Event::Skip(skip)),
                 HandoverResult::Redo(again) => {
                     reading.redone += 1;
                     piece = again;

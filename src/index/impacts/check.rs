@@ -1,21 +1,21 @@
-//! Impacts against the postings that they were made from, every one of them computed again.
+//! Impacts against their postings; every impact is computed again.
 
 use super::make::each_posting;
 use super::{IMPACTS, Impacts, words_of};
-use crate::index::List;
-use crate::index::format::{self, HEADER_WORDS, damaged};
-use crate::index::idf;
-use crate::index::manifest::MANIFEST;
-use crate::index::reader::Index;
-use crate::index::tables::Place;
+use crate::error::damaged;
+use crate::index::format::manifest::MANIFEST;
+use crate::index::format::tables::Place;
+use crate::index::format::{self, HEADER_WORDS};
+use crate::index::read::reader::Index;
+use crate::postings::List;
+use crate::score::idf;
 use crate::{Error, Result};
 use rayon::prelude::*;
 
 /// Terms that one task checks.
 const CHUNK: u64 = 4096;
 
-/// Reports every list whose impacts are not those of its postings or not where they must be, and a greatest share of a
-/// score that is not the greatest.
+/// Reports every list whose impacts are wrong or misplaced, and a stored greatest share of a score that is wrong.
 pub(in crate::index) fn check(index: &Index, report: &(dyn Fn(Error) + Sync)) {
     let Some(impacts) = index.impacts() else { return };
     let terms = index.statistics().terms;
@@ -70,7 +70,7 @@ fn term(index: &Index, impacts: Impacts<'_>, id: u32) -> Result<f32> {
     Err(damaged(&index.dir().join(IMPACTS), offset, what))
 }
 
-/// Every list lies right behind the one before it, but where a window ends.
+/// Every list lies right behind the one before it, except at the end of a window.
 fn places(index: &Index, impacts: Impacts<'_>) -> Result<()> {
     let mut end = HEADER_WORDS as u64;
     for id in 0..index.statistics().terms as u32 {

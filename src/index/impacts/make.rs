@@ -1,43 +1,31 @@
 //! A pass over a finished index that writes its `impacts.bin`.
 //!
-//! The greatest share of a score must be known before the first impact. The score bounds of the lists leave few of them
-//! that could have it; those are looked at posting by posting. Then every list is decoded once, from one codec.
+//! The greatest share of a score must be known before the first impact. By their score bounds few lists can have it;
+//! those are searched posting by posting. Then every list is decoded once, from one codec.
 
-use super::{Quantizer, TermQuantizer};
 use crate::Result;
+use crate::base::in_order::in_order;
+use crate::base::means::Means;
 use crate::codec::MAX_BLOCK_LEN;
-use crate::codec::bits::UNPACKED;
-use crate::index::in_order::in_order;
-use crate::index::lists::{Batch, batches};
-use crate::index::manifest::FileSpec;
-use crate::index::parts::ImpactWriter;
-use crate::index::reader::Index;
-use crate::index::tables::Place;
-use crate::index::{List, ListWords};
-use crate::index::{idf, tf};
+use crate::index::change::stage;
+use crate::index::format::manifest::FileSpec;
+use crate::index::format::tables::Place;
+use crate::index::read::lists::{Batch, batches};
+use crate::index::read::reader::Index;
+use crate::index::write::parts::ImpactWriter;
+use crate::postings::{Blocks, List, ListWords};
+use crate::score::{Quantizer, TermQuantizer, idf};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-/// Postings that a thread looks at at a time.
+/// Postings that a thread handles at a time.
 const BATCH: u64 = 1 << 18;
 
-/// How a pass over all postings runs.
-#[derive(Clone, Copy)]
-pub struct Pass<'a> {
-    /// Threads, at least 1.
-    pub threads: usize,
-    /// Ends the work when true.
-    pub cancel: &'a AtomicBool,
-    /// Hears how many postings were done since the last call, and how many there are in all.
-    pub done: &'a (dyn Fn(u64, u64) + Sync),
-}
-
-/// Writes the impacts of the index at `dir`, which has none, and says what the file is and what the greatest share of a
-/// score is. The bytes depend on nothing but the postings.
-pub(in crate::index) fn make(dir: &Path, pass: &Pass<'_>) -> Result<(FileSpec, f32)> {
+/// Writes the impacts of the index at `dir`, which has none; returns the file's entry and the greatest share of a
+/// score. The bytes depend only on the postings.
+pub(in crate::index) fn make(dir: &Path, means: &Means) -> Result<(FileSpec, f32)> {
     let index = Index::open(dir)?;
     let work = batches(&index, BATCH)?;
-    let maximum = maximum(&index, &work, pass)?;
+    let maximum = maximum(&index, &work, means)?;
     let quantizer = Quantizer::new(index.statistics().documents, index.default_norm(), maximum);
     let codec = index.codec(None)?;
     let (window, lens) = (index.manifest().window_words, index.lens());
@@ -59,11 +47,13 @@ pub(in crate::index) fn make(dir: &Path, pass: &Pass<'_>) -> Result<(FileSpec, f
         Ok((dfs, words, batch.postings))
     };
     let mut writer = ImpactWriter::create(dir)?;
-    in_order(work.len(), pass.threads, pass.cancel, encode, |(dfs, words, done)| {
+    means.progress.begin(stage::IMPACTS, postings);
+    in_order::<_, crate::Error>(work.len(), means, encode, |(dfs, words, done)| {
         writer.append(&dfs, &words, window)?;
-        (pass.done)(done, postings);
+        means.progress.advance(done);
         Ok(())
     })?;
+    index.unchanged()?;
     Ok((writer.finish()?, maximum))
 }
 
@@ -75,10 +65,10 @@ fn fill(list: &ListWords<'_>, lens: &[u32], quantizer: TermQuantizer, out: &mut 
 }
 
 /// The greatest share of a score of any posting; 1 if there is no posting.
-fn maximum(index: &Index, work: &[Batch], pass: &Pass<'_>) -> Result<f32> {
+fn maximum(index: &Index, work: &[Batch], means: &Means) -> Result<f32> {
     let (documents, lens, norm) = (index.statistics().documents, index.lens(), index.default_norm());
     let idf = |df: u32| idf(documents, df) as f32;
-    // What the greatest is at least, and the lists that may have more, each with what it has at most.
+    // A lower bound of the greatest share, and the lists that may exceed it, each with its upper bound.
     let (mut floor, mut lists) = (0f32, Vec::new());
     let look = |task: usize| {
         let (mut floor, mut lists) = (0f32, Vec::new());
@@ -98,7 +88,7 @@ fn maximum(index: &Index, work: &[Batch], pass: &Pass<'_>) -> Result<f32> {
         lists.retain(|list| list.0 >= floor);
         Ok((floor, lists))
     };
-    in_order(work.len(), pass.threads, pass.cancel, look, |(reached, found)| {
+    in_order::<_, crate::Error>(work.len(), means, look, |(reached, found)| {
         floor = floor.max(reached);
         lists.extend(found);
         lists.retain(|list| list.0 >= floor);
@@ -117,33 +107,23 @@ fn maximum(index: &Index, work: &[Batch], pass: &Pass<'_>) -> Result<f32> {
         }
         Ok(greatest)
     };
-    in_order(lists.len(), pass.threads, pass.cancel, exact, |greatest| {
+    in_order::<_, crate::Error>(lists.len(), means, exact, |greatest| {
         floor = floor.max(greatest);
         Ok(())
     })?;
     Ok(if floor > 0.0 { floor } else { 1.0 })
 }
 
-/// Calls `visit` with the docIDs and frequencies of a list, a piece at a time.
+/// Calls `visit` with the docIDs and frequencies of a list, a block at a time.
 pub(super) fn each_posting(list: &ListWords<'_>, mut visit: impl FnMut(&[u32], &[u32])) -> Result<()> {
-    let mut buffer = [0; MAX_BLOCK_LEN];
-    let mut tfs = [0; UNPACKED];
-    let mut position = 0;
+    let (mut docs, mut tfs) = ([0; MAX_BLOCK_LEN], [0; MAX_BLOCK_LEN]);
+    let mut blocks = Blocks::new(List::Blocks(list.clone()));
     for block in 0..list.blocks() {
-        list.decode(block, &mut buffer)?;
-        let mut docs = &buffer[..list.block_len(block)];
-        while !docs.is_empty() {
-            // Blocks of docIDs and of frequencies need not be of one length.
-            let at = position % tf::BLOCK;
-            if at == 0 {
-                let frequencies = list.tf.block(position / tf::BLOCK).and_then(|block| block.decode(&mut tfs));
-                frequencies.ok_or_else(|| list.bad_tf(position))?;
-            }
-            let (now, rest) = docs.split_at(docs.len().min(tf::BLOCK - at));
-            visit(now, &tfs[at..at + now.len()]);
-            position += now.len();
-            docs = rest;
-        }
+        let n = list.block_len(block);
+        list.decode(block, &mut docs)?;
+        let at = blocks.start(block);
+        blocks.copy_tfs(at, &mut tfs[..n])?;
+        visit(&docs[..n], &tfs[..n]);
     }
     Ok(())
 }

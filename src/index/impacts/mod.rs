@@ -1,9 +1,9 @@
 //! `impacts.bin`: an 8-bit quantised share of the score for every posting, so that a query may add integers.
 //!
-//! With integers every engine, CPU or GPU, in whatever order it adds, gives the same sums, and neither frequencies nor
-//! document lengths are looked at. After the precomputed scores of Ding et al. (WWW 2009, section 8.3) and the uniform
-//! quantisation of Anh, de Kretser and Moffat (SIGIR 2001, DOI 10.1145/383952.383957), as JASS has it (Lin and Trotman,
-//! ICTIR 2015, DOI 10.1145/2808194.2809477).
+//! Sums of integers are the same on every engine, CPU or GPU, in any order, and need neither frequencies nor document
+//! lengths. After the precomputed scores of Ding et al. (WWW 2009, section 8.3) and the uniform quantisation of Anh, de
+//! Kretser and Moffat (SIGIR 2001, DOI 10.1145/383952.383957), as in JASS (Lin and Trotman, ICTIR 2015, DOI
+//! 10.1145/2808194.2809477).
 //!
 //! # What is quantised
 //! A posting's share of a BM25 score at `k1 = 0.9`, `b = 0.4`, that is `s = idf · tf / (tf + K)` with
@@ -16,9 +16,9 @@
 //! the shares to within half a step per term (more where 0 became 1). `M` stands in the manifest.
 //!
 //! All of it is single-precision arithmetic with one rounding per operation, except the logarithm, which is rounded to
-//! single precision: `⌊(tf / (tf + (base + slope · len))) · (idf / (M / 255)) + 0.5⌋`, see [`crate::index::Norm`]. The same
-//! postings therefore always give the same bytes, whoever computes them. Every step is monotone, so a bound of
-//! `tf / (tf + K)` quantised the same way is a bound of the impacts ([`TermQuantizer::bound`]).
+//! single precision: `⌊(tf / (tf + (base + slope · len))) · (idf / (M / 255)) + 0.5⌋`, see [`crate::score::Norm`]. So
+//! the same postings always give the same bytes, whoever computes them. Every step is monotone, so a bound of `tf / (tf
+//! + K)` quantised the same way is a bound of the impacts ([`crate::score::TermQuantizer::bound`]).
 //!
 //! # The file
 //! ```text
@@ -26,88 +26,26 @@
 //! [directory: per group, its word offset from the start of group 0: 2 words]
 //! [footer: lists, word offset of group 0, groups, impacts: 2 words each]
 //! ```
-//! A list has one byte per posting, in docID order, and zeros up to the next word; lists are in term order and none
-//! leaves its window ([`mod@super::format`]). A term with one document has no bytes: its impact is computed. A group is that of
-//! 64 lists: word offset of its first list (2 words), width of the column (1 byte, 3 bytes 0), and the column of
+//! A list has one byte per posting, in docID order, and zeros up to the next word. Lists are in term order and none
+//! leaves its window ([`mod@super::format`]). A term with one document has no bytes: its impact is computed. A group
+//! covers 64 lists: word offset of its first list (2 words), width of the column (1 byte, 3 bytes 0), and the column of
 //! offsets less the group's.
 
 mod check;
 mod make;
 
-use super::bound::{Bound, Norm};
-use super::format::damaged;
-use super::reader::{Index, Table};
-use super::tables::{self, Place, TermInfo};
 use crate::Result;
+use crate::error::damaged;
+use crate::index::format::tables;
+use crate::index::format::tables::{Place, TermInfo};
+use crate::index::read::reader::{Index, Table};
+use crate::score::{MAX_IMPACT, Quantizer};
 
-pub(super) use check::check;
-pub use make::Pass;
-pub(super) use make::make;
+pub(in crate::index) use check::check;
+pub(in crate::index) use make::make;
 
 /// Name of the file.
-pub(super) const IMPACTS: &str = "impacts.bin";
-
-/// The greatest impact.
-pub const MAX_IMPACT: u8 = 255;
-
-/// BM25's weight of a term that `df` of `documents` documents have.
-pub fn idf(documents: u64, df: u32) -> f64 {
-    let (documents, df) = (documents as f64, f64::from(df));
-    (1.0 + (documents - df + 0.5) / (df + 0.5)).ln()
-}
-
-/// Turns postings of one index into impacts, by the module's formula.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quantizer {
-    documents: u64,
-    norm: Norm,
-    step: f32,
-}
-
-impl Quantizer {
-    /// For an index of `documents` documents whose greatest share of a score is `maximum`, above 0; `norm` is that of
-    /// the default parameters.
-    pub(super) fn new(documents: u64, norm: Norm, maximum: f32) -> Self {
-        Self { documents, norm, step: maximum / f32::from(MAX_IMPACT) }
-    }
-
-    /// What an impact of 1 stands for: a sum of impacts times this is about the BM25 score.
-    pub fn step(&self) -> f32 {
-        self.step
-    }
-
-    /// For the postings of a term that `df` documents have.
-    pub fn term(&self, df: u32) -> TermQuantizer {
-        TermQuantizer { norm: self.norm, factor: idf(self.documents, df) as f32 / self.step }
-    }
-}
-
-/// Turns the postings of one term into impacts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TermQuantizer {
-    norm: Norm,
-    factor: f32,
-}
-
-impl TermQuantizer {
-    /// The impact of a posting: `tf` occurrences in a document of `len` tokens.
-    #[inline]
-    pub fn impact(self, tf: u32, len: u32) -> u8 {
-        self.quantize(self.norm.impact(tf, len))
-    }
-
-    /// An impact that no posting within `bound` exceeds.
-    #[inline]
-    pub fn bound(self, bound: Bound) -> u8 {
-        self.quantize(bound.impact())
-    }
-
-    #[inline]
-    fn quantize(self, saturation: f32) -> u8 {
-        // The cast rounds down and saturates at 255.
-        ((saturation * self.factor + 0.5) as u8).max(1)
-    }
-}
+pub(in crate::index) const IMPACTS: &str = "impacts.bin";
 
 /// Every byte, so that the impact of a term with one document is a slice too.
 const BYTES: [u8; 256] = {
@@ -129,12 +67,12 @@ pub struct Impacts<'a> {
 }
 
 impl<'a> Impacts<'a> {
-    pub(super) fn new(index: &'a Index, table: &'a Table, maximum: f32) -> Self {
+    pub(in crate::index) fn new(index: &'a Index, table: &'a Table, maximum: f32) -> Self {
         let quantizer = Quantizer::new(index.statistics().documents, index.default_norm(), maximum);
         Self { index, table, quantizer }
     }
 
-    /// What the impacts were made with.
+    /// Makes the same impacts again.
     pub fn quantizer(&self) -> Quantizer {
         self.quantizer
     }
@@ -153,8 +91,8 @@ impl<'a> Impacts<'a> {
         Ok(&BYTES[impact..=impact])
     }
 
-    /// The same as they lie in the file: `df / 4` words, rounded up, the first posting in the lowest byte of the first word,
-    /// zeros behind the last one. No words for a term with one document.
+    /// The same as they lie in the file: `df / 4` words, rounded up, the first posting in the lowest byte of the first
+    /// word, zeros behind the last one. No words for a term with one document.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`].
@@ -185,17 +123,17 @@ impl<'a> Impacts<'a> {
         tables::read_places::<1>(group, row, rows).map(|[at]| at).ok_or_else(bad)
     }
 
-    /// An impact that no posting of a term exceeds; that of a term with one document exactly.
+    /// An impact that no posting of a term exceeds; exact for a term with one document.
     pub fn bound(&self, term: &TermInfo) -> u8 {
         match term.place {
             Place::List { bound, .. } => self.quantizer.term(term.df).bound(bound),
-            // Damage of a list cannot come up: there is none.
+            // Damage of a list cannot occur: there is none.
             Place::Single { .. } => self.list(term).map_or(MAX_IMPACT, |impact| impact[0]),
         }
     }
 }
 
 /// Words that the impacts of `df` postings take up.
-pub(super) fn words_of(df: u32) -> u64 {
+pub(in crate::index) fn words_of(df: u32) -> u64 {
     u64::from(df).div_ceil(4)
 }

@@ -1,8 +1,8 @@
-//! Flipped, missing and foreign bytes: opening, reading and verifying never panic, and verifying always sees it.
+//! Flipped, missing and foreign bytes: opening, reading and verifying never panic, and verifying always notices.
 
 use super::writing::tree;
 use super::*;
-use crate::index::{Cursor, END};
+use crate::postings::{Cursor, END, Postings};
 use proptest::prelude::*;
 use std::fs;
 
@@ -66,7 +66,7 @@ fn read_all(dir: &Path) {
             }
             let Ok(mut cursor) = open() else { continue };
             for target in (0..1000).step_by(90) {
-                assert!(cursor.next_geq(target) >= target);
+                assert!(cursor.seek(target) >= target);
             }
         }
     }
@@ -77,7 +77,7 @@ fn read_all(dir: &Path) {
         for mode in [crate::query::Mode::And, crate::query::Mode::Or] {
             let Ok(searcher) = crate::query::Searcher::new(&index, None, crate::query::Bm25::default()) else { return };
             let _ = searcher.parse(query).and_then(|query| searcher.search(&searcher.plan(&query)?, mode, 5));
-            // again, with what memory keeps of lists
+            // again, with the tables of lists in memory
             let _ = searcher.parse(query).and_then(|query| {
                 let plan = searcher.plan(&query)?;
                 searcher.prepare(&plan, mode, 5)?;
@@ -171,7 +171,7 @@ proptest! {
     }
 }
 
-/// Makes the manifest vouch for what a file holds now, so that only the comparison of files can see damage.
+/// Makes the manifest vouch for a file's present content, so that only the comparison of files can see damage.
 fn sign(dir: &Path, name: &str) {
     let mut manifest = Manifest::read(dir).unwrap();
     let content = fs::read(dir.join(name)).unwrap();
@@ -191,7 +191,7 @@ fn test_damage_that_the_checksums_hide_is_seen() {
         let (mut tried, mut seen) = (0, 0);
         // Past the header, which opening compares byte by byte.
         for at in (64..content.len()).step_by(content.len() / 40 + 1) {
-            // Zeros are mostly padding between and behind lists, which may hold anything as far as reading goes.
+            // Zeros are mostly padding between and behind lists, whose content readers ignore.
             if content[at] == 0 {
                 continue;
             }
@@ -205,7 +205,7 @@ fn test_damage_that_the_checksums_hide_is_seen() {
         }
         fs::write(target.join(&name), &content).unwrap();
         sign(&target, &name);
-        // A changed letter of a title or id leaves nothing to compare it with.
+        // For a changed letter of a title or id there is no other copy to compare.
         let enough = if name == "docs.zst" { 0 } else { tried * 8 / 10 };
         assert!(tried > 3 && seen >= enough, "{name}: {seen} of {tried}");
     }

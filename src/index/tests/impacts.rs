@@ -1,15 +1,15 @@
-//! `impacts.bin`: what the postings give, wherever and however it is made.
+//! `impacts.bin`: the impacts of the postings, wherever and however the file is made.
 
 use super::reencoding::{change as recode, files, texts};
 use super::reordering::{change as move_to, permutation_of};
 use super::*;
 use crate::Error;
-use crate::index::impacts::idf;
-use crate::index::manifest::MANIFEST;
-use crate::index::reencode::{Change, ImpactChange, reencode};
-use crate::index::reorder::{Reorder, reorder};
-use crate::index::{Bound, END, List, Place, TermInfo};
-use crate::order::Order;
+use crate::index::change::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reorder::{Reorder, reorder};
+use crate::index::format::manifest::MANIFEST;
+use crate::index::{Place, TermInfo};
+use crate::postings::{END, List};
+use crate::score::{Bound, idf};
 use proptest::prelude::*;
 use std::fs;
 
@@ -147,7 +147,7 @@ fn test_idf_is_positive_and_falls() {
 #[test]
 fn test_reencode_adds_keeps_and_removes_them() {
     let dir = tempfile::tempdir().unwrap();
-    let go = AtomicBool::new(false);
+    let go = Means::new(3, 1);
     let (with, without) = (dir.path().join("with"), dir.path().join("without"));
     make(&with, &texts(), &plan("raw,vbyte", 2));
     make(&without, &texts(), &Plan { impacts: None, ..plan("raw,vbyte", 2) });
@@ -156,7 +156,7 @@ fn test_reencode_adds_keeps_and_removes_them() {
     let (full, bare) = (all(&with), all(&without));
     assert!(!String::from_utf8_lossy(&bare.1).contains("maximum"), "an index as it was before there were impacts");
     let set = |impacts| Change { impacts, ..recode("", &[], &go) };
-    let run = |change: &Change<'_>| reencode(&without, change, &|_, _, _| ());
+    let run = |change: &Change<'_>| reencode(&without, change);
     assert!(matches!(run(&set(ImpactChange::Remove)), Err(Error::Invalid { .. })));
     let done = run(&set(ImpactChange::Write)).unwrap();
     assert_eq!(done.impacts, Some(full.0[NAME].len() as u64));
@@ -171,8 +171,7 @@ fn test_reencode_adds_keeps_and_removes_them() {
     assert!(matches!(run(&recode("simdbp", &[], &go)), Err(Error::Damaged { .. })));
     run(&set(ImpactChange::Write)).unwrap();
     assert!(all(&without) == full);
-    let stop = AtomicBool::new(true);
-    assert!(matches!(run(&Change { cancel: &stop, ..set(ImpactChange::Write) }), Err(Error::Interrupted)));
+    assert!(matches!(run(&Change { means: stopped(), ..set(ImpactChange::Write) }), Err(Error::Interrupted)));
     assert!(all(&without) == full);
     run(&set(ImpactChange::Remove)).unwrap();
     assert!(all(&without) == bare);
@@ -181,13 +180,13 @@ fn test_reencode_adds_keeps_and_removes_them() {
 #[test]
 fn test_impacts_move_with_their_postings() {
     let dir = tempfile::tempdir().unwrap();
-    let go = AtomicBool::new(false);
+    let go = Means::new(3, 1);
     let (with, without) = (dir.path().join("with"), dir.path().join("without"));
     make(&with, &texts(), &plan("para-ef", 2));
     make(&without, &texts(), &Plan { impacts: None, ..plan("para-ef", 2) });
-    let permutation = permutation_of(&with, &Order::Random(5)).unwrap();
-    reorder(&with, &move_to(&permutation, &go), &|_, _, _| ()).unwrap();
-    reorder(&without, &Reorder { impacts: true, ..move_to(&permutation, &go) }, &|_, _, _| ()).unwrap();
+    let permutation = permutation_of(&with, "random:5").unwrap();
+    reorder(&with, &move_to(&permutation, &go)).unwrap();
+    reorder(&without, &Reorder { impacts: true, ..move_to(&permutation, &go) }).unwrap();
     assert!(files(&with) == files(&without));
     let texts = texts();
     let moved: Vec<&str> = permutation.old_of_new().iter().map(|&old| texts[old as usize].1.as_str()).collect();

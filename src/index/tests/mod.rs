@@ -1,18 +1,18 @@
 //! Builds small indexes through the writer.
 
-use super::impacts::Pass;
 use super::*;
+use crate::base::means::Means;
 use crate::codec::{self, Codec};
 use crate::text::AnalyzerSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 /// One document of a test: id, URL, title, text (terms between spaces).
 pub(crate) type Text<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// An index as plain maps: what every reader must agree with.
+/// An index as plain maps: every reader must agree with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oracle {
     /// Per term its postings (docID, tf).
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     pub(crate) force: bool,
     pub(crate) codecs: Vec<Arc<dyn Codec>>,
     pub(crate) ranks: Option<Vec<f32>>,
-    /// Threads to quantise impacts on, if there are to be any.
+    /// Threads to quantise impacts on, if wanted.
     pub(crate) impacts: Option<usize>,
 }
 
@@ -58,8 +58,8 @@ impl Default for Plan {
     }
 }
 
-/// Writes an index of `texts`, whose termIDs are in order of the reversed spelling, to have an order that
-/// is not that of the dictionary.
+/// Writes an index of `texts`. Its termIDs are in order of the reversed spelling, to differ from the order of the
+/// dictionary.
 pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Result<Summary> {
     let oracle = Oracle::new(texts.iter().map(|text| text.3));
     let mut writer = IndexWriter::with_window(target, plan.force, &plan.codecs, plan.window)?;
@@ -89,13 +89,16 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
     let mut sorted: Vec<(&String, u32)> = by_id.iter().copied().zip(0..).collect();
     sorted.sort();
     writer.terms()?.write(sorted)?;
-    let fields = ManifestFields {
-        analyzer: AnalyzerSpec { name: "whitespace".to_owned(), stop_words: None },
-        order: "input".to_owned(),
-    };
-    let cancel = AtomicBool::new(false);
-    let pass = plan.impacts.map(|threads| Pass { threads, cancel: &cancel, done: &|_, _| () });
-    writer.finish_checked(&docs, fields, pass.as_ref(), |_| Ok(()))
+    let fields = ManifestFields { analyzer: AnalyzerSpec::named("whitespace"), order: "input".to_owned() };
+    let means = plan.impacts.map(|threads| Means::new(threads, 1));
+    writer.finish_checked(&docs, fields, means.as_ref(), |_| Ok(()))
+}
+
+/// Means for work that must not begin.
+fn stopped() -> Means {
+    let means = Means::new(3, 1);
+    means.cancel.store(true, Ordering::Relaxed);
+    means
 }
 
 mod damage;

@@ -4,12 +4,10 @@ use super::reencoding::files;
 use super::reordering::permutation_of;
 use super::*;
 use crate::Error;
-use crate::index::reencode::{Change, ImpactChange, reencode};
-use crate::index::reorder::{Reorder, reorder};
-use crate::order::Order;
+use crate::index::change::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reorder::{Reorder, reorder};
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 const RANKS: [f32; 4] = [0.15, 0.4, 0.05, 0.4];
 
@@ -53,8 +51,8 @@ fn test_nonsense_is_seen() {
         let index = make(&dir.path().join("index"), Some(&ranks)).unwrap();
         let found = problems(&index);
         assert!(found.iter().any(|problem| problem.contains(expected)), "{found:?}");
-        // Whatever they are, they can be sorted.
-        assert_eq!(permutation_of(&index, &Order::PageRank).unwrap().documents(), 4);
+        // Any ranks can be sorted.
+        assert_eq!(permutation_of(&index, "pagerank").unwrap().documents(), 4);
         fs::remove_dir_all(&index).unwrap();
     }
 }
@@ -63,20 +61,17 @@ fn test_nonsense_is_seen() {
 fn test_reordering_moves_them_and_reencoding_keeps_them() {
     let dir = tempfile::tempdir().unwrap();
     let index = make(&dir.path().join("index"), Some(&RANKS)).unwrap();
-    let go = AtomicBool::new(false);
-    let highest = permutation_of(&index, &Order::PageRank).unwrap();
+    let highest = permutation_of(&index, "pagerank").unwrap();
     assert_eq!(highest.old_of_new(), [1, 3, 0, 2]);
     let change = Reorder {
         permutation: &highest,
-        order: Order::PageRank.to_string(),
+        order: "pagerank".to_owned(),
         output: None,
         force: false,
         impacts: false,
-        threads: 2,
-        memory: 1 << 20,
-        cancel: &go,
+        means: Means::new(2, 1 << 20),
     };
-    reorder(&index, &change, &|_, _, _| ()).unwrap();
+    reorder(&index, &change).unwrap();
     let check = || {
         let index = Index::open(&index).unwrap();
         assert_eq!(index.pagerank(), Some(&[0.4, 0.4, 0.15, 0.05][..]));
@@ -91,15 +86,14 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
         impacts: ImpactChange::Keep,
         from: None,
         output: None,
-        threads: 2,
         gpu: None,
-        cancel: &go,
+        means: Means::new(2, 1),
     };
-    reencode(&index, &change, &|_, _, _| ()).unwrap();
+    reencode(&index, &change).unwrap();
     check();
     assert_eq!(problems(&index), Vec::<String>::new());
 
     let without = make(&dir.path().join("without"), None).unwrap();
-    let error = permutation_of(&without, &Order::PageRank).unwrap_err().to_string();
+    let error = permutation_of(&without, "pagerank").unwrap_err().to_string();
     assert!(error.contains("index --links"), "{error}");
 }

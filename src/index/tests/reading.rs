@@ -1,7 +1,8 @@
 //! The reader gives back what was written.
 
 use super::*;
-use crate::index::{Cursor, END, Place};
+use crate::index::Place;
+use crate::postings::{Cursor, END, Postings};
 use proptest::prelude::*;
 
 /// Every way of reading every list agrees with the oracle.
@@ -38,11 +39,10 @@ fn check(target: &Path, texts: &[Text<'_>]) {
                 let mut target = 0;
                 loop {
                     let expected = list.iter().find(|posting| posting.0 >= target);
-                    let mut hint = 0;
-                    let (bound, until) = cursor.bound_at(target.max(cursor.doc()), &mut hint);
-                    assert_eq!(cursor.next_geq(target), expected.map_or(END, |posting| posting.0), "{term} {target}");
+                    let (bound, until) = cursor.bound_at(target.max(cursor.doc()));
+                    assert_eq!(cursor.seek(target), expected.map_or(END, |posting| posting.0), "{term} {target}");
                     let Some(&(doc, tf)) = expected else { break };
-                    assert_eq!(cursor.next_geq(doc / 2), doc, "never backwards");
+                    assert_eq!(cursor.seek(doc / 2), doc, "never backwards");
                     assert_eq!(cursor.tf(), tf);
                     let near = list.iter().filter(|posting| posting.0 >= target && posting.0 < until);
                     for &(doc, tf) in near.filter(|_| info.df > 1) {
@@ -105,11 +105,24 @@ fn test_names_of_every_kind() {
     let target = dir.path().join("index");
     build(&target, &texts, &Plan::default()).unwrap();
     check(&target, &texts);
-    // What is too long is cut at a character.
+    // Names over the limit are cut at a character.
     let target = dir.path().join("long");
     build(&target, &[(&long, &long, &format!("x{long}"), "x")], &Plan::default()).unwrap();
     let name = Index::open(&target).unwrap().name(0).unwrap();
     assert_eq!((name.id.len(), name.url.len(), name.title.len()), (65536, 65536, 4095));
+}
+
+/// A choice without effect is refused, but earlier releases took it, and their indexes open.
+#[test]
+fn test_an_index_with_a_parameter_that_decides_nothing_opens() {
+    assert!(matches!(crate::codec::codec("pfor:exceptions=0.3"), Err(crate::Error::Invalid { .. })));
+    let codecs = vec![crate::codec::family("pfor").unwrap().codec("exceptions=0.3").unwrap()];
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let texts: Vec<String> = (0..300).map(|doc| format!("all w{}", doc % 7)).collect();
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    build(&target, &texts, &Plan { codecs, ..Plan::default() }).unwrap();
+    check(&target, &texts);
 }
 
 #[test]

@@ -1,12 +1,11 @@
-//! Codecs added, replaced and taken out: always the bytes that a build would have written.
+//! Codecs added, replaced and taken out: always the bytes of a build.
 
 use super::*;
 use crate::Error;
 use crate::gpu::testing::gpu;
-use crate::index::manifest::MANIFEST;
-use crate::index::reencode::{Change, ImpactChange, estimate, reencode};
+use crate::index::change::reencode::{Change, ImpactChange, estimate, reencode};
+use crate::index::format::manifest::MANIFEST;
 use std::fs;
-use std::sync::atomic::AtomicBool;
 
 /// Some thousand short documents: lists from one document to most of them, frequencies over 1.
 pub(super) fn texts() -> Vec<(String, String)> {
@@ -32,7 +31,7 @@ pub(super) fn texts() -> Vec<(String, String)> {
 fn make(target: &Path, codecs: Vec<Arc<dyn Codec>>) {
     let texts = texts();
     let texts: Vec<Text<'_>> = texts.iter().map(|(id, text)| (id.as_str(), "", "", text.as_str())).collect();
-    // A window that lists must be moved for.
+    // A window so small that lists must move.
     build(target, &texts, &Plan { codecs, window: 1 << 12, ..Plan::default() }).unwrap();
 }
 
@@ -48,23 +47,22 @@ pub(super) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-pub(super) fn change<'a>(add: &str, remove: &[&str], cancel: &'a AtomicBool) -> Change<'a> {
+pub(super) fn change<'a>(add: &str, remove: &[&str], means: &Means) -> Change<'a> {
     Change {
         add: if add.is_empty() { Vec::new() } else { codec::parse_list(add).unwrap() },
         remove: remove.iter().map(|&name| name.to_owned()).collect(),
         impacts: ImpactChange::Keep,
         from: None,
         output: None,
-        threads: 3,
         gpu: None,
-        cancel,
+        means: means.clone(),
     }
 }
 
 #[test]
 fn test_reencoded_folders_are_those_of_a_build() {
     let dir = tempfile::tempdir().unwrap();
-    let cancel = AtomicBool::new(false);
+    let go = Means::new(3, 1);
     let (all, one) = (dir.path().join("all"), dir.path().join("one"));
     make(&all, codec::all());
     make(&one, codec::parse_list("raw").unwrap());
@@ -74,7 +72,7 @@ fn test_reencoded_folders_are_those_of_a_build() {
     names.rotate_left(1);
     let mut before = "raw";
     for name in names {
-        let done = reencode(&one, &change(name, &[before], &cancel), &|_, _, _| ()).unwrap();
+        let done = reencode(&one, &change(name, &[before], &go)).unwrap();
         assert_eq!((done.from.split(':').next(), done.written.len()), (Some(before), 1));
         assert_eq!(Manifest::read(&one).unwrap().codecs.len(), 1);
         let built = files(&all);
@@ -86,13 +84,13 @@ fn test_reencoded_folders_are_those_of_a_build() {
         before = name;
     }
     assert!(files(&one) == first, "the way back ends where it began");
-    // All at once, then all but one away.
-    reencode(&one, &change("all", &[], &cancel), &|_, _, _| ()).unwrap();
+    // All at once, then away with all but one.
+    reencode(&one, &change("all", &[], &go)).unwrap();
     assert!(
         files(&one) == files(&all) && fs::read(one.join(MANIFEST)).unwrap() == fs::read(all.join(MANIFEST)).unwrap()
     );
     let others: Vec<&str> = codec::names().into_iter().filter(|&name| name != "raw").collect();
-    reencode(&one, &change("", &others, &cancel), &|_, _, _| ()).unwrap();
+    reencode(&one, &change("", &others, &go)).unwrap();
     assert!(files(&one) == first);
 }
 
@@ -100,21 +98,21 @@ fn test_reencoded_folders_are_those_of_a_build() {
 fn test_a_gpu_decodes_the_same() {
     let Some(gpu) = gpu() else { return };
     let dir = tempfile::tempdir().unwrap();
-    let cancel = AtomicBool::new(false);
+    let go = Means::new(3, 1);
     let (all, one) = (dir.path().join("all"), dir.path().join("one"));
     make(&all, codec::all());
     make(&one, codec::parse_list("para-ef").unwrap());
-    reencode(&one, &Change { gpu: Some(&gpu), ..change("all", &[], &cancel) }, &|_, _, _| ()).unwrap();
+    reencode(&one, &Change { gpu: Some(&gpu), ..change("all", &[], &go) }).unwrap();
     assert!(files(&one) == files(&all));
 }
 
 #[test]
 fn test_sizes_are_foretold() {
     let dir = tempfile::tempdir().unwrap();
-    let cancel = AtomicBool::new(false);
+    let go = Means::new(3, 1);
     let all = dir.path().join("all");
     make(&all, codec::all());
-    let estimates = estimate(&all, &change("all", &[], &cancel), &|_, _, _| ()).unwrap();
+    let estimates = estimate(&all, &change("all", &[], &go)).unwrap();
     for estimate in &estimates {
         let real = estimate.present.unwrap();
         // Windows are filled up with zeros, list places are packed by 64.
@@ -126,11 +124,11 @@ fn test_sizes_are_foretold() {
 #[test]
 fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
-    let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+    let (go, stop) = (Means::new(3, 1), stopped());
     let index = dir.path().join("index");
     make(&index, codec::parse_list("raw,vbyte").unwrap());
     let before = (files(&index), fs::read(index.join(MANIFEST)).unwrap());
-    let fails = |change: &Change<'_>| reencode(&index, change, &|_, _, _| ()).unwrap_err();
+    let fails = |change: &Change<'_>| reencode(&index, change).unwrap_err();
     assert!(matches!(fails(&change("para-ef", &[], &stop)), Error::Interrupted));
     assert!(matches!(fails(&change("", &["para-ef"], &go)), Error::UnknownName { .. }));
     assert!(matches!(fails(&change("", &["raw", "vbyte"], &go)), Error::Invalid { .. }));
@@ -139,7 +137,7 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     assert!(matches!(fails(&Change { from: Some("para-ef"), ..change("vbyte", &[], &go) }), Error::UnknownName { .. }));
     assert!(matches!(fails(&Change { output: Some(&index), ..change("vbyte", &[], &go) }), Error::Exists { .. }));
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
-    // A changed word that still decodes is found by verify; one that does not is found here.
+    // Verify finds a changed word that still decodes; other changes are found here.
     let path = index.join("vbyte/postings.bin");
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
@@ -148,16 +146,16 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     assert!(matches!(fails(&change("para-ef", &[], &go)), Error::Damaged { .. }));
     // From the sound codec it works, and the damaged one can be written anew.
     let mended = Change { from: Some("raw"), ..change("vbyte", &[], &go) };
-    reencode(&index, &mended, &|_, _, _| ()).unwrap();
+    reencode(&index, &mended).unwrap();
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside the index");
-    // What is not the index's would be gone with the old directory.
+    // Foreign files would go with the old directory.
     fs::create_dir(index.join("other")).unwrap();
     assert!(matches!(fails(&change("para-ef", &[], &go)), Error::Invalid { .. }));
     fs::remove_dir(index.join("other")).unwrap();
     // Another place: the index stays.
     let other = dir.path().join("other");
-    reencode(&index, &Change { output: Some(&other), ..change("para-ef", &["raw"], &go) }, &|_, _, _| ()).unwrap();
+    reencode(&index, &Change { output: Some(&other), ..change("para-ef", &["raw"], &go) }).unwrap();
     assert!(before.0 == files(&index));
     let names = |dir: &Path| Manifest::read(dir).unwrap().codecs.into_iter().map(|c| c.name).collect::<Vec<_>>();
     assert_eq!(names(&other), ["vbyte", "para-ef"]);

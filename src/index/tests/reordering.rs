@@ -3,12 +3,11 @@
 use super::reencoding::{files, texts};
 use super::*;
 use crate::Error;
-use crate::index::manifest::MANIFEST;
-use crate::index::orders::{Means, permutation};
-use crate::index::reorder::{Reorder, reorder};
-use crate::order::{Order, Permutation};
+use crate::index::change::orders::permutation;
+use crate::index::change::reorder::{Reorder, reorder};
+use crate::index::format::manifest::MANIFEST;
+use crate::order::{FAMILIES, Needs, Permutation};
 use std::fs;
-use std::sync::atomic::AtomicBool;
 
 /// Documents with URLs for two thirds of them, in docID order.
 fn documents() -> Vec<(String, String, String)> {
@@ -23,32 +22,31 @@ fn make(target: &Path, documents: &[(String, String, String)]) {
     build(target, &texts, &Plan { window: 1 << 12, ..Plan::default() }).unwrap();
 }
 
-pub(super) fn change<'a>(permutation: &'a Permutation, cancel: &'a AtomicBool) -> Reorder<'a> {
-    // Little memory: the names are moved in several parts.
-    let (order, memory) = ("test".to_owned(), 1);
-    Reorder { permutation, order, output: None, force: false, impacts: false, threads: 3, memory, cancel }
+pub(super) fn change<'a>(permutation: &'a Permutation, means: &Means) -> Reorder<'a> {
+    let means = means.clone();
+    Reorder { permutation, order: "test".to_owned(), output: None, force: false, impacts: false, means }
 }
 
 /// The permutation that an order means, with memory enough.
-pub(super) fn permutation_of(index: &Path, order: &Order) -> crate::Result<Permutation> {
-    let means = Means { memory: 1 << 30, threads: 2, cancel: &AtomicBool::new(false) };
-    permutation(index, order, &means, &|_, _, _| ())
+pub(super) fn permutation_of(index: &Path, order: &str) -> crate::Result<Permutation> {
+    permutation(index, &order.parse()?, &Means::new(2, 1 << 30))
 }
 
 #[test]
 fn test_the_bytes_of_a_build_in_that_order() {
     let dir = tempfile::tempdir().unwrap();
     let (index, expected) = (dir.path().join("index"), dir.path().join("expected"));
-    let go = AtomicBool::new(false);
+    // Little memory: the names are moved in several parts.
+    let go = Means::new(3, 1);
     make(&index, &documents());
     let before = files(&index);
-    for order in [Order::Random(3), Order::Url, Order::Bp(2)] {
-        let permutation = permutation_of(&index, &order).unwrap();
+    for order in ["random:3", "url", "bp"] {
+        let permutation = permutation_of(&index, order).unwrap();
         let current = documents_of(&index);
         let moved: Vec<_> = permutation.old_of_new().iter().map(|&old| current[old as usize].clone()).collect();
         let _ = fs::remove_dir_all(&expected);
         make(&expected, &moved);
-        let done = reorder(&index, &change(&permutation, &go), &|_, _, _| ()).unwrap();
+        let done = reorder(&index, &change(&permutation, &go)).unwrap();
         assert_eq!(done.codecs.len(), codec::names().len());
         for (name, bytes) in files(&expected) {
             assert!(files(&index)[&name] == bytes, "{name} differs from that of a build in order {order}");
@@ -60,8 +58,21 @@ fn test_the_bytes_of_a_build_in_that_order() {
     let number = |id: &str| id[1..].parse::<u32>().unwrap();
     let first: Vec<u32> = documents_of(&index).iter().map(|document| number(&document.0)).collect();
     let back = Permutation::from_old_of_new(Permutation::from_old_of_new(&first).new_of_old());
-    reorder(&index, &change(&back, &go), &|_, _, _| ()).unwrap();
+    reorder(&index, &change(&back, &go)).unwrap();
     assert!(files(&index) == before);
+}
+
+/// All but those that need links, or a parameter that the test cannot know.
+#[test]
+fn test_every_order_is_the_same_on_any_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path().join("index").as_path(), &documents());
+    for family in FAMILIES.iter().filter(|family| family.needs != Needs::Links) {
+        let Ok(order) = family.name.parse() else { continue };
+        let by = |threads| permutation(&dir.path().join("index"), &order, &Means::new(threads, 1 << 30)).unwrap();
+        assert_eq!(by(1).documents(), 3000, "{}", family.name);
+        assert!(by(1) == by(3), "{}", family.name);
+    }
 }
 
 /// The documents of an index in docID order, with the texts they came from.
@@ -76,26 +87,26 @@ fn documents_of(index: &Path) -> Vec<(String, String, String)> {
 fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let index = dir.path().join("index");
-    let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+    let (go, stop) = (Means::new(3, 1), stopped());
     make(&index, &documents());
     let before = (files(&index), fs::read(index.join(MANIFEST)).unwrap());
-    let fails = |change: &Reorder<'_>| reorder(&index, change, &|_, _, _| ()).unwrap_err();
+    let fails = |change: &Reorder<'_>| reorder(&index, change).unwrap_err();
     let right = Permutation::random(3000, 1);
     assert!(matches!(fails(&change(&Permutation::random(2999, 1), &go)), Error::Invalid { .. }));
     assert!(matches!(fails(&change(&right, &stop)), Error::Interrupted));
     assert!(matches!(fails(&Reorder { output: Some(&index), ..change(&right, &go) }), Error::Exists { .. }));
     let path = dir.path().join("order.txt");
     Permutation::random(2999, 1).write(&path).unwrap();
-    let error = permutation_of(&index, &Order::File(path)).unwrap_err().to_string();
+    let error = permutation_of(&index, &format!("file:{}", path.display())).unwrap_err().to_string();
     assert!(error.contains("2999 lines for 3000 documents"), "{error}");
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
-    // What is not the index's would be gone with the old directory.
+    // Foreign files would go with the old directory.
     fs::write(index.join("notes.txt"), "mine").unwrap();
     let error = fails(&change(&right, &go)).to_string();
     assert!(error.contains("notes.txt") && error.contains("not part of the index"), "{error}");
     fs::remove_file(index.join("notes.txt")).unwrap();
-    // A directory is no permutation, and a damaged file must not get a checksum that is right.
-    let error = permutation_of(&index, &Order::File(index.clone())).unwrap_err().to_string();
+    // A directory is no permutation, and a damaged file must not get a right checksum.
+    let error = permutation_of(&index, &format!("file:{}", index.display())).unwrap_err().to_string();
     assert!(error.contains("is no file"), "{error}");
     let tf = fs::read(index.join("tf.bin")).unwrap();
     let mut changed = tf.clone();
@@ -104,8 +115,8 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     assert!(matches!(fails(&change(&right, &go)), Error::Damaged { .. }));
     fs::write(index.join("tf.bin"), tf).unwrap();
     let other = dir.path().join("other");
-    reorder(&index, &Reorder { output: Some(&other), ..change(&right, &go) }, &|_, _, _| ()).unwrap();
+    reorder(&index, &Reorder { output: Some(&other), ..change(&right, &go) }).unwrap();
     assert!(before.0 == files(&index));
-    let error = permutation_of(&other, &Order::Input).unwrap_err().to_string();
+    let error = permutation_of(&other, "input").unwrap_err().to_string();
     assert!(error.contains("does not know"), "{error}");
 }

@@ -1,8 +1,7 @@
 //! The writer: bytes that depend on the content only, publication, refusals.
 
 use super::*;
-use crate::Error;
-use crate::codec;
+use crate::{Error, codec};
 use proptest::prelude::*;
 use std::fs;
 
@@ -95,10 +94,7 @@ fn test_dropped_writer_leaves_nothing() {
 fn test_misuse_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let writer = || IndexWriter::create(&dir.path().join("index"), false, &codec::all()).unwrap();
-    let fields = || ManifestFields {
-        analyzer: AnalyzerSpec { name: "simple".to_owned(), stop_words: None },
-        order: "input".to_owned(),
-    };
+    let fields = || ManifestFields { analyzer: AnalyzerSpec::named("simple"), order: "input".to_owned() };
     let batch = ListBatch { first_term: 0, lens: vec![1], docs: vec![0], tfs: vec![1] };
     let mut w = writer();
     let mut docs = w.documents().unwrap();

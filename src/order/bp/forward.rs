@@ -1,4 +1,4 @@
-//! The forward index that the bisection starts from: each document's terms, turned round from the lists.
+//! The forward index that the bisection starts from: the lists inverted to each document's terms.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,17 +13,16 @@ pub struct Forward {
     /// Where each document's terms start, and the end of the last.
     starts: Vec<usize>,
     terms: Vec<u32>,
-    /// How many documents hold each term; falling, but where lists had docIDs out of range.
+    /// The df of each term; falling, except where lists had docIDs out of range.
     degrees: Vec<u32>,
 }
 
 impl Forward {
-    /// Turns lists of docIDs round, on all threads of the current rayon pool.
+    /// Inverts lists of docIDs, on all threads of the current rayon pool.
     ///
-    /// `dfs` gives the length of each list; those outside of `keep`, or of all documents, are left out.
-    /// `read` writes the docIDs of the list with the given index, each once, to an empty vector; it is called
-    /// twice for each list, from any thread, and gives the same both times. DocIDs of `documents` and more
-    /// are passed over.
+    /// `dfs` gives the length of each list; lists outside of `keep`, and lists of all documents, are left out. `read`
+    /// writes the docIDs of the list with the given index, each once, to an empty vector. Any thread may call it, twice
+    /// for each list, and it must give the same both times. DocIDs of `documents` and more are passed over.
     ///
     /// # Errors
     /// The first one that `read` gave.
@@ -100,9 +99,8 @@ impl Forward {
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
-    /// The least df of `keep` from which on lists can be kept so that [`Forward::bytes_for`] stays within
-    /// `bytes`; none if even the longest list would not fit. Rare terms are shed first: they take the most room for the
-    /// least of the postings.
+    /// The least df of `keep` from which on the kept lists fit `bytes` by [`Forward::bytes_for`]; none if even the
+    /// longest list does not fit. Rare terms go first: they take the most room for the fewest postings.
     pub fn min_df_for(documents: u32, dfs: &[u32], keep: RangeInclusive<u32>, bytes: u64) -> Option<u32> {
         let mut kept: Vec<u32> = dfs.iter().copied().filter(|df| keep.contains(df)).collect();
         kept.par_sort_unstable_by_key(|&df| std::cmp::Reverse(df));
@@ -128,7 +126,7 @@ impl Forward {
         self.terms.len()
     }
 
-    /// The node of all given documents, with those of their terms that at least `min_df` documents hold.
+    /// The node of all given documents, with their terms in at least `min_df` documents.
     pub(super) fn root(&self, docs: Vec<u32>, min_df: u32) -> Node<'_, u32> {
         let common = self.degrees.partition_point(|&degree| degree >= min_df);
         let span = |&doc: &u32| {

@@ -11,7 +11,7 @@ const STAYING: u32 = 16;
 /// `f(x−1)` at `x`, where `f(x) = (x+1)·log2(x+2) − x·log2(x+1)` is what one more document of a term costs
 /// a side that has `x` others, up to a constant; 0 at 0, where it has no meaning.
 ///
-/// Only additions, multiplications and divisions make it, so that it is the same on every machine.
+/// Only additions, multiplications and divisions make it, so it is the same on every machine.
 pub(super) struct Gains(Vec<i16>);
 
 impl Gains {
@@ -40,15 +40,15 @@ impl Gains {
         }
     }
 
-    /// What a document gains by leaving the left side, and by leaving the right, for a term that `left`
-    /// and `right` documents hold: at first `f(right) − f(left−1)` and `f(left) − f(right−1)`.
+    /// What a document gains by leaving the left side, and by leaving the right, for a term in `left` and `right`
+    /// documents: at first `f(right) − f(left−1)` and `f(left) − f(right−1)`.
     ///
-    /// But another document comes back in its place, and may hold the term too; documents that look for
-    /// each other would change sides past each other, again and again. So a growing part of a document
-    /// counts as if it stayed behind, until at last it is `f(right) − f(left)` and `f(left) − f(right)`: the
-    /// documents settle, as by the thresholds that rise with the iteration in the TKDE paper, but better. On a crawl
-    /// of Debian's documentation the logarithms of d-gaps take 2.45 bits per posting if documents never count
-    /// themselves, 2.48 if they always do, 2.43 with thresholds, and 2.39 in this way, all in one pass.
+    /// But another document comes back in its place, and may contain the term too. Documents that look for each other
+    /// would pass each other again and again. So a growing part of a document counts as if it stayed behind, until the
+    /// gains are `f(right) − f(left)` and `f(left) − f(right)`. The documents settle, as by the rising thresholds of
+    /// the TKDE paper, but better. On a crawl of Debian's documentation the logarithms of d-gaps take 2.45 bits per
+    /// posting if documents never count themselves, 2.48 if they always do, 2.43 with thresholds, and 2.39 in this way,
+    /// all in one pass.
     #[inline(always)]
     pub(super) fn of(&self, left: u32, right: u32, iteration: u32) -> [i16; 2] {
         let part = iteration.min(STAYING) as i32;

@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::Options;
 use super::gain::Gains;
+use crate::base::means::Means;
 
-/// Nodes with at least so many postings are done by several threads; small ones too when tested.
+/// Several threads share nodes with at least so many postings; in tests small ones too.
 const SHARED_POSTINGS: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// The tasks that a node is dealt out in; each may count the moves of all terms for itself.
 pub(super) const TASKS: usize = 8;
 
-/// A node is done when only one in so many of its documents changes sides.
+/// A node is settled when only one in so many of its documents changes sides.
 pub(super) const SETTLED: usize = 512;
 
 /// The number of a term within a node.
 pub(super) trait Id: Copy + Default + Send + Sync + 'static {
-    /// What no term is numbered: fewer than so many terms can be.
+    /// Stands for no term; all terms have lower numbers.
     const NONE: usize;
     /// The term's number as an `Id`; at most `NONE`.
     fn of(index: usize) -> Self;
@@ -62,7 +62,7 @@ pub(super) struct Node<'a, I: Clone> {
     pub degrees: Vec<u32>,
 }
 
-/// A node whose terms are numbered as shortly as they can be.
+/// A node whose terms have the shortest numbers that fit.
 pub(super) enum Child {
     Short(Node<'static, u16>),
     Long(Node<'static, u32>),
@@ -88,7 +88,7 @@ impl<I: Id> Node<'_, I> {
         self.docs.len()
     }
 
-    /// At least as many as there are: between the documents of two tasks there may be room.
+    /// An upper bound: there may be room between the documents of two tasks.
     pub(super) fn postings(&self) -> usize {
         self.terms.len()
     }
@@ -119,7 +119,7 @@ impl<I: Id> Node<'_, I> {
 
     /// Cuts the documents in halves, the odd one right, and moves them until no move gains or the
     /// iterations are used up. None if cancelled.
-    pub(super) fn cut(&self, options: &Options, gains: &Gains, cancel: &AtomicBool) -> Option<Cut> {
+    pub(super) fn cut(&self, options: &Options, gains: &Gains, means: &Means) -> Option<Cut> {
         let n = self.documents();
         let half = n / 2;
         let tasks = self.tasks();
@@ -130,7 +130,7 @@ impl<I: Id> Node<'_, I> {
         let mut keys = vec![0; n];
         let mut selected = Vec::new();
         for iteration in 0..options.iterations {
-            if cancel.load(Ordering::Relaxed) {
+            if means.cancelled() {
                 return None;
             }
             fill_table(&mut table, &left_degrees, &self.degrees, gains, iteration, tasks.len());
@@ -154,8 +154,7 @@ impl<I: Id> Node<'_, I> {
         Some(Cut { right, left_degrees })
     }
 
-    /// Documents in the order of their keys are in the order of how much they belong right; among equals
-    /// in the order of docIDs.
+    /// A key that sorts documents by how much they belong right, and equal ones by docID.
     #[inline(always)]
     pub(super) fn key(&self, doc: usize, right: bool, table: &[[i16; 2]]) -> u64 {
         let side = usize::from(right);
@@ -199,7 +198,7 @@ impl<I: Id> Node<'_, I> {
         });
     }
 
-    /// The two children, without the terms that say nothing there.
+    /// The two children, without terms that tell no documents apart there.
     pub(super) fn split(&self, cut: &Cut) -> (Child, Child) {
         let right_degrees: Vec<u32> =
             self.degrees.iter().zip(&cut.left_degrees).map(|(all, left)| all - left).collect();

@@ -1,10 +1,12 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use proptest::prelude::*;
 
 use super::node::{Cut, Node};
 use super::*;
+use crate::base::means::{Progress, Stage};
 
 /// A small generator, so that the collections are the same everywhere.
 struct Random(u64);
@@ -69,7 +71,7 @@ fn forward(documents: u32, lists: &[Vec<u32>]) -> Forward {
 }
 
 fn order(documents: u32, lists: &[Vec<u32>], options: &Options) -> Vec<u32> {
-    bisect(&forward(documents, lists), options, &|_| (), &AtomicBool::new(false)).unwrap()
+    bisect(&forward(documents, lists), options, &Means::new(1, 1)).unwrap()
 }
 
 fn assert_permutation(new_of_old: &[u32]) {
@@ -164,22 +166,40 @@ fn more_terms_than_16_bits_number() {
         assert!(child.degrees.len() > 1 << 16 && child.degrees.iter().all(|&degree| degree == 3));
     }
     let options = Options { leaf: 8, ..Options::default() };
-    assert_permutation(&bisect(&forward, &options, &|_| (), &AtomicBool::new(false)).unwrap());
+    assert_permutation(&bisect(&forward, &options, &Means::new(1, 1)).unwrap());
+}
+
+/// Counts reports, and cancels the work at the first one if it has the flag for that.
+#[derive(Default)]
+struct Heard {
+    calls: AtomicU64,
+    units: AtomicU64,
+    stops: Option<Arc<AtomicBool>>,
+}
+
+impl Progress for Heard {
+    fn begin(&self, _: Stage, _: u64) {}
+    fn advance(&self, units: u64) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.units.fetch_add(units, Ordering::Relaxed);
+        if let Some(stops) = &self.stops {
+            stops.store(true, Ordering::Relaxed);
+        }
+    }
+    fn note(&self, _: &str) {}
 }
 
 #[test]
 fn cancelling_ends_it() {
     let (documents, lists) = clustered(30, 20);
-    let cancel = AtomicBool::new(true);
-    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &|_| (), &cancel), None);
-    let cancel = AtomicBool::new(false);
-    let calls = AtomicU64::new(0);
-    let progress = |_| {
-        calls.fetch_add(1, Ordering::Relaxed);
-        cancel.store(true, Ordering::Relaxed);
-    };
-    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &progress, &cancel), None);
-    assert!(calls.into_inner() <= 3, "work went on");
+    let stopped = Means::new(1, 1);
+    stopped.cancel.store(true, Ordering::Relaxed);
+    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &stopped), None);
+    let go = Means::new(1, 1);
+    let heard = Arc::new(Heard { stops: Some(go.cancel.clone()), ..Heard::default() });
+    let go = Means { progress: heard.clone(), ..go };
+    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &go), None);
+    assert!(heard.calls.load(Ordering::Relaxed) <= 3, "work went on");
 }
 
 #[test]
@@ -188,12 +208,10 @@ fn progress_adds_up_to_the_work() {
         let (documents, lists) = clustered(clusters, 20);
         let forward = forward(documents + 5, &lists);
         let options = Options { leaf, passes, ..Options::default() };
-        let (expected, done) = (work(&forward, &options), AtomicU64::new(0));
-        let progress = |units| {
-            done.fetch_add(units, Ordering::Relaxed);
-        };
-        bisect(&forward, &options, &progress, &AtomicBool::new(false)).unwrap();
-        assert_eq!(done.into_inner(), expected);
+        let (expected, heard) = (work(&forward, &options), Arc::new(Heard::default()));
+        let means = Means { progress: heard.clone(), ..Means::new(1, 1) };
+        bisect(&forward, &options, &means).unwrap();
+        assert_eq!(heard.units.load(Ordering::Relaxed), expected);
     }
 }
 
@@ -244,7 +262,7 @@ fn sheds_the_shortest_lists_that_do_not_fit() {
     assert_eq!(Forward::min_df_for(100, &[], 2..=60, bytes(0, 0)), Some(2));
 }
 
-/// What [`Node::cut`] does, by counting all anew and sorting all in every iteration.
+/// [`Node::cut`] with a new count and a full sort in every iteration.
 fn slow_cut(node: &Node<'_, u32>, options: &Options, gains: &Gains) -> Vec<bool> {
     let n = node.documents();
     let mut right: Vec<bool> = (0..n).map(|doc| doc >= n / 2).collect();
@@ -287,7 +305,7 @@ proptest! {
         let node = forward.root(forward.with_and_without_terms().0, 0);
         prop_assume!(node.documents() > 1);
         let gains = Gains::new();
-        let cut = node.cut(&options, &gains, &AtomicBool::new(false)).unwrap();
+        let cut = node.cut(&options, &gains, &Means::new(1, 1)).unwrap();
         prop_assert_eq!(&cut.right, &slow_cut(&node, &options, &gains));
         prop_assert_eq!(cut.right.iter().filter(|&&right| !right).count(), node.documents() / 2);
         check_children(&node, &cut);
@@ -304,8 +322,7 @@ proptest! {
     }
 }
 
-/// Both children hold their documents in order, and of their terms those that some but not all of them
-/// hold and more than one.
+/// Both children hold their documents in order, and only terms in more than one but not all of their documents.
 fn check_children(node: &Node<'_, u32>, cut: &Cut) {
     let (left, right) = node.split(cut);
     for (child, side) in [(left, false), (right, true)] {

@@ -1,41 +1,40 @@
-//! Queries on the CPU: what all methods have in common, and the choice of one.
+//! Queries on the CPU: shared parts of all methods, and the choice of one.
 //!
-//! A part of a score is computed in one place, `scorer`, and parts are added in the order of the query's terms, in
-//! `Sum`; bounds are compared with room for the rounding of sums in another order. That is why every method gives the
-//! same documents with the same scores, to the last bit.
+//! `scorer` alone computes a part of a score. `Sum` adds parts in the order of the query's terms; bounds are compared
+//! with room for the rounding of sums in another order. So every method gives the same documents with the same scores,
+//! to the last bit.
 
-mod and;
 mod feed;
-mod or;
+pub(super) mod pairwise;
 mod probe;
-mod ranges;
+pub(super) mod ranges;
 mod scorer;
-mod simd;
-mod survivors;
+pub(super) mod simd;
+pub(super) mod survivors;
 
-pub use or::{OR_METHODS, OrMethod, or_method};
 pub(super) use ranges::Tables;
-pub(super) use scorer::{Bm25Scorer, Scoring};
+pub(super) use scorer::{Bm25Scorer, ImpactScorer, Scorer, Scoring, Weight};
 
 use feed::Feed;
 use probe::Probe;
 use ranges::{Table, When};
-use scorer::{ImpactScorer, Scorer, Weight};
 
-use super::intersect::{self, Intersector, On, Ranking};
+use super::and::{self, AndMethod};
+use super::or::{self, OrMethod};
 use super::plan::Plan;
-use super::topk::{self, Hit, TopK, TopKMethod};
+use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
 use crate::Result;
-use crate::index::{Bound, CodecRef, Cursor, Index, Place, TermInfo};
+use crate::index::{CodecRef, Index, Place, TermInfo};
+use crate::postings::{Cursor, Postings};
 use std::sync::Arc;
 
-/// Which method does what.
+/// The methods of a query.
 #[derive(Clone, Copy)]
 pub struct CpuMethods {
     /// Documents that have any term.
     pub or: &'static OrMethod,
     /// Documents that have all terms.
-    pub intersect: &'static Intersector,
+    pub intersect: &'static AndMethod,
     /// Keeping the best.
     pub topk: &'static TopKMethod,
 }
@@ -43,26 +42,58 @@ pub struct CpuMethods {
 impl Default for CpuMethods {
     /// The fastest.
     fn default() -> Self {
-        Self { or: &or::RANGES, intersect: &intersect::RANGES, topk: &topk::HEAP }
+        Self { or: &or::RANGES, intersect: &and::RANGES, topk: &topk::HEAP }
     }
 }
+
+/// Pushes the documents that can be among the best. A method that does not go by docID must also push documents that
+/// score as much as the threshold. There is at least one term; terms may be put in another order.
+#[derive(Clone, Copy)]
+pub struct Rank {
+    pub(super) bm25: fn(&mut [Scored<'_>], &Bm25Scorer<'_>, &mut TopK) -> Result<()>,
+    pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK) -> Result<()>,
+    /// Whether it has use for the tables of long lists.
+    pub(super) tables: bool,
+}
+
+/// Compiles a method for both ways to make up scores.
+macro_rules! rank {
+    ($run:ident) => {
+        $crate::query::cpu::rank!($run, tables: false)
+    };
+    ($run:ident, tables: $tables:literal) => {
+        $crate::query::cpu::Rank {
+            bm25: |terms, scorer, top| {
+                $run(terms, scorer, top);
+                Ok(())
+            },
+            impacts: |terms, scorer, top| {
+                $run(terms, scorer, top);
+                Ok(())
+            },
+            tables: $tables,
+        }
+    };
+}
+pub(super) use rank;
 
 /// How much work a query was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Work {
     /// Per term, in the order of the plan.
     pub terms: Vec<TermWork>,
-    /// Documents that were considered for the best k with their whole score.
+    /// Documents whose whole score was considered for the best k.
     pub pushed: u64,
 }
 
 /// How much work the list of one term was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TermWork {
-    /// Blocks of the list; the others than those decoded were skipped. A term with one document has one, which is never
+    /// Blocks of the list; those not decoded were skipped. A term with one document has one block, which is never
     /// decoded: the posting lies in the dictionary.
     pub blocks: u64,
-    /// Blocks of docIDs decoded; with mode `and-or`, by either run. Reading a list once to make its table does not count.
+    /// Blocks of docIDs decoded; with mode `and-or`, by either run. Reading a list once to make its table does not
+    /// count.
     pub decoded: u64,
     /// Postings whose part of a score was computed.
     pub scored: u64,
@@ -73,87 +104,122 @@ impl Work {
     pub(super) fn new(terms: usize) -> Self {
         Self { terms: vec![TermWork::default(); terms], pushed: 0 }
     }
+
+    /// Adds the work of another run of the same query.
+    pub(super) fn add(&mut self, again: &Self) {
+        for (term, again) in self.terms.iter_mut().zip(&again.terms) {
+            term.blocks = term.blocks.max(again.blocks);
+            term.decoded += again.decoded;
+            term.scored += again.scored;
+        }
+        self.pushed += again.pushed;
+    }
 }
 
 /// A term while its query is evaluated.
-struct Scored<'a> {
-    /// For a document at a time.
-    cursor: Cursor<'a>,
-    /// For a window of documents at a time, to read all of them or to look some up.
-    feed: Feed<'a>,
-    probe: Probe<'a>,
-    /// Of a long list, once it is made, for the methods that use it.
-    table: Option<Arc<Table>>,
+pub(super) struct Scored<'a, P = Cursor<'a>> {
+    /// Its postings.
+    pub(super) cursor: P,
+    /// Its postings that were read, a window of documents at a time.
+    pub(super) feed: Feed,
+    /// Room to look documents up.
+    pub(super) probe: Probe,
+    /// The table of a long list, once it is made, for the methods that use it.
+    pub(super) table: Option<Arc<Table>>,
     /// TermID.
-    id: u32,
-    weight: Weight<'a>,
+    pub(super) id: u32,
+    pub(super) weight: Weight<'a>,
     /// No posting adds more than this.
-    bound: f32,
+    pub(super) bound: f32,
     /// Its place in the query.
-    order: usize,
-    /// Where the last look at a block's bound ended.
-    hint: usize,
-    /// What it adds to the current document.
-    part: f32,
+    pub(super) order: usize,
+    /// Its part of the current document's score.
+    pub(super) part: f32,
     /// Postings scored.
-    scored: u64,
+    pub(super) scored: u64,
+    /// Blocks that another reader of its list decoded.
+    pub(super) decoded: u64,
 }
 
-impl Scored<'_> {
-    /// What the posting that the cursor stands on adds.
-    #[inline]
-    fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
+impl<'a, P: Postings> Scored<'a, P> {
+    /// A term on its first posting; `order` is its place in the query.
+    pub(super) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
+        let (feed, probe) = (Feed::default(), Probe::default());
+        Self { cursor, feed, probe, table: None, id, weight, bound, order, part: 0.0, scored: 0, decoded: 0 }
+    }
+
+    /// The part of the current posting.
+    #[inline(always)]
+    pub(super) fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
         self.scored += 1;
         let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
         self.part = scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position());
         self.part
     }
 
-    /// What the posting at a position adds; its docID is `doc`.
-    fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
+    /// An upper bound of the part of a posting at `doc`, and the first docID for which the bound may change.
+    #[inline]
+    pub(super) fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
+        let (bound, end) = self.cursor.bound_at(doc);
+        (scorer.bound(&self.weight, bound).min(self.bound), end)
+    }
+}
+
+impl Scored<'_> {
+    /// The part of the posting at a position; its docID is `doc`.
+    pub(super) fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
         self.scored += 1;
         let tf = if S::BY_POSITION { 0 } else { self.cursor.tf_at(position) };
         scorer.part(&self.weight, doc, tf, position)
     }
 
-    /// What a posting at `doc` can add at most, and the first docID for which that may change.
-    #[inline]
-    fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
-        let (bound, end): (Bound, u32) = self.cursor.bound_at(doc, &mut self.hint);
-        (scorer.bound(&self.weight, bound).min(self.bound), end)
+    /// An upper bound of the part of a posting in `from..end`.
+    pub(super) fn bound_in(&mut self, from: u32, end: u32, scorer: &impl Scorer) -> f32 {
+        let bound = self.cursor.bound_in(from, end);
+        bound.map_or(0.0, |bound| scorer.bound(&self.weight, bound).min(self.bound))
+    }
+
+    /// Makes the feed read `from..end`.
+    pub(super) fn window(&mut self, from: u32, end: u32, scorer: &impl Scorer) {
+        self.feed.window(&mut self.cursor, &self.weight, from, end, scorer);
+    }
+
+    /// Looks up documents in the block of the last [`Self::bound_at`], as [`Probe::look_up`].
+    pub(super) fn look_up(&mut self, docs: &[u32], scorer: &impl Scorer) -> (&[u32], &[f32]) {
+        self.probe.look_up(&mut self.cursor, &self.weight, docs, scorer)
     }
 }
 
-/// Adds parts in the order of the query, whatever order they come in.
-struct Sum {
+/// Adds parts in the order of the query, in whatever order they come.
+pub(super) struct Sum {
     by_order: Vec<f32>,
 }
 
 impl Sum {
-    fn new(terms: usize) -> Self {
+    pub(super) fn new(terms: usize) -> Self {
         Self { by_order: vec![0.0; terms] }
     }
 
     /// The sum of the parts of all terms.
-    fn of(&mut self, terms: &[Scored<'_>]) -> f32 {
+    pub(super) fn of<P>(&mut self, terms: &[Scored<'_, P>]) -> f32 {
         for term in terms {
             self.by_order[term.order] = term.part;
         }
         self.by_order.iter().sum()
     }
 
-    /// Forgets what was put.
-    fn clear(&mut self) {
+    /// Forgets all parts.
+    pub(super) fn clear(&mut self) {
         self.by_order.fill(0.0);
     }
 
     /// One part for [`Self::take`].
-    fn put(&mut self, order: usize, part: f32) {
+    pub(super) fn put(&mut self, order: usize, part: f32) {
         self.by_order[order] = part;
     }
 
-    /// The sum of the parts put since the last time; one that was not put is 0, which changes no sum.
-    fn take(&mut self) -> f32 {
+    /// The sum of the parts put since the last time; a part that was not put is 0, which changes no sum.
+    pub(super) fn take(&mut self) -> f32 {
         let sum = self.by_order.iter().sum();
         self.by_order.fill(0.0);
         sum
@@ -171,32 +237,18 @@ fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scorin
             Scoring::Bm25(scorer) => most(scorer, &weight, &term.info),
             Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
         };
-        let list = index.list(&term.info, codec)?;
-        let probe = Probe::new(list.clone(), weight);
-        let (cursor, feed) = (Cursor::new(list.clone()), Feed::new(list, weight));
-        Ok(Scored {
-            cursor,
-            feed,
-            probe,
-            weight,
-            bound,
-            order,
-            hint: 0,
-            part: 0.0,
-            scored: 0,
-            table: None,
-            id: term.id,
-        })
+        let cursor = Cursor::new(index.list(&term.info, codec)?);
+        Ok(Scored::new(term.id, order, cursor, weight, bound))
     });
     scored.collect()
 }
 
-/// What each term of a plan adds to a score at most.
+/// The most that each term of a plan adds to a score.
 pub(super) fn bounds(index: &Index, codec: CodecRef<'_>, plan: &Plan, scoring: &Scoring<'_>) -> Result<Vec<f32>> {
     Ok(open(index, codec, plan, scoring)?.iter().map(|term| term.bound).collect())
 }
 
-/// What no posting of a term exceeds.
+/// The greatest possible part of a term's posting.
 fn most(scorer: &impl Scorer, weight: &Weight<'_>, term: &TermInfo) -> f32 {
     match term.place {
         Place::Single { doc } => scorer.part(weight, doc, term.tf_max, 0),
@@ -209,23 +261,23 @@ fn by_impacts(index: &Index) -> ImpactScorer {
     ImpactScorer { documents: index.lens().len() }
 }
 
-/// Puts down what the terms did; fails if one of their lists is damaged.
+/// Records the work of the terms; fails if one of their lists is damaged.
 fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>> {
     work.pushed += top.pushed();
     for mut term in terms {
-        if let Some(damage) = term.feed.damage.take().or(term.probe.damage.take()).or_else(|| term.cursor.damage()) {
+        if let Some(damage) = term.cursor.damage() {
             return Err(damage);
         }
         if let Some(work) = work.terms.get_mut(term.order) {
-            work.blocks = term.cursor.blocks() as u64;
-            work.decoded += u64::from(term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded);
+            work.blocks = term.cursor.list().blocks() as u64;
+            work.decoded += term.decoded + u64::from(term.cursor.decoded());
             work.scored += term.scored + term.feed.scored + term.probe.scored;
         }
     }
     Ok(top.into_sorted())
 }
 
-/// A query, and what it is answered from.
+/// A query and its sources.
 pub(super) struct Request<'a> {
     pub(super) index: &'a Index,
     pub(super) codec: CodecRef<'a>,
@@ -234,7 +286,8 @@ pub(super) struct Request<'a> {
     pub(super) tables: &'a Tables,
 }
 
-/// Gives the terms the tables of their lists, if queries have use for them; true if what they read is to be settled.
+/// Gives the terms the tables of their lists, if queries have use for them; true if the terms' reading is to be
+/// settled.
 fn furnish(
     index: &Index,
     terms: &mut [Scored<'_>],
@@ -250,7 +303,8 @@ fn furnish(
     }
 }
 
-/// Makes the tables that the plan's terms lack, if queries for the best `k` have use for them, whether that pays or not.
+/// Makes the tables that the plan's terms lack, if queries for the best `k` have use for them, even if that does not
+/// pay.
 pub(super) fn prepare(request: &Request<'_>, required: bool, k: usize) -> Result<()> {
     let Request { index, codec, plan, scoring, tables } = request;
     furnish(index, &mut open(index, *codec, plan, scoring)?, required, tables, scoring, k, When::Now);
@@ -259,57 +313,32 @@ pub(super) fn prepare(request: &Request<'_>, required: bool, k: usize) -> Result
 
 /// The best `k` documents that have any term of the plan.
 pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &mut Work) -> Result<Vec<Hit>> {
-    let Request { index, codec, plan, scoring, tables } = request;
-    let mut terms = open(index, *codec, plan, scoring)?;
-    let mut top = methods.topk.on_cpu(k)?;
-    let lacking = methods.or.run.tables && furnish(index, &mut terms, false, tables, scoring, k, When::ItPays);
-    match scoring {
-        Scoring::Bm25(scorer) => (methods.or.run.bm25)(&mut terms, scorer, &mut top),
-        Scoring::Impacts(_) => (methods.or.run.impacts)(&mut terms, &by_impacts(index), &mut top),
-    }
-    if lacking {
-        tables.settle(&terms);
-    }
-    close(terms, top, work)
+    best(request, or::OR.cpu(methods.or)?, false, k, methods.topk, work)
 }
 
 /// The best `k` documents that have all terms of the plan, which lacks none.
 pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &mut Work) -> Result<Vec<Hit>> {
+    best(request, &and::AND.cpu(methods.intersect)?.rank, true, k, methods.topk, work)
+}
+
+fn best(
+    request: &Request<'_>,
+    rank: &Rank,
+    required: bool,
+    k: usize,
+    topk: &TopKMethod,
+    work: &mut Work,
+) -> Result<Vec<Hit>> {
     let Request { index, codec, plan, scoring, tables } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
-    let mut top = methods.topk.on_cpu(k)?;
-    let On::Cpu(method) = &methods.intersect.on else {
-        return Err(crate::Error::Invalid {
-            what: format!("intersector \"{}\"", methods.intersect.name),
-            why: "runs on a GPU; choose one that runs on the CPU".to_owned(),
-        });
-    };
-    let lacking =
-        method.ranking == Ranking::ByRanges && furnish(index, &mut terms, true, tables, scoring, k, When::ItPays);
-    if terms.iter().any(|term| term.table.is_some()) {
-        match scoring {
-            Scoring::Bm25(scorer) => ranges::run(&mut terms, true, scorer, &mut top),
-            Scoring::Impacts(_) => ranges::run(&mut terms, true, &by_impacts(index), &mut top),
-        }
-    } else if method.ranking != Ranking::Afterwards {
-        match scoring {
-            Scoring::Bm25(scorer) => and::daat(&mut terms, scorer, &mut top),
-            Scoring::Impacts(_) => and::daat(&mut terms, &by_impacts(index), &mut top),
-        }
-        if lacking {
-            tables.settle(&terms);
-        }
-    } else {
-        let lists: Vec<_> = plan.terms.iter().map(|term| index.list(&term.info, *codec)).collect::<Result<_>>()?;
-        let mut matches = intersect::Matches::with_positions();
-        (method.run)(&lists, &mut matches)?;
-        match scoring {
-            Scoring::Bm25(scorer) => and::rank(&mut terms, &matches, scorer, &mut top),
-            Scoring::Impacts(_) => and::rank(&mut terms, &matches, &by_impacts(index), &mut top),
-        }
-        for (work, decoded) in work.terms.iter_mut().zip(matches.decoded()) {
-            work.decoded += decoded;
-        }
+    let mut top = TOPK.cpu(topk)?(k);
+    let lacking = rank.tables && furnish(index, &mut terms, required, tables, scoring, k, When::ItPays);
+    match scoring {
+        Scoring::Bm25(scorer) => (rank.bm25)(&mut terms, scorer, &mut top)?,
+        Scoring::Impacts(_) => (rank.impacts)(&mut terms, &by_impacts(index), &mut top)?,
+    }
+    if lacking {
+        tables.settle(&terms);
     }
     close(terms, top, work)
 }

@@ -1,11 +1,12 @@
-//! What a posting adds to a score: by BM25, or by its quantised impact.
+//! The part of a posting in a score: by BM25, or by its quantised impact.
 //!
-//! Every method is compiled once for each, so that none of them asks for a posting which it is.
+//! Every method is compiled once for each, so none asks per posting.
 
 use super::simd;
 use crate::Result;
-use crate::codec::bits::UNPACKED;
-use crate::index::{Bound, BoundReader, Impacts, ListWords, Norm, TermInfo, TermQuantizer, tf};
+use crate::index::{Impacts, TermInfo};
+use crate::postings::Blocks;
+use crate::score::{Bound, BoundReader, Norm, TermQuantizer};
 
 /// How scores are made up.
 pub(in crate::query) enum Scoring<'a> {
@@ -15,11 +16,11 @@ pub(in crate::query) enum Scoring<'a> {
     Impacts(Impacts<'a>),
 }
 
-/// What a term has to do with it.
+/// A term's weight.
 #[derive(Clone, Copy)]
-pub(super) struct Weight<'a> {
+pub(in crate::query) struct Weight<'a> {
     /// count · idf; by impacts, count.
-    pub(super) factor: f32,
+    pub(in crate::query) factor: f32,
     /// By impacts: one per posting, and how they were made.
     impacts: &'a [u8],
     quantizer: Option<TermQuantizer>,
@@ -27,55 +28,56 @@ pub(super) struct Weight<'a> {
 
 impl<'a> Weight<'a> {
     /// For BM25.
-    pub(super) fn new(factor: f32) -> Self {
+    pub(in crate::query) fn new(factor: f32) -> Self {
         Self { factor, impacts: &[], quantizer: None }
     }
 
     /// By impacts.
-    pub(super) fn with_impacts(factor: f32, impacts: Impacts<'a>, term: &TermInfo) -> Result<Self> {
+    pub(in crate::query) fn with_impacts(factor: f32, impacts: Impacts<'a>, term: &TermInfo) -> Result<Self> {
         Ok(Self { factor, impacts: impacts.list(term)?, quantizer: Some(impacts.quantizer().term(term.df)) })
     }
 }
 
 impl Weight<'_> {
-    /// The same with a factor of 1: what all queries with the term have in common.
-    pub(super) fn unit(&self) -> Self {
+    /// The same with a factor of 1, which all queries with the term share.
+    pub(in crate::query) fn unit(&self) -> Self {
         Self { factor: 1.0, ..*self }
     }
 }
 
 /// Turns postings into parts of a score.
-pub(super) trait Scorer {
-    /// Whether a posting's position in its list is all that counts, and neither its frequency nor its document does.
+pub(in crate::query) trait Scorer {
+    /// Whether only a posting's position in its list counts, not its frequency or document.
     const BY_POSITION: bool;
 
     /// Documents of the index.
     fn documents(&self) -> usize;
 
-    /// Asks for what the part of a document is made of, beside the posting.
+    /// Prefetches the document's data, without the posting.
     fn prefetch(&self, doc: u32);
 
     /// The part of one posting.
     fn part(&self, weight: &Weight<'_>, doc: u32, tf: u32, position: usize) -> f32;
 
     /// The parts of consecutive postings, from a position of their list on; `docs` are their documents.
-    fn parts(&self, weight: &Weight<'_>, list: &ListWords<'_>, at: usize, docs: &[u32], out: &mut [f32]) -> Result<()>;
+    fn parts(&self, weight: &Weight<'_>, list: &mut Blocks<'_>, at: usize, docs: &[u32], out: &mut [f32])
+    -> Result<()>;
 
-    /// The parts of postings here and there: their documents and frequencies, which count only without
+    /// The parts of scattered postings: their documents and frequencies, which count only without
     /// [`Self::BY_POSITION`], and their positions less `start`.
     fn scattered(&self, weight: &Weight<'_>, docs: &[u32], tfs: &[u32], start: usize, places: &[u32], out: &mut [f32]);
 
-    /// What no posting within `bound` exceeds.
+    /// The greatest part of a posting within `bound`.
     fn bound(&self, weight: &Weight<'_>, bound: Bound) -> f32;
 
-    /// What rounding can make of a sum of `n` parts in another order, as a factor with room to spare.
+    /// The effect of rounding on a sum of `n` parts in another order, as a factor with room to spare.
     fn slack(&self, n: usize) -> f32;
 }
 
 /// BM25 with exact lengths.
 pub(in crate::query) struct Bm25Scorer<'a> {
-    pub(super) lens: &'a [u32],
-    pub(super) norm: Norm,
+    pub(in crate::query) lens: &'a [u32],
+    pub(in crate::query) norm: Norm,
     bounds: BoundReader,
 }
 
@@ -86,7 +88,7 @@ impl<'a> Bm25Scorer<'a> {
     }
 
     #[inline]
-    pub(super) fn impact(&self, doc: u32, tf: u32) -> f32 {
+    pub(in crate::query) fn impact(&self, doc: u32, tf: u32) -> f32 {
         // The cursor only gives docIDs below the number of documents, which is the number of lengths.
         self.norm.impact(tf, self.lens.get(doc as usize).copied().unwrap_or(0))
     }
@@ -109,18 +111,19 @@ impl Scorer for Bm25Scorer<'_> {
         weight.factor * self.impact(doc, tf)
     }
 
-    fn parts(&self, weight: &Weight<'_>, list: &ListWords<'_>, at: usize, docs: &[u32], out: &mut [f32]) -> Result<()> {
-        let mut tfs = [0; UNPACKED];
+    fn parts(
+        &self,
+        weight: &Weight<'_>,
+        list: &mut Blocks<'_>,
+        at: usize,
+        docs: &[u32],
+        out: &mut [f32],
+    ) -> Result<()> {
         let mut done = 0;
         while done < docs.len() {
-            // Blocks of frequencies have a length of their own.
-            let position = at + done;
-            let skip = position % tf::BLOCK;
-            let n = (tf::BLOCK - skip).min(docs.len() - done);
-            let decoded = list.tf.block(position / tf::BLOCK).and_then(|block| block.decode(&mut tfs));
-            let tfs = tfs.get(skip..skip + n).filter(|_| decoded.is_some_and(|len| skip + n <= len));
-            let tfs = tfs.ok_or_else(|| list.bad_tf(position))?;
-            simd::score(self, weight.factor, &docs[done..done + n], tfs, &mut out[done..done + n]);
+            let tfs = list.tfs_from(at + done)?;
+            let n = tfs.len().min(docs.len() - done);
+            simd::score(self, weight.factor, &docs[done..done + n], &tfs[..n], &mut out[done..done + n]);
             done += n;
         }
         Ok(())
@@ -140,11 +143,11 @@ impl Scorer for Bm25Scorer<'_> {
     }
 }
 
-/// Quantised impacts. Their sums are integers that single precision holds exactly, as [`crate::query::Searcher::plan`] makes
-/// sure, so neither the order of adding nor rounding matters.
-pub(super) struct ImpactScorer {
+/// Quantised impacts. Single precision holds their integer sums exactly, as [`crate::query::Searcher::plan`] ensures,
+/// so neither the order of adding nor rounding matters.
+pub(in crate::query) struct ImpactScorer {
     /// Documents of the index.
-    pub(super) documents: usize,
+    pub(in crate::query) documents: usize,
 }
 
 impl Scorer for ImpactScorer {
@@ -162,7 +165,14 @@ impl Scorer for ImpactScorer {
         weight.factor * f32::from(weight.impacts.get(position).copied().unwrap_or(0))
     }
 
-    fn parts(&self, weight: &Weight<'_>, list: &ListWords<'_>, at: usize, docs: &[u32], out: &mut [f32]) -> Result<()> {
+    fn parts(
+        &self,
+        weight: &Weight<'_>,
+        list: &mut Blocks<'_>,
+        at: usize,
+        docs: &[u32],
+        out: &mut [f32],
+    ) -> Result<()> {
         let impacts = weight.impacts.get(at..at + docs.len());
         let impacts: &[u8] = impacts.ok_or_else(|| list.bad_tf(at))?;
         for (part, &impact) in out.iter_mut().zip(impacts) {

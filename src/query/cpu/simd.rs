@@ -1,13 +1,13 @@
-//! The inner loops: sixteen postings at a time where the processor can, one at a time elsewhere, with the same results to
-//! the last bit, since both round after every operation.
+//! The inner loops: sixteen postings at a time where the processor can, one at a time elsewhere, with the same results
+//! to the last bit, since both round after every operation.
 
 use super::Bm25Scorer;
 #[cfg(target_arch = "x86_64")]
-use crate::codec::avx512;
+use crate::base::avx512;
 
-/// Writes what the postings (docID, frequency) of a term of this weight add to `out`, all of one length.
+/// Writes the parts of postings (docID, frequency) of a term of this weight to `out`, all of one length.
 #[inline]
-pub(super) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
+pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
     assert!(docs.len() == tfs.len() && docs.len() == out.len());
     #[cfg(target_arch = "x86_64")]
     if avx512::available() && scorer.lens.len() <= i32::MAX as usize {
@@ -19,41 +19,41 @@ pub(super) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u
     }
 }
 
-/// Asks for the first cache lines of a slice, so that they are there when they are read. Asks for nothing where the processor
-/// is another one, or where there is nothing.
+/// Prefetches the first cache lines of a slice. Does nothing on other processors, or for an empty slice.
 #[inline(always)]
-pub(super) fn prefetch<T>(slice: &[T], lines: usize) {
+pub(in crate::query) fn prefetch<T>(slice: &[T], lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every processor of this architecture has the instruction, and it does nothing for an address that is not there.
+        // SAFETY: every processor of this architecture has the instruction, and it does nothing for an address that
+        // does not exist.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().cast::<i8>().wrapping_add(64 * line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, lines);
 }
 
-/// A test of sums: those that can still pass a threshold.
+/// A test of sums: whether they can still pass a threshold.
 #[derive(Clone, Copy)]
-pub(super) struct Hope {
-    /// What can be added.
-    pub(super) more: f32,
+pub(in crate::query) struct Hope {
+    /// The most that can be added.
+    pub(in crate::query) more: f32,
     /// Room for rounding.
-    pub(super) slack: f32,
-    /// What must be passed.
-    pub(super) threshold: f32,
+    pub(in crate::query) slack: f32,
+    /// The value to pass.
+    pub(in crate::query) threshold: f32,
 }
 
 impl Hope {
     /// Whether a sum can pass.
     #[inline]
-    pub(super) fn has(self, sum: f32) -> bool {
+    pub(in crate::query) fn has(self, sum: f32) -> bool {
         (sum + self.more) * self.slack > self.threshold
     }
 
     /// One bit for each of up to 64 sums: whether it is more than 0 and can pass.
     #[inline]
-    pub(super) fn mask(self, sums: &[f32]) -> u64 {
+    pub(in crate::query) fn mask(self, sums: &[f32]) -> u64 {
         assert!(sums.len() <= 64);
         #[cfg(target_arch = "x86_64")]
         if avx512::available() {
@@ -79,14 +79,20 @@ mod wide {
     /// # Safety
     /// The slices have one length; there are at most 2^31 - 1 lengths of documents.
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) unsafe fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
+    pub(in crate::query) unsafe fn score(
+        scorer: &Bm25Scorer<'_>,
+        weight: f32,
+        docs: &[u32],
+        tfs: &[u32],
+        out: &mut [f32],
+    ) {
         let base = _mm512_set1_ps(scorer.norm.base);
         let slope = _mm512_set1_ps(scorer.norm.slope);
         let weight = _mm512_set1_ps(weight);
         let documents = _mm512_set1_epi32((scorer.lens.len() as u32).cast_signed());
         for at in (0..docs.len()).step_by(16) {
             let lanes = first(docs.len() - at);
-            // SAFETY: only lanes below the slices' length are read and written, and only lengths of docIDs that there are.
+            // SAFETY: only lanes below the slices' length are read and written, and only lengths of existing docIDs.
             unsafe {
                 let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
                 let known = _mm512_mask_cmplt_epu32_mask(lanes, doc, documents);
@@ -103,7 +109,7 @@ mod wide {
     /// # Safety
     /// There are at most 64 sums.
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
+    pub(in crate::query) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
         let (more, slack) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.slack));
         let threshold = _mm512_set1_ps(hope.threshold);
         let mut bits = 0;
@@ -122,7 +128,7 @@ mod wide {
 mod tests {
     use super::super::Scorer as _;
     use super::*;
-    use crate::index::{BoundReader, Norm};
+    use crate::score::{BoundReader, Norm};
     use proptest::prelude::*;
 
     proptest! {

@@ -8,24 +8,24 @@ use std::ops::Range;
 
 /// Documents in increasing order with the sum of their parts so far.
 #[derive(Default)]
-pub(super) struct Survivors {
+pub(in crate::query) struct Survivors {
     docs: Vec<u32>,
     sums: Vec<f32>,
-    /// The number that each had when it was added.
+    /// The number of each when it was added.
     slots: Vec<u32>,
     added: u32,
-    /// Per term that was looked up what it adds to each slot.
+    /// For each term looked up, its part for each slot.
     columns: Vec<Vec<f32>>,
     looked_up: Vec<usize>,
 }
 
-/// When this many are there, it is time to look them up: later ones will meet a higher threshold.
-pub(super) const BATCH: usize = 128;
+/// So many are looked up at a time: later ones will meet a higher threshold.
+pub(in crate::query) const BATCH: usize = 128;
 
 impl Survivors {
     /// Adds one.
     #[inline]
-    pub(super) fn push(&mut self, doc: u32, sum: f32) {
+    pub(in crate::query) fn push(&mut self, doc: u32, sum: f32) {
         self.slots.push(self.added);
         self.added += 1;
         self.docs.push(doc);
@@ -33,12 +33,12 @@ impl Survivors {
     }
 
     /// Adds the postings of a feed's window that have hope.
-    pub(super) fn push_all(&mut self, feed: &Feed<'_>, hope: Hope) {
+    pub(in crate::query) fn push_all(&mut self, feed: &Feed, hope: Hope) {
         self.push_some(feed, 0..feed.docs().len(), hope);
     }
 
     /// As [`Self::push_all`] for a part of the window.
-    pub(super) fn push_some(&mut self, feed: &Feed<'_>, range: Range<usize>, hope: Hope) {
+    pub(in crate::query) fn push_some(&mut self, feed: &Feed, range: Range<usize>, hope: Hope) {
         for at in range.clone().step_by(64) {
             let end = (at + 64).min(range.end);
             let parts = &feed.parts()[at..end];
@@ -53,12 +53,12 @@ impl Survivors {
     }
 
     /// How many were added.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::query) fn len(&self) -> usize {
         self.added as usize
     }
 
     /// Forgets all.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::query) fn clear(&mut self) {
         self.docs.clear();
         self.sums.clear();
         self.slots.clear();
@@ -66,9 +66,9 @@ impl Survivors {
         self.added = 0;
     }
 
-    /// Looks them up in the list of `term`; drops those that are hopeless, and with `required` those that it lacks. `hope`
-    /// says what the terms after this one can add; `bound` is what this one can.
-    pub(super) fn look_up(
+    /// Looks them up in the list of `term`; drops hopeless ones, and with `required` those that the list lacks. `hope`
+    /// covers the terms after this one; `bound` is the most that this one adds.
+    pub(in crate::query) fn look_up(
         &mut self,
         index: usize,
         term: &mut Scored<'_>,
@@ -86,8 +86,8 @@ impl Survivors {
         column.resize(self.added as usize, 0.0);
         let (mut kept, mut at) = (0, 0);
         while at < self.docs.len() {
-            // Those that one block of the list can have.
-            let (end, of_block) = term.probe.seek(self.docs[at], scorer);
+            // Those in the reach of one block of the list.
+            let (of_block, end) = term.bound_at(self.docs[at], scorer);
             let local = Hope { more: hope.more + of_block.min(bound), ..hope };
             let (start, mut highest) = (at, 0.0f32);
             while at < self.docs.len() && self.docs[at] < end {
@@ -97,7 +97,7 @@ impl Survivors {
             if !local.has(highest) {
                 continue;
             }
-            let (which, parts) = term.probe.look_up(&self.docs[start..at], scorer);
+            let (which, parts) = term.look_up(&self.docs[start..at], scorer);
             for (&i, &part) in which.iter().zip(parts) {
                 let i = start + i as usize;
                 let (sum, slot) = (self.sums[i] + part, self.slots[i]);
@@ -121,8 +121,15 @@ impl Survivors {
         self.slots.truncate(kept);
     }
 
-    /// Pushes those that pass the threshold. What terms that were not looked up add is in their feeds.
-    pub(super) fn finish(&mut self, terms: &[Scored<'_>], fed: &[usize], slack: f32, sums: &mut Sum, top: &mut TopK) {
+    /// Pushes those that pass the threshold. For terms not looked up, the feeds have the parts.
+    pub(in crate::query) fn finish(
+        &mut self,
+        terms: &[Scored<'_>],
+        fed: &[usize],
+        slack: f32,
+        sums: &mut Sum,
+        top: &mut TopK,
+    ) {
         for ((&doc, &sum), &slot) in self.docs.iter().zip(&self.sums).zip(&self.slots) {
             if sum * slack <= top.threshold() {
                 continue;

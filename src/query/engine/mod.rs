@@ -1,148 +1,150 @@
-//! One way to ask, wherever queries run: on the CPU, or on a GPU with the CPU behind it.
+//! One way to ask, wherever queries run.
 //!
 //! | file | its one job |
 //! |---|---|
+//! | `cpu` | the CPU |
+//! | [`GpuEngine`](super::gpu::GpuEngine) | a GPU |
+//! | `fallback` | a GPU with the CPU behind it |
 //! | `methods` | methods by name: which go together, and which are refused |
 //! | `preset` | a paper's codec and methods under one name |
-//! | `device` | the searchers of a GPU |
 
-mod device;
+mod cpu;
+mod fallback;
 mod methods;
 mod preset;
 
 #[cfg(test)]
 mod tests;
 
-pub use device::{Device, DeviceWork};
-pub use methods::{EngineKind, GpuMethods, Methods, Names, help};
+pub use super::method::EngineKind;
+pub use cpu::CpuEngine;
+pub use fallback::{Failed, Fallback};
+pub use methods::{GpuMethods, Methods, Names, help};
 pub use preset::{PRESETS, Preset, preset};
 
-use super::gpu::Options;
+use super::gpu::Report;
 use super::schedule::Schedule;
-use super::{CpuMethods, Hit, Mode, Plan, Searcher, Work};
-use crate::gpu::Gpu;
-use crate::{Error, Result};
-use rayon::prelude::*;
+use super::{Hit, Mode, Plan, Work};
+use crate::Result;
 
-/// What a query took, by whoever answered it.
+/// What an engine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Where the next queries run.
+    pub kind: EngineKind,
+    /// Whether similar queries are better answered together, in the batches of a schedule.
+    pub batches: bool,
+}
+
+/// Queries for the best `k` documents of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Queries<'q> {
+    /// All of them.
+    pub plans: &'q [Plan],
+    /// Sizes of the batches, in their order; an engine without batches ignores them.
+    pub sizes: &'q [usize],
+    /// How many documents each query wants.
+    pub k: usize,
+}
+
+/// What an engine found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    /// The best documents of each query, best first.
+    pub hits: Vec<Vec<Hit>>,
+    /// The effort.
+    pub effort: Effort,
+}
+
+/// The effort of queries, on the engine that answered them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effort {
-    /// On the CPU.
-    Cpu(Work),
-    /// On the device; of queries that it left to the CPU only the number is known.
-    Gpu(DeviceWork),
+    /// On the CPU: the work of each query.
+    Cpu(Vec<Work>),
+    /// On the device; for queries left to the CPU only the number is known.
+    Gpu(Report),
 }
 
-/// Told, once, that the device failed and that the CPU answers from now on.
-pub type Failed<'a> = Box<dyn FnMut(&Error) + 'a>;
-
-/// Answers queries on the CPU, or on a GPU until that fails.
-pub struct Engine<'a> {
-    searcher: &'a Searcher<'a>,
-    methods: CpuMethods,
-    device: Option<(Device<'a>, Failed<'a>)>,
+impl Effort {
+    /// Adds a second run of some queries, given by their numbers.
+    fn add(&mut self, again: Self, queries: &[usize]) {
+        match (self, again) {
+            (Self::Cpu(all), Self::Cpu(again)) => queries.iter().zip(&again).for_each(|(&i, work)| all[i].add(work)),
+            (Self::Gpu(all), Self::Gpu(again)) => all.merge(&again),
+            // the device failed in between, and does not come back
+            (Self::Gpu(all), Self::Cpu(_)) => all.by_cpu += queries.len(),
+            (Self::Cpu(_), Self::Gpu(_)) => {}
+        }
+    }
 }
 
-impl<'a> Engine<'a> {
-    /// On the CPU.
-    pub fn on_cpu(searcher: &'a Searcher<'a>, methods: &Methods) -> Self {
-        Self { searcher, methods: methods.cpu, device: None }
-    }
+/// Answers queries. All engines give the same documents.
+pub trait Engine {
+    /// What it is.
+    fn capabilities(&self) -> Capabilities;
 
-    /// On a GPU, ready for queries of a mode. `failed` is called once if the device is lost or fails later. The methods win over those of
-    /// `options`.
+    /// The best documents that have all terms.
     ///
     /// # Errors
-    /// [`Error::Gpu`]; [`Error::Invalid`] if all lists should be brought and do not fit, or if a method does not read the codec.
-    pub fn on_gpu(
-        searcher: &'a Searcher<'a>,
-        methods: &Methods,
-        mode: Mode,
-        gpu: &Gpu,
-        options: Options,
-        failed: Failed<'a>,
-    ) -> Result<Self> {
-        let device = Device::new(searcher, gpu, options, methods.gpu.clone(), mode)?;
-        Ok(Self { searcher, methods: methods.cpu, device: Some((device, failed)) })
-    }
+    /// [`crate::Error::Damaged`]; [`crate::Error::Limit`] for a k that the device's method does not take;
+    /// [`crate::Error::Gpu`] if a device fails without a CPU behind it.
+    fn and(&mut self, queries: &Queries<'_>) -> Result<Answers>;
 
-    /// Who answers the next query.
-    pub fn kind(&self) -> EngineKind {
-        if self.device.is_some() { EngineKind::Gpu } else { EngineKind::Cpu }
-    }
-
-    /// What turns text into plans.
-    pub fn searcher(&self) -> &'a Searcher<'a> {
-        self.searcher
-    }
-
-    /// The device, unless the CPU answers.
-    pub fn device(&self) -> Option<&Device<'a>> {
-        self.device.as_ref().map(|(device, _)| device)
-    }
-
-    /// Goes on by other methods of the CPU.
-    pub fn set_cpu_methods(&mut self, methods: CpuMethods) {
-        self.methods = methods;
-    }
-
-    /// The best `k` documents of each query, best first, in the order of the queries: on the CPU on all cores, on a device in the batches
-    /// of `schedule`. What the device did, if it answered.
+    /// The best documents that have any term.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::Limit`] for a k that the method of the device does not take.
-    pub fn search(
-        &mut self,
-        plans: &[Plan],
-        mode: Mode,
-        k: usize,
-        schedule: &Schedule,
-    ) -> Result<(Vec<Vec<Hit>>, Option<DeviceWork>)> {
-        if self.device.is_some() {
-            let batches = schedule.batches(plans);
-            let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
-            let order = batches.concat();
-            let queued: Vec<Plan> = order.iter().map(|&query| plans[query].clone()).collect();
-            if let Some((found, work)) = self.by_device(&queued, &sizes, mode, k)? {
-                let mut hits = vec![Vec::new(); plans.len()];
-                order.into_iter().zip(found).for_each(|(query, found)| hits[query] = found);
-                return Ok((hits, Some(work)));
-            }
-        }
-        let answer = |plan: &Plan| self.searcher.search_with(plan, mode, k, &self.methods);
-        let searched: Result<Vec<_>> = plans.par_iter().map(answer).collect();
-        Ok((searched?, None))
-    }
+    /// As of [`Self::and`].
+    fn or(&mut self, queries: &Queries<'_>) -> Result<Answers>;
 
-    /// The best `k` documents of a query, and what they took.
+    /// The best documents by a mode: for `and-or` the disjunction of those queries whose conjunction has too few.
     ///
     /// # Errors
-    /// As of [`Self::search`].
-    pub fn explain(&mut self, plan: &Plan, mode: Mode, k: usize) -> Result<(Vec<Hit>, Effort)> {
-        if let Some((mut hits, work)) = self.by_device(std::slice::from_ref(plan), &[1], mode, k)? {
-            return Ok((hits.pop().unwrap_or_default(), Effort::Gpu(work)));
+    /// As of [`Self::and`].
+    fn search(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
+        let mut answers = match mode {
+            Mode::Or => return self.or(queries),
+            Mode::And | Mode::AndOr => self.and(queries)?,
+        };
+        let few: Vec<usize> = (0..queries.plans.len()).filter(|&i| answers.hits[i].len() < queries.k).collect();
+        if mode == Mode::And || few.is_empty() {
+            return Ok(answers);
         }
-        let (hits, work) = self.searcher.explain(plan, mode, k, &self.methods)?;
-        Ok((hits, Effort::Cpu(work)))
+        let plans: Vec<Plan> = few.iter().map(|&i| queries.plans[i].clone()).collect();
+        let again = self.or(&Queries { plans: &plans, sizes: &[plans.len()], k: queries.k })?;
+        few.iter().zip(again.hits).for_each(|(&i, hits)| answers.hits[i] = hits);
+        answers.effort.add(again.effort, &few);
+        Ok(answers)
     }
 
-    /// The device's answers; `None` if there is no device, or none any more.
-    fn by_device(
-        &mut self,
-        plans: &[Plan],
-        sizes: &[usize],
-        mode: Mode,
-        k: usize,
-    ) -> Result<Option<(Vec<Vec<Hit>>, DeviceWork)>> {
-        let Some((device, failed)) = &mut self.device else { return Ok(None) };
-        match device.search(plans, sizes, mode, k) {
-            Ok(answers) => Ok(Some(answers)),
-            Err(error @ Error::Gpu(_)) => {
-                failed(&error);
-                self.device = None;
-                Ok(None)
-            }
-            Err(error) => Err(error),
+    /// The best `k` documents of each query, in the order of the queries, in the batches of `schedule` where that pays.
+    ///
+    /// # Errors
+    /// As of [`Self::and`].
+    fn search_all(&mut self, plans: &[Plan], mode: Mode, k: usize, schedule: &Schedule) -> Result<Answers> {
+        if !self.capabilities().batches {
+            return self.search(&Queries { plans, sizes: &[plans.len()], k }, mode);
         }
+        let batches = schedule.batches(plans);
+        let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
+        let order = batches.concat();
+        let queued: Vec<Plan> = order.iter().map(|&query| plans[query].clone()).collect();
+        let Answers { hits: found, mut effort } = self.search(&Queries { plans: &queued, sizes: &sizes, k }, mode)?;
+        let mut hits = vec![Vec::new(); plans.len()];
+        order.iter().zip(found).for_each(|(&query, found)| hits[query] = found);
+        if let Effort::Cpu(work) = &mut effort {
+            // the device failed: the CPU answered in the order of the batches
+            let mut sorted: Vec<_> = order.iter().zip(std::mem::take(work)).collect();
+            sorted.sort_by_key(|(query, _)| **query);
+            *work = sorted.into_iter().map(|(_, work)| work).collect();
+        }
+        Ok(Answers { hits, effort })
+    }
+
+    /// The best `k` documents of one query.
+    ///
+    /// # Errors
+    /// As of [`Self::and`].
+    fn search_one(&mut self, plan: &Plan, mode: Mode, k: usize) -> Result<Answers> {
+        self.search(&Queries { plans: std::slice::from_ref(plan), sizes: &[1], k }, mode)
     }
 }

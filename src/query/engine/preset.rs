@@ -1,11 +1,13 @@
 //! A paper's codec and methods under one name.
 
-use super::methods::{EngineKind, Names};
+use super::methods::Names;
+use crate::base::choice::named;
 use crate::index::{CodecRef, Index};
-use crate::query::{Mode, named};
+use crate::query::Mode;
+use crate::query::method::EngineKind;
 use crate::{Error, Result};
 
-/// What a paper reads, and how it answers.
+/// A paper's lists and methods.
 pub struct Preset {
     /// What it is called.
     pub name: &'static str,
@@ -86,11 +88,11 @@ pub static PRESETS: &[Preset] = &[
 /// # Errors
 /// [`Error::UnknownName`], which lists the choices.
 pub fn preset(name: &str) -> Result<&'static Preset> {
-    named("preset", PRESETS, |row| [row.name; 2], name)
+    Ok(named("preset", PRESETS, |row| [row.name; 2], name)?)
 }
 
 impl Preset {
-    /// Fills in what is left open: the methods that queries of a mode use.
+    /// Fills in the open choices: the methods that queries of a mode use.
     pub fn fill(&self, kind: EngineKind, mode: Mode, names: &mut Names) {
         let chosen = match kind {
             EngineKind::Cpu => &self.cpu,

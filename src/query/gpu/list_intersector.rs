@@ -1,14 +1,14 @@
-//! Intersections of lists that are in no index, by the methods of [`crate::query::intersect`] on a GPU.
+//! Intersections of lists that are in no index, by the methods of [`crate::query::and`] on a GPU.
 
-use super::arena::Arena;
-use super::candidates::{Candidates, Want};
-use super::intersector::{BATCH_CANDIDATES, BATCH_QUERIES, IntersectReport};
+use super::candidates::{Candidates, Rows, Want, passes};
+use super::plan_rows::term_row;
+use super::report::Report;
 use super::residence::placed_at;
-use super::slot::TermRow;
-use super::term_row;
-use crate::codec::{Codec, Memory};
-use crate::gpu::Gpu;
-use crate::index::ListWords;
+use super::rows::TermRow;
+use super::slot::Slot;
+use crate::codec::Codec;
+use crate::gpu::{Arena, Gpu, Memory};
+use crate::postings::ListWords;
 use crate::query::Scores;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -19,18 +19,21 @@ fn full() -> Error {
 
 /// Intersects lists that are in no index, by one method.
 pub struct ListIntersector<'a> {
+    gpu: Gpu,
     candidates: Candidates,
     arena: Arena,
+    slot: Slot,
     lists: Vec<(ListWords<'a>, TermRow)>,
     codec: Arc<dyn Codec>,
+    timed: bool,
 }
 
 impl<'a> ListIntersector<'a> {
-    /// Brings `lists` to the device, all of the codec `codec` and with docIDs less than `documents`, as [`ListWords::in_memory`] makes
-    /// them: all words of each are brought, and no frequencies.
+    /// Brings `lists` to the device: all words of each, but no frequencies. The lists are of `codec`, their docIDs are
+    /// less than `documents`, and [`ListWords::in_memory`] makes such lists.
     ///
     /// # Errors
-    /// As of [`super::GpuIntersector::new`].
+    /// As of [`super::GpuEngine::new`].
     pub fn new(
         gpu: &Gpu,
         codec: &Arc<dyn Codec>,
@@ -41,7 +44,7 @@ impl<'a> ListIntersector<'a> {
     ) -> Result<Self> {
         let words: usize = lists.iter().map(|list| 3 * list.skips.len() + list.words.len()).sum();
         let mut arena = Arena::new(gpu, Memory::ONE, words as u64 + 4)?;
-        let candidates = Candidates::new(gpu, Arc::clone(codec), &arena, (documents, Scores::Bm25), spec, timed)?;
+        let candidates = Candidates::new(gpu, Arc::clone(codec), arena.memory(), (documents, Scores::Bm25), spec)?;
         let mut placed = Vec::new();
         for list in lists {
             let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), list.words];
@@ -51,7 +54,8 @@ impl<'a> ListIntersector<'a> {
             let place = placed_at(list, at + parts[0].len() as u32, at, 0, false);
             placed.push((list.clone(), term_row(&place, 0, 0)));
         }
-        let mut intersector = Self { candidates, arena, lists: placed, codec: Arc::clone(codec) };
+        let (gpu, slot, codec) = (gpu.clone(), Slot::new(gpu), Arc::clone(codec));
+        let mut intersector = Self { gpu, candidates, arena, slot, lists: placed, codec, timed };
         intersector.add_tables()?;
         Ok(intersector)
     }
@@ -79,36 +83,36 @@ impl<'a> ListIntersector<'a> {
         self.codec.as_ref()
     }
 
-    /// The docIDs that all lists of each query have, in increasing order; a query is the numbers of its lists. No lists have none.
+    /// For each query the docIDs that all its lists have, in increasing order. A query is the numbers of its lists. One
+    /// without lists gets no docIDs.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the device fails.
     ///
     /// # Panics
     /// If there is no list of a number.
-    pub fn intersect(&mut self, queries: &[Vec<usize>]) -> Result<(Vec<Vec<u32>>, IntersectReport)> {
-        let mut report = IntersectReport::default();
+    pub fn intersect(&mut self, queries: &[Vec<usize>]) -> Result<(Vec<Vec<u32>>, Report)> {
+        let mut report = Report::default();
         let mut results = vec![Vec::new(); queries.len()];
         let asked: Vec<usize> = (0..queries.len()).filter(|&query| !queries[query].is_empty()).collect();
         let mut next = 0;
         while next < asked.len() {
-            let (mut rows, mut sum) = (Vec::new(), 0);
-            for &query in asked[next..].iter().take(BATCH_QUERIES) {
+            let mut rows = Rows::default();
+            for &query in &asked[next..] {
                 let mut terms: Vec<TermRow> = queries[query].iter().map(|&list| self.lists[list].1).collect();
-                terms.sort_by_key(|row| row[3]);
-                sum += u64::from(terms[0][3]);
-                rows.push(terms);
-                if sum >= BATCH_CANDIDATES {
+                terms.sort_by_key(|row| row.df);
+                if !self.candidates.add(&mut rows, terms) {
                     break;
                 }
             }
-            let flight = self.candidates.submit(&self.arena, &rows, Want::Docs)?;
-            let found = self.candidates.finish(flight)?;
+            let outside: Vec<_> = self.arena.buffers().collect();
+            let (pending, sent) = self.candidates.send(&mut self.slot, &outside, &rows, Want::Docs, self.timed)?;
+            let found = passes::finish(&self.gpu, &mut self.slot, pending, sent)?;
             report.add(&found);
-            for place in 0..rows.len() {
-                results[asked[next + place]] = found.docs(place);
+            for (place, &query) in asked[next..next + rows.count()].iter().enumerate() {
+                results[query] = found.pairs(place).into_iter().flatten().map(|(doc, _)| doc).collect();
             }
-            next += rows.len();
+            next += rows.count();
         }
         Ok((results, report))
     }

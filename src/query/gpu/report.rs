@@ -1,34 +1,74 @@
-//! What was done on the device.
+//! What a device did.
 
-use super::slot::Work;
+use super::found::Found;
+use super::ranges::kernels::WAVES;
 
-/// What was done for the queries of a call.
+/// What the device did range by range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Ranges of docIDs that were queued in each wave.
+    pub queued: [u32; WAVES as usize],
+    /// Ranges that were evaluated. The others were skipped: when their turn came, the threshold had passed their bound.
+    pub evaluated: u32,
+}
+
+/// What a device did for the queries of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Batches.
+    /// Number of batches.
     pub batches: usize,
-    /// Queries that the CPU had to answer: more documents of equal score than there is room for, or too many terms.
+    /// Queries that the CPU had to answer, because their lists, hits or terms do not fit.
     pub by_cpu: usize,
-    /// What the device did.
-    pub work: Work,
-    /// Seconds of each pass, over all batches, in the order of their first run; if they were timed.
+    /// Blocks decoded whole. Some methods do not count them.
+    pub decoded: u64,
+    /// The work that was done range by range, if there was any.
+    pub ranges: Option<Work>,
+    /// Seconds of each pass, over all batches, if they were timed. Passes come in the order of their first run.
     pub passes: Vec<(&'static str, f64)>,
 }
 
 impl Report {
-    /// Adds what was done for a batch.
-    pub(super) fn add(&mut self, work: Work, times: &[(&'static str, f64)]) {
+    /// Adds the work for a batch.
+    pub(super) fn add(&mut self, found: &Found) {
         self.batches += 1;
-        for (sum, queued) in self.work.queued.iter_mut().zip(work.queued) {
-            *sum += queued;
+        self.add_work(found.decoded, found.ranges, &found.passes);
+    }
+
+    /// Adds the work for other queries.
+    pub fn merge(&mut self, other: &Self) {
+        self.batches += other.batches;
+        self.by_cpu += other.by_cpu;
+        self.add_work(other.decoded, other.ranges, &other.passes);
+    }
+
+    fn add_work(&mut self, decoded: u64, ranges: Option<Work>, passes: &[(&'static str, f64)]) {
+        self.decoded += decoded;
+        if let Some(work) = ranges {
+            let sum = self.ranges.get_or_insert_default();
+            sum.queued.iter_mut().zip(work.queued).for_each(|(sum, queued)| *sum += queued);
+            sum.evaluated += work.evaluated;
         }
-        self.work.evaluated += work.evaluated;
-        self.work.blocks += work.blocks;
-        for &(name, seconds) in times {
+        for &(name, seconds) in passes {
             match self.passes.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, sum)) => *sum += seconds,
                 None => self.passes.push((name, seconds)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_reports_add_up() {
+        let mut report = Report { batches: 1, by_cpu: 1, passes: vec![("a", 1.0), ("b", 2.0)], ..Report::default() };
+        let work = |evaluated| Some(Work { queued: [1, 2, 0, 0], evaluated });
+        report.add(&Found { decoded: 5, ranges: work(3), passes: vec![("b", 0.5), ("b", 0.5)], ..Found::default() });
+        report.merge(&Report { batches: 2, decoded: 1, ranges: work(4), ..report.clone() });
+        assert_eq!((report.batches, report.by_cpu, report.decoded), (4, 2, 6));
+        assert_eq!(report.ranges, Some(Work { queued: [2, 4, 0, 0], evaluated: 7 }));
+        assert_eq!(report.passes, [("a", 2.0), ("b", 6.0)]);
     }
 }

@@ -1,10 +1,11 @@
-//! Which lists are in the memory of the device, and where: all of them as they lie in the files, or those that queries asked
-//! for last (Ding et al., WWW 2009, section 5).
+//! Which lists are in the memory of the device, and where. Either all lists are there, as they lie in the files, or the
+//! lists that queries asked for last (Ding et al., WWW 2009, section 5).
 
-use super::arena::Arena;
-use crate::codec::MAX_BLOCK_LEN;
-use crate::index::{CodecRef, Impacts, Index, List, ListFiles, ListWords, TermInfo, tf};
-use crate::query::Searcher;
+use super::sound::Sound;
+use crate::gpu::{Arena, Buffer};
+use crate::index::{CodecRef, Impacts, Index, ListFiles, TermInfo};
+use crate::postings::{List, ListWords, tf};
+use crate::query::{Plan, Searcher};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,9 +22,9 @@ pub struct Placed {
     pub df: u32,
     /// First docID.
     pub first: u32,
-    /// Address of its frequencies or impacts, or the one that all postings have.
+    /// Address of its frequencies or impacts. If all postings have the same one: that number.
     pub tf: u32,
-    /// How frequencies are kept.
+    /// How the frequencies are kept.
     pub kind: TfKind,
     /// Address of the table of range maxima, if it has one.
     pub table: Option<u32>,
@@ -40,18 +41,18 @@ pub enum TfKind {
     Constant = 0,
     /// One block.
     Block = 1,
-    /// Several blocks behind their directory.
+    /// A directory, and several blocks behind it.
     Directory = 2,
 }
 
 /// What became of a request for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// It is there, or will be after [`Residence::flush`].
+    /// The list is there, or will be after [`Residence::flush`].
     Placed(Placed),
     /// There is no room until the batches on their way are done.
     Full,
-    /// It is larger than the memory for lists.
+    /// The list is larger than the memory for lists.
     TooLarge,
 }
 
@@ -64,20 +65,20 @@ pub struct Use {
     pub misses: u64,
     /// Words brought.
     pub words: u64,
-    /// Lists and tables that made room.
+    /// Lists and tables that were dropped to make room.
     pub evicted: u64,
 }
 
 /// What one list holds of the arena.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Its words, if they are not part of a window: where, and how many.
+    /// Address and number of its words, if they are not part of a window.
     own: Option<(u32, u32)>,
     tick: u64,
     placed: Placed,
 }
 
-/// Addresses of the windows of the files, if all of them are there.
+/// Addresses of the windows of the files, when all lists are there.
 #[derive(Debug, Default)]
 struct Windows {
     postings: Vec<u32>,
@@ -89,61 +90,72 @@ struct Windows {
 pub struct Residence<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,
-    /// Where scores are sums of them, they lie where frequencies do otherwise.
+    /// If scores are sums of impacts, these take the place of the frequencies.
     impacts: Option<Impacts<'a>>,
     lists: Arena,
-    tables: Arena,
+    tables: Option<Tables>,
     windows: Option<Windows>,
     entries: HashMap<u32, Entry>,
     /// Lists by when they were last asked for.
     ages: BTreeMap<(u64, u32), ()>,
     tick: u64,
-    /// What [`Self::flush`] has to bring: where to, and which words.
+    /// What [`Self::flush`] has to bring: an address, and the words that go there.
     missing: Vec<(u32, [&'a [u32]; 3])>,
-    /// Words of a table, and the df from which on a list has one.
-    table_words: u32,
-    table_df: u32,
+    sound: Sound<'a>,
     counts: Use,
 }
 
-/// The windows of a file: all its words in pieces that no list straddles.
+/// Tables of range maxima.
+#[derive(Debug)]
+struct Tables {
+    arena: Arena,
+    /// Words of a table.
+    words: u32,
+    /// A list has a table from this df on.
+    df: u32,
+}
+
+/// The windows of a file: its words in pieces, cut so that no list lies across two of them.
 fn windows(words: &[u32], window: u64) -> impl Iterator<Item = &[u32]> {
     words.chunks(usize::try_from(window).unwrap_or(usize::MAX))
 }
 
 impl<'a> Residence<'a> {
-    /// For the lists that `searcher` reads, nothing being there yet. A list of at least `table_df` postings gets a table of
-    /// `table_words` words.
-    pub fn new(searcher: &Searcher<'a>, lists: Arena, tables: Arena, table_words: u32, table_df: u32) -> Self {
+    /// For the lists that `searcher` reads. Nothing is there yet, and there are no tables of range maxima.
+    pub fn new(searcher: &Searcher<'a>, lists: Arena) -> Self {
         Self {
             index: searcher.index(),
             codec: searcher.codec(),
             impacts: searcher.impacts(),
             lists,
-            tables,
+            tables: None,
             windows: None,
             entries: HashMap::new(),
             ages: BTreeMap::new(),
             tick: 2,
             missing: Vec::new(),
-            table_words,
-            table_df,
+            sound: Sound::new(searcher.index(), searcher.codec()),
             counts: Use::default(),
         }
     }
 
-    /// Words that the lists that `searcher` reads need if all of them are brought, without tables.
+    /// From now on a list of at least `df` postings can have a table of `words` words in `arena`.
+    pub fn add_tables(&mut self, arena: Arena, words: u32, df: u32) {
+        self.tables = Some(Tables { arena, words, df });
+    }
+
+    /// Words of all lists that `searcher` reads, without tables.
     pub fn words_of_all(searcher: &Searcher<'_>) -> u64 {
         let files = searcher.index().list_files(searcher.codec());
         let scores = searcher.impacts().map_or(files.tf, |impacts| impacts.file());
         [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }
 
-    /// Brings all lists, as they lie in the files, whose checksums are compared first: what goes to the device is not looked at
-    /// again.
+    /// Brings all lists, as they lie in the files. Before that it compares the checksums of the files, because nobody
+    /// looks at the lists again.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if they do not fit, [`Error::Damaged`], or the device was lost.
+    /// [`Error::Invalid`] if the lists do not fit, [`Error::Damaged`], or the device was lost.
     pub fn preload(&mut self) -> Result<()> {
         let folder = format!("{}/", self.codec.codec().name());
         let scores = if self.impacts.is_some() { "impacts.bin" } else { "tf.bin" };
@@ -180,9 +192,14 @@ impl<'a> Residence<'a> {
         Ok(())
     }
 
-    /// The memory for lists, and that for tables.
-    pub fn arenas(&self) -> [&Arena; 2] {
-        [&self.lists, &self.tables]
+    /// The memory for lists.
+    pub fn lists(&self) -> &Arena {
+        &self.lists
+    }
+
+    /// The buffers of the memory for tables, as kernels call them.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &Buffer)> {
+        self.tables.iter().flat_map(|tables| tables.arena.buffers())
     }
 
     /// How the memory has been used.
@@ -190,16 +207,25 @@ impl<'a> Residence<'a> {
         self.counts
     }
 
-    /// A new batch begins. What the one before asked for stays; what was asked for earlier may make room.
+    /// A new batch begins. The lists of the batch before stay; earlier lists may make room.
     pub fn begin(&mut self) {
         self.tick += 1;
     }
 
-    /// Asks for the list of a term for the batch.
+    /// Looks through the lists of queries that come soon, on all cores.
+    pub fn check_ahead(&mut self, plans: &[Plan]) {
+        // checksums were compared before all lists were brought at once
+        if self.windows.is_none() {
+            self.sound.check_ahead(plans);
+        }
+    }
+
+    /// Asks for the list of a term for the batch. With `tabled` it asks for the table of range maxima, too, if the list
+    /// can have one.
     ///
     /// # Errors
     /// [`Error::Damaged`]
-    pub fn request(&mut self, info: &TermInfo) -> Result<Request> {
+    pub fn request(&mut self, info: &TermInfo, tabled: bool) -> Result<Request> {
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
                 let value = self.impacts.map_or(tf, |impacts| impacts.bound(info).into());
@@ -222,9 +248,10 @@ impl<'a> Residence<'a> {
             },
         };
         let mut new_table = false;
-        if list.df >= self.table_df && placed.table.is_none() {
-            // without room for one the list is looked through, which takes longer
-            placed.table = self.make_room(self.table_words, true);
+        let tables = self.tables.as_ref().filter(|tables| tabled && list.df >= tables.df);
+        if let Some(words) = tables.map(|tables| tables.words).filter(|_| placed.table.is_none()) {
+            // without room for a table the device looks through the list, which takes longer
+            placed.table = self.make_room(words, true);
             new_table = placed.table.is_some();
         }
         if own.is_some() || placed.table.is_some() {
@@ -234,7 +261,8 @@ impl<'a> Residence<'a> {
         Ok(Request::Placed(Placed { new_table, ..placed }))
     }
 
-    /// Where a list is that no entry knows, and the words that it takes up for itself: in a window, or in a new place.
+    /// Finds the place of a list that has no entry, in a window or in newly taken words. Returns the place, and the
+    /// words if it took any.
     #[allow(clippy::type_complexity, reason = "taken apart at once")]
     fn find(
         &mut self,
@@ -247,7 +275,7 @@ impl<'a> Residence<'a> {
             self.counts.hits += 1;
             return Ok(Ok((placed_in(list, windows, files.window, impacts), None)));
         }
-        check(list)?;
+        self.sound.check(list)?;
         let scores = match self.impacts {
             Some(impacts) => impacts.words(info)?,
             None => tf_words(list, &files)?,
@@ -265,15 +293,16 @@ impl<'a> Residence<'a> {
     }
 
     fn refused(&self, words: u32) -> Request {
-        let whole = self.lists.buffers().map(|buffer| buffer.bytes() / 4).max().unwrap_or(0);
+        let whole = self.lists.buffers().map(|(_, buffer)| buffer.bytes() / 4).max().unwrap_or(0);
         if u64::from(words) > whole { Request::TooLarge } else { Request::Full }
     }
 
-    /// Room for `words` words, if need be by letting go of what was asked for longest ago, but not for this batch or the one before.
+    /// Takes room for `words` words. If there is none, it drops what was asked for longest ago, but nothing of this
+    /// batch or the one before.
     fn make_room(&mut self, words: u32, table: bool) -> Option<u32> {
         loop {
-            let arena = if table { &mut self.tables } else { &mut self.lists };
-            if let Some(at) = arena.take(words) {
+            let tables = self.tables.as_mut().filter(|_| table).map(|tables| &mut tables.arena);
+            if let Some(at) = tables.unwrap_or(&mut self.lists).take(words) {
                 return Some(at);
             }
             let oldest = self.ages.first_key_value().map(|(&key, ())| key);
@@ -283,7 +312,7 @@ impl<'a> Residence<'a> {
         }
     }
 
-    /// Lets go of the lists with these tables: they were promised to be made, and were not.
+    /// Drops the lists with these tables, which a batch should have made but did not.
     pub fn abandon(&mut self, tables: &[u32]) {
         let made = |entry: &Entry| entry.placed.table.is_none_or(|at| !tables.contains(&at));
         let gone: Vec<u32> = self.entries.iter().filter(|(_, entry)| !made(entry)).map(|(&number, _)| number).collect();
@@ -296,12 +325,12 @@ impl<'a> Residence<'a> {
         if let Some((at, words)) = entry.own {
             self.lists.give(at, words);
         }
-        if let Some(at) = entry.placed.table {
-            self.tables.give(at, self.table_words);
+        if let (Some(at), Some(tables)) = (entry.placed.table, &mut self.tables) {
+            tables.arena.give(at, tables.words);
         }
     }
 
-    /// Brings what was asked for and is not there: neighbours together.
+    /// Brings the lists that were asked for and are not there. Neighbours go in one write.
     ///
     /// # Errors
     /// The device was lost.
@@ -324,17 +353,8 @@ impl<'a> Residence<'a> {
     }
 }
 
-/// Words that are put together for one write, about.
+/// About so many words are put together for one write.
 const WRITE_WORDS: usize = 1 << 24;
-
-/// Fails if the list is damaged: what goes to the device is not looked at again.
-fn check(list: &ListWords<'_>) -> Result<()> {
-    let mut docs = [0; MAX_BLOCK_LEN];
-    for block in 0..list.blocks() {
-        list.decode(block, &mut docs)?;
-    }
-    Ok(())
-}
 
 /// The words of a list's frequencies.
 fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]> {
@@ -349,7 +369,7 @@ fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]
     find().ok_or_else(|| list.bad_tf(0))
 }
 
-/// A list whose parts are at these addresses.
+/// The place of a list whose parts are at these addresses.
 pub(super) fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
     let (tf, kind) = match list.df as usize {
         _ if impacts => (tf, TfKind::Block),
@@ -361,7 +381,7 @@ pub(super) fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impa
     Placed { list: at, skips, blocks, df: list.df, first: list.first, tf, kind, ..Placed::default() }
 }
 
-/// A list in files that are there as a whole.
+/// The place of a list in files that are there as a whole.
 fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64, impacts: Option<u64>) -> Placed {
     let address = |bases: &[u32], at: u64| {
         // the reader has checked that the parts lie in their files

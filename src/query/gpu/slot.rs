@@ -1,374 +1,194 @@
-//! The buffers of a batch of queries on its way, the kernels bound to them, and the passes that they go through.
+//! The memory of a batch on its way: buffers by name, and the kernels that are bound to them.
 
-use super::accumulators::Accumulators;
-use super::arena::Arena;
-use super::kernels::{HEAD, HITS, Kernels, Ranges, STATE, THREADS, TILE, WAVES};
+use super::topk::{BoundTopK, GpuTopK, Hits, TopKCapacity};
 use crate::Result;
-use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Pending, Step, Usage};
-use crate::query::topk::gpu::{BoundTopK, Counts, Hits, TopKCapacity};
+use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Usage};
+use std::sync::Arc;
 
-/// How much a slot holds.
+/// A buffer of fewer bytes is made up to twice as large as its batch needs, so that the next batch fits, too.
+const SMALL: u64 = 1 << 26;
+
+/// The name of the buffer that results are copied to.
+const DOWNLOAD: &str = "download";
+
+/// Kernels that are bound together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Queries.
-    pub queries: u32,
-    /// Terms of all of them.
-    pub terms: u32,
-    /// Hits that a query may collect on the device.
-    pub room: u32,
-    /// Hits that a query may send to the host.
-    pub results: u32,
-    /// Whether each query has an accumulator for each document.
-    pub accumulators: bool,
+pub struct Key {
+    /// What they are for.
+    pub what: &'static str,
+    /// Tells apart several that are for the same.
+    pub number: usize,
 }
 
-/// A term's list and weight, as `shaders/rank/list.wgsl` reads it.
-pub type TermRow = [u32; 12];
-/// A query, as `shaders/rank/state.wgsl` reads it.
-pub type QueryRow = [u32; 8];
-
-/// Blocks of a list that a workgroup looks through when its table is made.
-pub(super) const JOB_BLOCKS: u32 = 64;
-/// Words of memory for tables that are made at once.
-const TABLE_WORDS: u32 = 1 << 24;
-/// Workgroups that evaluate ranges, one after the other each; more than the device runs at a time.
-pub(super) const GROUPS: u32 = 8192;
-/// Queries of a batch that goes through two waves only.
-const FEW: u32 = 16;
-/// Ranges for each of them on a software adapter: llvmpipe ends every loop of a thread that has gone through 65,535 rounds of loops.
-const SOFTWARE_RANGES: u32 = 16;
-
-/// A table of range maxima to be made.
-#[derive(Clone, Copy, Debug)]
-pub struct NewTable {
-    /// The row of the list's term.
-    pub row: u32,
-    /// Blocks of the list.
-    pub blocks: u32,
-    /// Its address.
-    pub at: u32,
+/// Kernels with their buffers.
+#[derive(Debug)]
+struct Kept {
+    key: Key,
+    stamp: u64,
+    bound: Arc<[Bound]>,
 }
 
-/// How a batch goes through its passes.
-#[derive(Clone, Copy, Debug)]
-pub struct How {
-    /// Ranges of the first wave, about.
-    pub first_wave: u32,
-    /// False: ranges that cannot have one of the best documents are evaluated, too.
-    pub prune: bool,
-    /// Time each pass.
-    pub timed: bool,
-}
-
-/// What a batch consists of.
-#[derive(Debug, Default)]
-pub struct Rows {
-    /// Terms of all queries.
-    pub terms: Vec<TermRow>,
-    /// Queries.
-    pub queries: Vec<QueryRow>,
-    /// Tables that these need and that are not there.
-    pub tables: Vec<NewTable>,
-}
-
-/// What the device found for a query.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// True if there were more hits than room: the best may be missing.
-    pub overflow: bool,
-    /// (docID, score in fixed point): the best k, and perhaps a few more, in no order.
-    pub hits: Vec<(u32, u32)>,
-}
-
-/// What the device did for a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Ranges of docIDs that were queued in each wave.
-    pub queued: [u32; WAVES as usize],
-    /// Those that were evaluated; the threshold had passed the others when their turn came.
-    pub evaluated: u32,
-    /// Blocks decoded for these.
-    pub blocks: u32,
-}
-
-impl Capacity {
-    fn result_words(self) -> usize {
-        2 + 2 * self.results as usize
-    }
-
-    /// Whether a slot of this capacity can take what needs `other`.
-    pub fn holds(self, other: Self) -> bool {
-        let same_k =
-            self.room == other.room && self.results == other.results && self.accumulators == other.accumulators;
-        same_k && self.queries >= other.queries && self.terms >= other.terms
-    }
-}
-
-/// What batches have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct Device<'a> {
-    /// Where they run.
-    pub gpu: &'a Gpu,
-    /// What runs.
-    pub kernels: &'a Kernels,
-    /// The memory for lists, and that for tables.
-    pub arenas: [&'a Arena; 2],
-    /// BM25's K of each document.
-    pub norms: &'a Buffer,
-    /// The ranges of the index.
-    pub ranges: Ranges,
-}
-
-/// Buffers for one batch.
+/// Buffers for one batch at a time. They grow to what the largest batch needed.
 #[derive(Debug)]
 pub struct Slot {
-    /// How much it holds.
-    pub capacity: Capacity,
-    ranges: Ranges,
-    terms: Buffer,
-    queries: Buffer,
-    state: Buffer,
-    best: Buffer,
-    download: Buffer,
-    maxima: Buffer,
-    bounds: Bound,
-    cuts: Bound,
-    select: Bound,
-    evaluate: Bound,
-    accumulators: Option<Accumulators>,
-    last: Last,
-    software: bool,
-}
-
-/// What brings the hits to where the host can read them.
-#[derive(Debug)]
-enum Last {
-    /// Those that reach the threshold, in no order.
-    Gather(Bound),
-    /// The best k, in order.
-    TopK(BoundTopK),
-}
-
-/// The arenas' buffers and then a kernel's own.
-pub(super) fn behind_lists<'a>([lists, tables]: [&'a Arena; 2], own: &[&'a Buffer]) -> Vec<&'a Buffer> {
-    lists.buffers().chain(tables.buffers()).chain(own.iter().copied()).collect()
-}
-
-/// The passes that make tables.
-#[derive(Debug)]
-struct TablePasses {
-    maxima: Bound,
-    pack: Bound,
-    rounds: Vec<Round>,
-}
-
-/// Tables that are made at once.
-#[derive(Debug)]
-struct Round {
-    lists: u32,
-    jobs: u32,
-    for_maxima: Vec<u8>,
-    for_pack: Vec<u8>,
-}
-
-/// Parameters as the kernels read them.
-pub(super) fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
-    bytemuck::cast_slice(&words).to_vec()
+    gpu: Gpu,
+    buffers: Vec<(&'static str, Buffer)>,
+    /// Whenever a buffer is replaced, all of these are dropped.
+    kept: Vec<Kept>,
+    /// What chooses the best hits, by the name of the buffer of hits.
+    topk: Vec<(&'static str, BoundTopK)>,
 }
 
 impl Slot {
-    /// For batches of up to `capacity`.
+    /// Without buffers.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { gpu: gpu.clone(), buffers: Vec::new(), kept: Vec::new(), topk: Vec::new() }
+    }
+
+    /// Makes sure that each buffer has at least so many words.
     ///
     /// # Errors
     /// The device has less memory, or was lost.
-    pub fn new(device: Device<'_>, capacity: Capacity) -> Result<Self> {
-        let Device { gpu, kernels, arenas, norms, ranges } = device;
-        let storage = |what: &str, words: u64| gpu.buffer(what, 4 * words, Usage::Storage);
-        let count = u64::from(capacity.queries);
-        let padded = u64::from(ranges.padded());
-        let result_words = count * capacity.result_words() as u64;
-        let terms = storage("terms", 12 * u64::from(capacity.terms))?;
-        let queries = storage("queries", 8 * count)?;
-        let state = storage("state", u64::from(HEAD) + count * u64::from(STATE))?;
-        let range_bounds = storage("range bounds", count * padded / 2)?;
-        let tile_bounds = storage("tile bounds", count * padded / u64::from(TILE))?;
-        let queue = storage("queue", count * padded)?;
-        let hits = storage("hits", 2 * count * u64::from(capacity.room))?;
-        let best = storage("results", result_words + u64::from(HEAD))?;
-        let download = gpu.buffer("results", 4 * (result_words + u64::from(HEAD)), Usage::Download)?;
-        let maxima = storage("range maxima", padded * u64::from(Self::tables_at_once(ranges)))?;
-        let own = [&terms, &queries, norms, &range_bounds, &state, &tile_bounds];
-        let bounds = gpu.bind("bounds", &kernels.bounds, &behind_lists(arenas, &own))?;
-        let own = [&terms, &queries, norms, &range_bounds, &queue, &state, &hits];
-        let evaluate = gpu.bind("evaluate", &kernels.evaluate, &behind_lists(arenas, &own))?;
-        let cuts = gpu.bind("cuts", &kernels.cuts, &[&queries, &state])?;
-        let select = gpu.bind("select", &kernels.select, &[&queries, &range_bounds, &state, &queue, &tile_bounds])?;
-        let accumulators = match &kernels.accumulators {
-            Some(kernels) if capacity.accumulators => {
-                Some(Accumulators::new(gpu, kernels, ranges, capacity.queries, [&queries, &state, &hits])?)
-            }
-            _ => None,
-        };
-        let last = match &kernels.topk {
-            None => Last::Gather(gpu.bind("gather", &kernels.gather, &[&queries, &state, &best, &hits])?),
-            Some(topk) => {
-                let Capacity { queries, room, results, .. } = capacity;
-                let capacity = TopKCapacity { queries, room, k: results, hits: Hits::SameRoom };
-                Last::TopK(topk.bind(gpu, capacity, &hits, &state, (&best, HEAD))?)
-            }
-        };
-        let software = gpu.report().kind == AdapterKind::Software;
-        let slot = Self {
-            capacity,
-            ranges,
-            terms,
-            queries,
-            state,
-            best,
-            download,
-            maxima,
-            bounds,
-            cuts,
-            select,
-            evaluate,
-            accumulators,
-            last,
-            software,
-        };
-        Ok(slot)
+    pub fn need(&mut self, buffers: &[(&'static str, u64)]) -> Result<(), GpuError> {
+        buffers.iter().try_for_each(|&(name, words)| self.grow(name, 4 * words, Usage::Storage))
     }
 
-    fn tables_at_once(ranges: Ranges) -> u32 {
-        (TABLE_WORDS / ranges.padded()).max(1)
+    /// Makes sure that the buffer that results are copied to has at least so many bytes.
+    ///
+    /// # Errors
+    /// As of [`Self::need`].
+    pub fn need_download(&mut self, bytes: u64) -> Result<(), GpuError> {
+        self.grow(DOWNLOAD, bytes, Usage::Download)
     }
 
-    /// Sends a batch on its way.
+    fn grow(&mut self, name: &'static str, bytes: u64, usage: Usage) -> Result<(), GpuError> {
+        let known = self.buffers.iter().position(|(known, _)| *known == name);
+        if known.is_some_and(|at| self.buffers[at].1.bytes() >= bytes) {
+            return Ok(());
+        }
+        // the smaller buffer goes first: there may be no room for both
+        self.kept.clear();
+        self.topk.clear();
+        known.map(|at| self.buffers.swap_remove(at));
+        let roomy = if bytes < SMALL { bytes.next_power_of_two() } else { bytes.next_multiple_of(SMALL / 4) };
+        let bytes = if roomy <= self.gpu.report().max_binding_bytes { roomy } else { bytes };
+        self.buffers.push((name, self.gpu.buffer(name, bytes, usage)?));
+        Ok(())
+    }
+
+    /// A buffer.
+    ///
+    /// # Panics
+    /// If no batch needed a buffer of this name.
+    pub fn buffer(&self, name: &str) -> &Buffer {
+        let found = self.buffers.iter().find(|(known, _)| *known == name);
+        &found.unwrap_or_else(|| panic!("no batch needs a buffer \"{name}\"")).1
+    }
+
+    /// The buffer that results are copied to; call [`Self::need_download`] first.
+    pub fn download(&self) -> &Buffer {
+        self.buffer(DOWNLOAD)
+    }
+
+    /// Puts rows at the start of a buffer.
     ///
     /// # Errors
     /// The device was lost, or is out of memory.
-    ///
-    /// # Panics
-    /// If the batch is larger than the slot.
-    pub fn submit(&self, device: Device<'_>, rows: &Rows, how: How) -> Result<Pending, GpuError> {
-        let gpu = device.gpu;
-        let Capacity { queries: room_for, terms, room, results, .. } = self.capacity;
-        let How { first_wave, prune, timed } = how;
-        let count = rows.queries.len() as u32;
-        assert!(count <= room_for && rows.terms.len() <= terms as usize, "the batch is larger than its slot");
-        gpu.write(&self.terms, 0, bytemuck::cast_slice(&rows.terms))?;
-        gpu.write(&self.queries, 0, bytemuck::cast_slice(&rows.queries))?;
-        let tables = self.tables(device, &rows.tables)?;
-        let tiles = count * (self.ranges.padded() / TILE);
-        let only_count = bytes([count]);
-        // a few queries wait for passes more than for ranges
-        let (number, first_wave) = if count <= FEW { (2, first_wave.saturating_mul(4)) } else { (WAVES, first_wave) };
-        let wave = |wave| (bytes([count, wave, u32::from(wave + 1 == number)]), bytes([wave, room, u32::from(prune)]));
-        let waves: Vec<_> = (0..number).map(wave).collect();
-        let cut = bytes([count, first_wave]);
-        let last = match &self.last {
-            Last::Gather(_) => bytes([count, room, results]),
-            Last::TopK(topk) => {
-                topk.parameters(count, Counts { first: HEAD + HITS, stride: STATE, head: HEAD, starts: None })
-            }
-        };
-        let mut steps = vec![Step::Clear(&self.state, 4 * u64::from(HEAD + count * STATE))];
-        let run = |name, bound, immediates, groups| Step::Run { name, bound, immediates, groups };
-        if let Some(passes) = &tables {
-            for round in &passes.rounds {
-                steps.push(Step::Clear(&self.maxima, 4 * u64::from(round.lists) * u64::from(self.ranges.padded())));
-                steps.push(run("maxima", &passes.maxima, &round.for_maxima, round.jobs));
-                let groups = (round.lists * self.ranges.table_words()).div_ceil(THREADS);
-                steps.push(run("pack", &passes.pack, &round.for_pack, groups));
-            }
-        }
-        let passes = match (&self.accumulators, &device.kernels.accumulators) {
-            (Some(own), Some(kernels)) => {
-                let buffers = [&self.terms, device.norms, &self.state];
-                Some((own, own.passes(gpu, kernels, device.arenas, buffers, rows, room)?))
-            }
-            _ => None,
-        };
-        let most = count.saturating_mul(self.ranges.padded());
-        let groups = match self.software {
-            true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
-            false => GROUPS.min(most),
-        };
-        if let Some((own, passes)) = &passes {
-            steps.extend(own.steps(passes));
-        } else {
-            steps.push(run("bounds", &self.bounds, &only_count, tiles));
-            steps.push(run("cuts", &self.cuts, &cut, count));
-            for (select, evaluate) in &waves {
-                steps.push(run("select", &self.select, select, tiles));
-                steps.push(run("evaluate", &self.evaluate, evaluate, groups));
-            }
-        }
-        steps.push(match &self.last {
-            Last::Gather(gather) => run("gather", gather, &last, count),
-            Last::TopK(topk) => topk.step(count, &last),
-        });
-        let words = count as usize * self.capacity.result_words() + HEAD as usize;
-        steps.push(Step::Copy { from: &self.best, to: &self.download, bytes: 4 * words as u64 });
-        gpu.submit("queries", &steps, timed)
+    pub fn write<T: bytemuck::NoUninit>(&self, name: &str, rows: &[T]) -> Result<(), GpuError> {
+        self.gpu.write(self.buffer(name), 0, bytemuck::cast_slice(rows))
     }
 
-    /// What makes the tables that a batch lacks; nothing if it lacks none.
-    fn tables(&self, device: Device<'_>, tables: &[NewTable]) -> Result<Option<TablePasses>, GpuError> {
-        let Device { gpu, kernels, arenas, norms, .. } = device;
-        if tables.is_empty() {
-            return Ok(None);
-        }
-        let (mut jobs, mut rounds) = (Vec::<[u32; 4]>::new(), Vec::new());
-        for (number, round) in tables.chunks(Self::tables_at_once(self.ranges) as usize).enumerate() {
-            let (first_table, first_job) =
-                ((number * Self::tables_at_once(self.ranges) as usize) as u32, jobs.len() as u32);
-            for (slot, table) in (0..).zip(round) {
-                for block in (0..table.blocks).step_by(JOB_BLOCKS as usize) {
-                    jobs.push([table.row, block, (table.blocks - block).min(JOB_BLOCKS), slot]);
-                }
-            }
-            let (lists, count) = (round.len() as u32, jobs.len() as u32 - first_job);
-            let (for_maxima, for_pack) = (bytes([first_job, count]), bytes([first_table, lists]));
-            rounds.push(Round { lists, jobs: count, for_maxima, for_pack });
-        }
-        let places: Vec<[u32; 2]> = tables.iter().map(|table| [table.at, table.row]).collect();
-        let job_rows = gpu.buffer("table jobs", size_of_val(&*jobs) as u64, Usage::Storage)?;
-        let table_places = gpu.buffer("table places", size_of_val(&*places) as u64, Usage::Storage)?;
-        gpu.write(&job_rows, 0, bytemuck::cast_slice(&jobs))?;
-        gpu.write(&table_places, 0, bytemuck::cast_slice(&places))?;
-        let own = [&job_rows, &self.terms, norms, &self.maxima];
-        let maxima = gpu.bind("maxima", &kernels.maxima, &behind_lists(arenas, &own))?;
-        let own = [&self.maxima, &table_places, &self.terms, norms];
-        let pack = gpu.bind("pack", &kernels.pack, &behind_lists(arenas, &own))?;
-        Ok(Some(TablePasses { maxima, pack, rounds }))
-    }
-
-    /// Waits for a batch of `queries` queries: what was found for each, what was done, and the seconds of each pass if they were
-    /// timed.
+    /// Binds `kernels` to the buffers that they name, of this slot or of `outside`. The result is kept until a buffer
+    /// of this slot grows, or the key comes with another `stamp`. A caller that replaces a buffer of `outside` changes
+    /// the stamp.
     ///
     /// # Errors
-    /// The device was lost.
-    #[allow(clippy::type_complexity, reason = "three results, taken apart at once")]
-    pub fn finish(
-        &self,
-        gpu: &Gpu,
-        pending: Pending,
-        queries: usize,
-    ) -> Result<(Vec<Found>, Work, Vec<(&'static str, f64)>), GpuError> {
-        let each = self.capacity.result_words();
-        let Capacity { room, results, .. } = self.capacity;
-        let ((found, work), times) = gpu.finish(pending, &self.download, |bytes| {
-            let word = |i: usize| bytes.get(4 * i..4 * i + 4).map_or(0, bytemuck::pod_read_unaligned::<u32>);
-            let one = |q: usize| {
-                let (all, count) = (word(q * each), word(q * each + 1));
-                let pair = |i: u32| (word(q * each + 2 + 2 * i as usize), word(q * each + 3 + 2 * i as usize));
-                Found { overflow: all > room || count > results, hits: (0..count.min(results)).map(pair).collect() }
-            };
-            let head = queries * each;
-            let queued = std::array::from_fn(|wave| word(head + wave));
-            let work = Work { queued, evaluated: word(head + 8), blocks: word(head + 9) };
-            ((0..queries).map(one).collect(), work)
-        })?;
-        Ok((found, work, times))
+    /// As of [`Gpu::bind`].
+    pub fn bound<'k>(
+        &mut self,
+        key: Key,
+        stamp: u64,
+        outside: &[(&str, &Buffer)],
+        kernels: impl IntoIterator<Item = &'k Pipeline>,
+    ) -> Result<Arc<[Bound]>, GpuError> {
+        if let Some(kept) = self.kept.iter().find(|kept| kept.key == key && kept.stamp == stamp) {
+            return Ok(Arc::clone(&kept.bound));
+        }
+        let own = self.buffers.iter().map(|(name, buffer)| (*name, buffer));
+        let buffers: Vec<(&str, &Buffer)> = outside.iter().copied().chain(own).collect();
+        let bind = |kernel| self.gpu.bind(key.what, kernel, &buffers);
+        let bound: Arc<[Bound]> = kernels.into_iter().map(bind).collect::<Result<_, _>>()?;
+        self.kept.retain(|kept| kept.key != key);
+        self.kept.push(Kept { key, stamp, bound: Arc::clone(&bound) });
+        Ok(bound)
+    }
+
+    /// Gets ready what chooses the best of the hits in the buffer `hits`. The buffer `state` says how many hits there
+    /// are. The results go to the buffer `best`, and `head` words of `state` behind them. It lasts until a buffer
+    /// grows.
+    ///
+    /// # Errors
+    /// As of [`GpuTopK::bind`].
+    pub fn bind_topk(&mut self, topk: &GpuTopK, needed: TopKCapacity, hits: &'static str, head: u32) -> Result<()> {
+        if self.topk.iter().any(|(known, bound)| *known == hits && holds(bound.capacity(), needed)) {
+            return Ok(());
+        }
+        self.topk.retain(|(known, _)| *known != hits);
+        let capacity = TopKCapacity { queries: needed.queries.next_power_of_two(), ..needed };
+        let capacity = match capacity.hits {
+            Hits::SameRoom => capacity,
+            Hits::Anywhere(all) => TopKCapacity { hits: Hits::Anywhere(all.next_power_of_two()), ..capacity },
+        };
+        let words = |name: &str| self.buffer(name).bytes() / 4;
+        // rounded up, a batch may have more hits than the buffer
+        let capacity = if words(hits) < 2 * capacity.all_hits() { needed } else { capacity };
+        self.need(&[("best", capacity.result_words() + u64::from(head))])?;
+        let (hit_pairs, counts, best) = (self.buffer(hits), self.buffer("state"), self.buffer("best"));
+        let bound = topk.bind(&self.gpu, capacity, hit_pairs, counts, (best, head))?;
+        self.topk.push((hits, bound));
+        Ok(())
+    }
+
+    /// What chooses the best of the hits of this name; call [`Self::bind_topk`] first.
+    ///
+    /// # Panics
+    /// If it is not ready.
+    pub fn topk(&self, hits: &str) -> &BoundTopK {
+        let found = self.topk.iter().find(|(known, _)| *known == hits);
+        &found.unwrap_or_else(|| panic!("nothing chooses from \"{hits}\"")).1
+    }
+}
+
+/// Whether the capacity is enough for a batch that needs `needed`.
+fn holds(capacity: TopKCapacity, needed: TopKCapacity) -> bool {
+    let hits = match (capacity.hits, needed.hits) {
+        (Hits::SameRoom, Hits::SameRoom) => capacity.room == needed.room,
+        (Hits::Anywhere(all), Hits::Anywhere(needed)) => all >= needed,
+        _ => false,
+    };
+    hits && capacity.queries >= needed.queries && capacity.k == needed.k
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::testing::gpu;
+
+    #[test]
+    fn test_buffers_grow_and_never_shrink() {
+        let Some(gpu) = gpu() else { return };
+        let mut slot = Slot::new(&gpu);
+        slot.need(&[("terms", 1000), ("queries", 0)]).unwrap();
+        assert_eq!((slot.buffer("terms").bytes(), slot.buffer("queries").bytes()), (4096, 16));
+        slot.need(&[("terms", 1024)]).unwrap();
+        assert_eq!(slot.buffer("terms").bytes(), 4096);
+        slot.need(&[("terms", 1025)]).unwrap();
+        slot.need(&[("terms", 1)]).unwrap();
+        assert_eq!(slot.buffer("terms").bytes(), 8192);
+        slot.need(&[("large", SMALL / 4 + 1)]).unwrap();
+        assert_eq!(slot.buffer("large").bytes(), SMALL + SMALL / 4);
+        let words = gpu.report().max_binding_bytes.min(gpu.report().max_buffer_bytes) / 4;
+        assert!(slot.need(&[("larger", words + 1)]).is_err());
+        assert!(slot.need(&[("terms", 3000)]).is_ok(), "the slot goes on");
     }
 }

@@ -11,7 +11,7 @@ pub static BUCKETS: Batching = Batching {
     pack,
 };
 
-/// Ten of 1,000 lengths, nine of 10,000, and one of what is longer.
+/// Ten of 1,000 lengths, nine of 10,000, and one for all longer lists.
 const BUCKET_COUNT: usize = 20;
 
 /// The bucket of a length.

@@ -1,7 +1,7 @@
 //! Which queries go to the device together: one registry, one file per method.
 //!
-//! Queries are told apart by the length of their shortest list: no intersection has more documents, and each of its docIDs is looked up.
-//! Answers do not depend on batches; throughput and the time that a query waits do.
+//! Queries differ by the length of their shortest list: no intersection has more documents, and each of the list's
+//! docIDs is looked up. Batches do not change answers; they change throughput and the time that a query waits.
 
 mod buckets;
 mod in_order;
@@ -11,6 +11,7 @@ mod para;
 mod tests;
 
 use super::Plan;
+use crate::base::choice::named;
 use crate::{Error, Result};
 
 /// A way to pack queries into batches.
@@ -21,10 +22,10 @@ pub struct Batching {
     pub about: &'static str,
     /// Where it is described.
     pub paper: &'static str,
-    /// What can be set: name, what it is, and the value if it is not set.
+    /// Its parameter: name, meaning, and default.
     pub parameter: (&'static str, &'static str, u64),
-    /// The batches: places of `shortest`, each once, none empty. `shortest` are the lengths of the queries' shortest lists; the number is
-    /// the parameter, at least 1.
+    /// The batches: places of `shortest`, each once, none empty. `shortest` has the length of each query's shortest
+    /// list; the number is the parameter, at least 1.
     pack: fn(shortest: &[u32], parameter: u64) -> Vec<Vec<usize>>,
 }
 
@@ -57,11 +58,7 @@ impl Schedule {
     /// [`Error::UnknownName`] for a method or a parameter, [`Error::Invalid`] for a value that is no count.
     pub fn parse(text: &str) -> Result<Self> {
         let (name, setting) = text.split_once(':').unwrap_or((text, ""));
-        let method = BATCHING.iter().find(|row| row.name == name).ok_or_else(|| Error::UnknownName {
-            kind: "way to make batches",
-            name: name.to_owned(),
-            choices: BATCHING.iter().map(|row| row.name).collect::<Vec<_>>().join(", "),
-        })?;
+        let method = named("way to make batches", BATCHING, |row| [row.name; 2], name)?;
         let (known, about, default) = method.parameter;
         if setting.is_empty() {
             return Ok(Self { method, parameter: default });
@@ -84,7 +81,7 @@ impl Schedule {
         }
     }
 
-    /// The batches, in the order in which they are to be answered: places of `plans`, each once.
+    /// The batches, in the order of answering: places of `plans`, each once.
     pub fn batches(&self, plans: &[Plan]) -> Vec<Vec<usize>> {
         let shortest: Vec<u32> = plans.iter().map(shortest).collect();
         (self.method.pack)(&shortest, self.parameter)

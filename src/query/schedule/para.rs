@@ -21,7 +21,7 @@ fn pack(shortest: &[u32], threshold: u64) -> Vec<Vec<usize>> {
             sum = 0;
         }
     }
-    // the last ones do not wait for more
+    // the last queries do not wait for more
     batches.extend((!batch.is_empty()).then_some(batch));
     batches
 }

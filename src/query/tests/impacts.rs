@@ -1,4 +1,4 @@
-//! Answers by impacts against integers added up.
+//! Answers by impacts against sums of integers.
 
 use super::methods::all_methods;
 use super::*;
@@ -12,7 +12,7 @@ fn exhaustive(oracle: &Oracle, impacts: &BTreeMap<String, Vec<u8>>, query: &Quer
         let (Some(list), Some(impacts)) = (oracle.lists.get(term), impacts.get(term)) else { continue };
         for (&(doc, _), &impact) in list.iter().zip(impacts) {
             let sum = sums.entry(doc).or_default();
-            *sum = (sum.0 + u64::from(*count) * u64::from(impact), sum.1 + 1);
+            *sum = (sum.0 + *count as u64 * u64::from(impact), sum.1 + 1);
         }
     }
     let found = sums.into_iter().filter(|(_, (_, terms))| !all || *terms == query.terms.len());
@@ -101,14 +101,17 @@ fn test_what_impacts_cannot_do_is_refused() {
     with_index(&texts, Some(1), |index, _| {
         assert!(why(index, Bm25 { k1: 1.2, ..Bm25::default() }).contains("k1 = 0.9 and b = 0.4"));
         let searcher = Searcher::new(index, None, Bm25::default()).unwrap().with_scores(Scores::Impacts).unwrap();
-        // As many words as single precision is exact for, and one more.
-        let words = |count| Query { terms: vec![("a".to_owned(), count)] };
+        // As many words as single precision keeps exact, and one more.
+        let words = |count: u32| Query { terms: vec![("a".to_owned(), count as f32)] };
         let plan = searcher.plan(&words(65_793)).unwrap();
         let most = f32::from(*searcher.impacts().unwrap().list(&plan.terms[0].info).unwrap().iter().max().unwrap());
         assert_eq!(searcher.search(&plan, Mode::Or, 1).unwrap()[0].score, 65_793.0 * most);
-        assert!(matches!(searcher.plan(&words(65_794)), Err(Error::Limit { limit: 65_793, .. })));
-        // Back to BM25, which has no such limit.
+        assert!(matches!(searcher.plan(&words(65_794)), Err(crate::Error::Limit { limit: 65_793, .. })));
+        let half = Query { terms: vec![("a".to_owned(), 1.5)] };
+        assert!(searcher.plan(&half).unwrap_err().to_string().contains("whole weights"));
+        // Back to BM25, which has no such limits.
         let searcher = searcher.with_scores(Scores::Bm25).unwrap();
-        assert!(searcher.impacts().is_none() && searcher.plan(&words(65_794)).is_ok());
+        assert!(searcher.impacts().is_none());
+        assert!(searcher.plan(&words(65_794)).is_ok() && searcher.plan(&half).is_ok());
     });
 }

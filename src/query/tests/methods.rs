@@ -1,17 +1,19 @@
-//! Every method, in every combination that could matter, against adding everything up.
+//! Every method, in every combination that could matter, against plain sums.
 
 use super::*;
-use crate::query::cpu::{OR_METHODS, or_method};
-use crate::query::intersect::on_cpu;
-use crate::query::topk::{TOPK, TopKOn};
+use crate::query::and::AND;
+use crate::query::method::EngineKind;
+use crate::query::or::OR;
+use crate::query::topk::TOPK;
 
 /// Every way to run a query once: each OR method and each intersector, with each top-k.
 pub(super) fn all_methods() -> impl Iterator<Item = (CpuMethods, String)> {
-    let intersectors: Vec<_> = on_cpu().map(|(method, _)| method).collect();
-    TOPK.iter().filter(|topk| matches!(topk.on, TopKOn::Cpu(_))).flat_map(move |topk| {
-        let intersectors = intersectors.clone();
-        (0..OR_METHODS.len().max(intersectors.len())).map(move |i| {
-            let or = OR_METHODS[i % OR_METHODS.len()];
+    let intersectors: Vec<_> = AND.on(EngineKind::Cpu).collect();
+    let ors: Vec<_> = OR.on(EngineKind::Cpu).collect();
+    TOPK.on(EngineKind::Cpu).flat_map(move |topk| {
+        let (intersectors, ors) = (intersectors.clone(), ors.clone());
+        (0..ors.len().max(intersectors.len())).map(move |i| {
+            let or = ors[i % ors.len()];
             let intersect = intersectors[i % intersectors.len()];
             let name = format!("{} {} {}", or.name, intersect.name, topk.name);
             (CpuMethods { or, intersect, topk }, name)
@@ -21,13 +23,13 @@ pub(super) fn all_methods() -> impl Iterator<Item = (CpuMethods, String)> {
 
 /// Checks every method on one query.
 fn check(searcher: &Searcher<'_>, oracle: &Oracle, text: &str, bm25: Bm25, k: usize) {
-    let query = searcher.parse(text).unwrap();
+    let query = searcher.parse_weighted(text).unwrap();
     let plan = searcher.plan(&query).unwrap();
     let and = exhaustive(oracle, &query, bm25, true, k);
     let or = exhaustive(oracle, &query, bm25, false, k);
     for (methods, name) in all_methods() {
         if name.ends_with("partial-sort") {
-            // what is kept in memory of lists is there the second time round
+            // the second time round the tables of lists are in memory
             for mode in [Mode::And, Mode::Or] {
                 searcher.prepare(&plan, mode, k).unwrap();
             }
@@ -55,7 +57,7 @@ proptest! {
     #[test]
     fn test_methods_agree_on_random_collections(
         texts in collection(),
-        queries in proptest::collection::vec("[a-d]|[a-z]( [a-i]){0,5}|a a b", 1..6),
+        queries in proptest::collection::vec("[a-d]|[a-z]( [a-i]){0,5}|a a b|([a-i]\\^[1-9][0-9]?(\\.[0-9]{1,4})? ?){1,5}", 1..6),
         k in prop_oneof![1usize..12, Just(100_000)],
         bm25 in prop_oneof![
             3 => Just(Bm25::default()),
@@ -129,7 +131,7 @@ fn test_methods_agree_on_adversarial_collections() {
     });
 }
 
-/// So many documents that the best ranges are looked into before the others, with ties all over.
+/// So many documents that the best ranges come before the others, with ties all over.
 #[test]
 fn test_methods_agree_on_many_documents() {
     let texts: Vec<String> = (0..20_000u32)
@@ -154,8 +156,8 @@ fn test_methods_agree_on_many_documents() {
     with_index(&texts, "simdbp", |index, _| {
         let searcher = Searcher::new(index, None, Bm25::default()).unwrap();
         let plain = CpuMethods {
-            or: or_method("exhaustive").unwrap(),
-            intersect: crate::query::intersect::intersector("merge").unwrap(),
+            or: OR.find("exhaustive").unwrap(),
+            intersect: AND.find("merge").unwrap(),
             topk: &crate::query::topk::PARTIAL_SORT,
         };
         for text in [
@@ -188,7 +190,7 @@ fn test_methods_agree_on_many_documents() {
 
 #[test]
 fn test_many_terms() {
-    // 10,000 distinct terms, of which the index has a tenth.
+    // 10,000 distinct terms; the index has a tenth of them.
     let texts: Vec<String> = (0..40u32)
         .map(|doc| {
             (0..25).map(|i| format!("w{}", (doc * 25 + i) * 10)).chain(["all".to_owned()]).collect::<Vec<_>>().join(" ")
@@ -236,7 +238,7 @@ fn test_work_is_counted() {
             let (_, work) = searcher.explain(&plan, Mode::Or, 0, &methods).unwrap();
             assert_eq!(work, Work { terms: vec![TermWork::default(); 2], pushed: 0 });
         }
-        let exhaustive = CpuMethods { or: or_method("exhaustive").unwrap(), ..CpuMethods::default() };
+        let exhaustive = CpuMethods { or: OR.find("exhaustive").unwrap(), ..CpuMethods::default() };
         let (_, work) = searcher.explain(&plan, Mode::Or, 10, &exhaustive).unwrap();
         assert_eq!((work.terms[0].scored, work.terms[1].scored, work.pushed), (2, 1000, 1000));
         assert_eq!(work.terms[1].decoded, 8);
@@ -245,16 +247,16 @@ fn test_work_is_counted() {
 
 #[test]
 fn test_names() {
-    for method in OR_METHODS {
-        assert_eq!(or_method(method.name).unwrap().name, method.name);
-        assert_eq!(or_method(method.short).unwrap().name, method.name);
+    for method in OR.rows {
+        assert_eq!(OR.find(method.name).unwrap().name, method.name);
+        assert_eq!(OR.find(method.short).unwrap().name, method.name);
     }
-    let error = or_method("bmx").err().unwrap().to_string();
+    let error = OR.find("bmx").err().unwrap().to_string();
     assert!(error.contains("exhaustive, maxscore, wand, block-max-wand, block-max-maxscore"), "{error}");
 }
 
-/// A single query reads blocks; queries that come back to a list have a table made of it once they have read it twice over, and then read
-/// no block of it any more.
+/// A single query reads blocks. Queries that come back to a list make a table of it once they have read it twice over,
+/// and then read no block of it any more.
 #[test]
 fn test_tables_are_made_once_they_pay() {
     let texts: Vec<String> =

@@ -1,11 +1,12 @@
-//! Answers against adding everything up.
+//! Answers against plain sums.
 
 mod impacts;
 mod methods;
 
 use super::*;
+use crate::index::Index;
 use crate::index::tests::{Oracle, Plan as BuildPlan, Text, build};
-use crate::index::{Index, Norm};
+use crate::score::Norm;
 use proptest::prelude::*;
 
 /// Scores every document from the plain maps.
@@ -127,7 +128,7 @@ fn test_repeated_terms_weigh_by_their_count() {
 fn test_parameters_out_of_range_are_refused() {
     let (_dir, index) = small();
     for (k1, b) in [(-0.1, 0.4), (f32::NAN, 0.4), (f32::INFINITY, 0.4), (0.9, 1.1), (0.9, -0.1), (0.9, f32::NAN)] {
-        assert!(matches!(Searcher::new(&index, None, Bm25 { k1, b }), Err(Error::Invalid { .. })), "{k1} {b}");
+        assert!(matches!(Searcher::new(&index, None, Bm25 { k1, b }), Err(crate::Error::Invalid { .. })), "{k1} {b}");
     }
 }
 
@@ -144,9 +145,27 @@ mod topics {
     }
 
     #[test]
+    fn test_terms_with_weights() {
+        let lines = b"{\"id\": 7, \"terms\": {\"oil\": 2.5, \"gas\": 1}}\n{\"query\": \"oil\"}\n{\"terms\": {}}";
+        let (format, topics) = parse_topics(lines).unwrap();
+        assert_eq!(format, TopicFormat::Json);
+        assert_eq!(topics[0].terms, [("gas".to_owned(), 1.0), ("oil".to_owned(), 2.5)]);
+        assert_eq!((topics[0].id.as_str(), topics[0].text.as_str(), topics[1].terms.len()), ("7", "", 0));
+        assert_eq!(topics[2].id, "3");
+        for (bad, why) in [
+            (&b"{\"terms\": [\"oil\"]}"[..], "no object"),
+            (b"{\"terms\": {\"oil\": \"2\"}}", "the weight of \"oil\" is no number"),
+            (b"{\"id\": 1}", "neither"),
+        ] {
+            let error = parse_topics(bad).unwrap_err().to_string();
+            assert!(error.contains("line 1") && error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
     fn test_formats_are_told_apart() {
         type Case<'a> = (TopicFormat, &'a [u8], &'a [(&'a str, &'a str)]);
-        let cases: [Case<'_>; 12] = [
+        let cases: [Case<'_>; 16] = [
             (
                 TopicFormat::Trec,
                 b"<top>\n<num> Number: 701 \n<title> U.S. oil &amp;\n gas\n<desc> Description:\nx\n</top>\n<top><num>702<title>Topic: a < b</title></top>",
@@ -166,6 +185,18 @@ mod topics {
             (TopicFormat::Json, b"{\"query\": \"the\"}\n\n{\"_id\": 5, \"text\": \"x  y\"}\n", &[("1", "the"), ("5", "x y")]),
             (TopicFormat::Tsv, b"1048585\twhat is\tit\r\n2\t Androgen\r\n", &[("1048585", "what is it"), ("2", "Androgen")]),
             (TopicFormat::Colon, b"1:pierson s twin\n2:re: it\n", &[("1", "pierson s twin"), ("2", "re: it")]),
+            (
+                TopicFormat::Priority,
+                b"20001:1:obama family tree\n20002:4:french lick: resort\n",
+                &[("20001", "obama family tree"), ("20002", "french lick: resort")],
+            ),
+            (TopicFormat::Colon, b"1:1:a\n2:b\n", &[("1", "1:a"), ("2", "b")]),
+            (TopicFormat::Colon, b"1:1984:a\n2:2001:b\n", &[("1", "1984:a"), ("2", "2001:b")]),
+            (
+                TopicFormat::Trec,
+                b"<top>\n<num> Number: MB051 </num>\n<query> obama family </query>\n</top>\n<top><num>2</num></top>",
+                &[("MB051", "obama family"), ("2", "")],
+            ),
             (TopicFormat::Lines, b"1:a\n1:b\n", &[("1", "1:a"), ("2", "1:b")]),
             (TopicFormat::Lines, b"how to: cook\nc++\n\n \nlast", &[("1", "how to: cook"), ("2", "c++"), ("3", "last")]),
             (TopicFormat::Lines, b"caf\xe9 \x80\nna\xc3\xafve\n", &[("1", "café €"), ("2", "naïve")]),
@@ -190,7 +221,15 @@ mod topics {
     #[test]
     fn test_nothing_in_it_is_an_error() {
         for bytes in [&b""[..], b"\n \n", b"<topics></topics>", b"{\"a\": 1}", b"{", b"<top"] {
-            assert!(parse_topics(bytes).is_err() || bytes == b"<top", "{}", bytes.escape_ascii());
+            assert!(parse_topics(bytes).is_err(), "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn test_unknown_markup_is_refused() {
+        for bytes in [&b"<DOC>\n<DOCNO> 1 </DOCNO>\n\n What articles\n</DOC>\n"[..], b"\n<queries>", b"<"] {
+            let error = parse_topics(bytes).unwrap_err().to_string();
+            assert!(error.contains("no known form") && error.contains("\"<"), "{error}");
         }
     }
 

@@ -1,16 +1,18 @@
 //! A heap of the best k, the worst at the root.
 
-use super::{Hit, TopK, TopKMethod, TopKOn};
+use super::{Hit, TopK, TopKMethod};
 
 /// `heap`.
 pub static HEAP: TopKMethod = TopKMethod {
     name: "heap",
+    short: "heap",
     about: "keeps the best k in a heap, whose worst is the threshold that methods skip by",
     paper: "Williams: Algorithm 232, Heapsort (CACM 7(6), 1964, doi:10.1145/512274.512284)",
-    on: TopKOn::Cpu(TopK::new),
+    cpu: Some(TopK::new),
+    gpu: None,
 };
 
-/// Puts `hit` in the place of the root, which is worse, and lets it sink.
+/// Replaces the root, which is worse, by `hit`, and lets it sink.
 pub(super) fn replace_worst(heap: &mut [Hit], hit: Hit) {
     let mut at = 0;
     loop {

@@ -1,19 +1,17 @@
-//! The best k of a stream of scored documents, or of the hits of many queries in the memory of a GPU: one registry, one file
+//! The best k of a stream of scored documents, or of many queries' hits in the memory of a GPU: one registry, one file
 //! per method.
 
 mod bucket_select;
-pub mod gpu;
 mod group_heap;
 mod heap;
 mod partial_sort;
 mod radix_sort;
 
-use super::named;
-use crate::{Error, Result};
+use super::gpu::topk::GpuTopKKernel;
+use super::method::{Method, Registry};
 use std::cmp::Ordering;
 
 pub use bucket_select::BUCKET_SELECT;
-pub use gpu::{GpuTopK, GpuTopKKernel};
 pub use group_heap::GROUP_HEAP;
 pub use heap::HEAP;
 pub use partial_sort::PARTIAL_SORT;
@@ -46,59 +44,26 @@ impl PartialOrd for Hit {
 }
 
 /// A way to keep the best k. All give the same hits in the same order.
-pub struct TopKMethod {
-    /// What it is called.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub about: &'static str,
-    /// Where it is described.
-    pub paper: &'static str,
-    /// What does it.
-    pub on: TopKOn,
-}
+pub type TopKMethod = Method<NewTopK, GpuTopKWay>;
 
-impl std::fmt::Debug for TopKMethod {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name)
-    }
-}
+/// Makes an empty one for the best `k`, at least 1, on the CPU.
+pub type NewTopK = fn(usize) -> TopK;
 
-/// Where a method runs.
+/// How to choose the best of a GPU's hits.
 #[derive(Clone, Copy)]
-pub enum TopKOn {
-    /// On the CPU: makes an empty one for the best `k`, at least 1.
-    Cpu(fn(usize) -> TopK),
-    /// On a GPU: the kernel of a [`GpuTopK`].
-    Gpu(GpuTopKKernel),
+pub enum GpuTopKWay {
+    /// On the host, from the hits with scores that few others reach.
+    Host,
+    /// A kernel.
+    Kernel(GpuTopKKernel),
 }
 
-impl TopKMethod {
-    /// An empty one for the best `k`, at least 1, on the CPU.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a method of the GPU.
-    pub fn on_cpu(&self, k: usize) -> Result<TopK> {
-        match self.on {
-            TopKOn::Cpu(new) => Ok(new(k)),
-            TopKOn::Gpu(_) => Err(self.elsewhere("runs on a GPU only; on the CPU there are heap and partial-sort")),
-        }
-    }
-
-    fn elsewhere(&self, why: &str) -> Error {
-        Error::Invalid { what: format!("method for the top k \"{}\"", self.name), why: why.to_owned() }
-    }
-}
-
-/// All methods. Everything that offers a choice walks this slice.
-pub static TOPK: &[&TopKMethod] = &[&HEAP, &PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT];
-
-/// The method called `name`.
-///
-/// # Errors
-/// [`crate::Error::UnknownName`], which lists the choices.
-pub fn topk(name: &str) -> Result<&'static TopKMethod> {
-    named("method for the top k", TOPK, |row| [row.name; 2], name).copied()
-}
+/// All methods.
+pub static TOPK: Registry<NewTopK, GpuTopKWay> = Registry {
+    kind: "method for the top k",
+    option: "topk",
+    rows: &[&HEAP, &PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT],
+};
 
 /// Keeps the best k hits.
 pub struct TopK {
@@ -164,6 +129,7 @@ impl TopK {
 
 #[cfg(test)]
 mod tests {
+    use super::super::method::EngineKind;
     use super::*;
     use proptest::prelude::*;
 
@@ -177,8 +143,8 @@ mod tests {
             let mut expected = hits.clone();
             expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
             expected.truncate(k);
-            for method in TOPK {
-                let TopKOn::Cpu(new) = method.on else { continue };
+            for method in TOPK.on(EngineKind::Cpu) {
+                let new = TOPK.cpu(method).unwrap();
                 let mut top = new(k);
                 for &hit in &hits {
                     if hit.score > top.threshold() {
@@ -196,12 +162,12 @@ mod tests {
 
     #[test]
     fn test_names() {
-        assert_eq!(topk("heap").unwrap().name, "heap");
-        let error = topk("bubble").err().unwrap().to_string();
+        assert_eq!(TOPK.find("heap").unwrap().name, "heap");
+        let error = TOPK.find("bubble").err().unwrap().to_string();
         assert_eq!(
             error,
             "unknown method for the top k \"bubble\"; there are: heap, partial-sort, group-heap, bucket-select, radix-sort"
         );
-        assert!(topk("radix-sort").unwrap().on_cpu(1).is_err() && topk("heap").unwrap().on_cpu(1).is_ok());
+        assert!(TOPK.cpu(&RADIX_SORT).is_err() && TOPK.cpu(&HEAP).is_ok());
     }
 }

@@ -1,13 +1,15 @@
-//! All hits, of which the best k are selected and sorted at the end.
+//! All hits; the best k are selected and sorted at the end.
 
-use super::{Hit, TopK, TopKMethod, TopKOn};
+use super::{GpuTopKWay, Hit, TopK, TopKMethod};
 
 /// `partial-sort`.
 pub static PARTIAL_SORT: TopKMethod = TopKMethod {
     name: "partial-sort",
+    short: "partial-sort",
     about: "collects every hit, selects the best k and sorts those; gives no threshold, so nothing is skipped",
     paper: "Liu et al.: Griffin (PPoPP 2018), section 3.1.3; Hoare: Algorithm 65, Find (CACM 4(7), 1961, doi:10.1145/366622.366647)",
-    on: TopKOn::Cpu(TopK::collecting),
+    cpu: Some(TopK::collecting),
+    gpu: Some(GpuTopKWay::Host),
 };
 
 /// Puts the best `k`, at least 1, in front and drops the others.

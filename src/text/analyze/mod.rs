@@ -1,6 +1,23 @@
 //! Text → terms.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `registry` | the analyzers by name |
+//! | `class`, `breaks` | what a character is to the analyzers' own rules, and to UAX #29 |
+//! | `words` | the fast path of `simple`, `english` and the like |
+//! | `lucene`, `porter` | tokens and stems of `lucene-english` |
+//! | `segments` | words of scripts without spaces, by dictionary |
+//! | `terms` | stop words, stems, and a cache of them |
+//! | `tokenizers` | the same as parts for tantivy's tokenizer API |
+//! | `adapter` | any tokenizer of that API as an analyzer |
 
+mod adapter;
+mod breaks;
 mod class;
+mod lucene;
+mod porter;
+mod registry;
+mod segments;
 mod terms;
 mod tokenizers;
 mod words;
@@ -8,102 +25,62 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "cjk")]
-pub use tokenizers::BigramTokenizer;
+pub use adapter::Brought;
+pub use class::UNICODE;
+pub use registry::{ENGLISH_STOP_WORDS, analyzers};
+pub use segments::{SegmentStream, SegmentTokenizer};
 pub use tokenizers::{
-    Cutter, DropLong, Filter, Filtered, FilteredStream, LowerCase, Pipeline, StopAndStem, TokenRule,
-    WhitespaceTokenizer, WordTokenizer,
+    BigramTokenizer, Cutter, DropLong, Filter, Filtered, FilteredStream, LowerCase, LuceneTokenizer, Pipeline,
+    SimpleLowerCase, StopAndStem, TokenRule, WhitespaceTokenizer, WithoutPossessive, WordTokenizer,
 };
 
-use super::simd::Level;
-use super::{AnalyzerSpec, READABLE_AFTER_TERM, TermSink};
+use super::{AnalyzerSpec, READABLE_AFTER_TERM, RULES, TermSink};
+use crate::base::simd::Available;
 use crate::{Error, Result};
-use frostem::{Algorithm, Stemmer};
+use adapter::{Adapter, Tokens};
+use lucene::Lucene;
+use registry::{Cut, find};
 use std::path::Path;
 use terms::{Cache, Rules};
-use words::{Splitter, Words};
-
-/// The stop words of `english`: the 33 that Lucene's `EnglishAnalyzer` has.
-pub const ENGLISH_STOP_WORDS: [&str; 33] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-];
-
-/// A registered analyzer.
-struct Entry {
-    name: &'static str,
-    description: String,
-    splitter: Splitter,
-    stop_words: &'static [&'static str],
-    stemmer: Option<Algorithm>,
-}
-
-/// Every analyzer, those without a language first.
-fn registry() -> Vec<Entry> {
-    let entry = |name, description: &str, splitter, stop_words, stemmer| Entry {
-        name,
-        description: description.into(),
-        splitter,
-        stop_words,
-        stemmer,
-    };
-    let mut entries = vec![
-        entry("simple", "words of letters, digits and marks, in small letters", Splitter::Words, &[], None),
-        entry(
-            "english",
-            "simple, without 33 stop words, stemmed by Porter2 (Snowball)",
-            Splitter::Words,
-            &ENGLISH_STOP_WORDS,
-            Some(Algorithm::English),
-        ),
-        entry("whitespace", "what stands between white space, as it is", Splitter::Whitespace, &[], None),
-    ];
-    #[cfg(feature = "cjk")]
-    entries.push(entry(
-        "cjk",
-        "simple, but Han, Kana and Hangul as overlapping pairs of characters",
-        Splitter::Bigrams,
-        &[],
-        None,
-    ));
-    for &algorithm in Algorithm::all() {
-        if algorithm != Algorithm::English {
-            let description = format!("simple, stemmed by Snowball's {} algorithm", algorithm.name());
-            entries.push(entry(algorithm.name(), &description, Splitter::Words, &[], Some(algorithm)));
-        }
-    }
-    entries
-}
-
-/// Name and description of every analyzer, for help texts.
-pub fn analyzers() -> Vec<(&'static str, String)> {
-    registry().into_iter().map(|entry| (entry.name, entry.description)).collect()
-}
-
-fn find(name: &str) -> Result<Entry> {
-    registry().into_iter().find(|entry| entry.name == name).ok_or_else(|| Error::UnknownName {
-        kind: "analyzer",
-        name: name.into(),
-        choices: registry().iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
-    })
-}
+use words::Words;
 
 impl AnalyzerSpec {
     /// The analyzer of a name, with the stop words of a file in place of its own.
     ///
-    /// The file is UTF-8, a word a line; blank lines and lines that begin with `#` do not count. Each line is cut and made small as
-    /// the analyzer does with texts (`Don't` stops `don` and `t` under `simple`); an empty file means no stop words.
+    /// The file is UTF-8, a word a line; blank lines and lines that begin with `#` do not count. Each line is cut and
+    /// made small as the analyzer does with texts (`Don't` stops `don` and `t` under `simple`); an empty file means no
+    /// stop words.
     ///
     /// # Errors
     /// An unknown name; a file that cannot be read or is not UTF-8.
     pub fn parse(name: &str, stop_words_file: Option<&Path>) -> Result<Self> {
-        let splitter = find(name)?.splitter;
-        let stop_words = stop_words_file.map(|path| read_stop_words(path, splitter)).transpose()?;
-        Ok(Self { name: name.into(), stop_words })
+        let cut = find(name)?.cut;
+        let stop_words = stop_words_file.map(|path| read_stop_words(path, cut)).transpose()?;
+        Ok(Self { stop_words, ..Self::named(name) })
+    }
+
+    /// What to tell who queries an index that another version of Unicode made; `None` if there is nothing to tell.
+    pub fn other_unicode(&self) -> Option<String> {
+        let made = self.unicode.as_deref().filter(|&made| made != UNICODE)?;
+        Some(format!(
+            "the index was made by Unicode {made}, and queries are analysed by Unicode {UNICODE}: words with \
+             characters that changed in between may not be found; build the index again to find them"
+        ))
+    }
+
+    /// The analyzer of a name, which need not be there, with its own stop words, by the newest rules.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            stop_words: None,
+            rules: RULES,
+            unicode: Some(UNICODE.to_owned()),
+            tokenizer: Brought::default(),
+        }
     }
 }
 
-fn read_stop_words(path: &Path, splitter: Splitter) -> Result<Vec<String>> {
+fn read_stop_words(path: &Path, cut: Cut) -> Result<Vec<String>> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let text = String::from_utf8(bytes).map_err(|error| Error::Invalid {
         what: format!("--stop-words {}", path.display()),
@@ -112,7 +89,7 @@ fn read_stop_words(path: &Path, splitter: Splitter) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let text = text.trim_start_matches('\u{feff}');
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        Words::new(Level::detect()).split(splitter, line, |small, start, end| {
+        Cutting::new(cut, Available::best()).split(line, &mut |small, start, end| {
             words.push(String::from_utf8_lossy(&small[start..end]).into_owned());
         });
     }
@@ -123,27 +100,67 @@ fn read_stop_words(path: &Path, splitter: Splitter) -> Result<Vec<String>> {
 
 /// What an analyzer does: how it cuts, and what becomes of a word.
 struct Plan {
-    splitter: Splitter,
+    cut: Cut,
+    /// Rules of version 1: characters that are left out of words now separate them.
+    format_separates: bool,
     rules: Rules,
 }
 
 impl Plan {
     fn new(spec: &AnalyzerSpec) -> Result<Self> {
+        if !(1..=RULES).contains(&spec.rules) {
+            return Err(Error::Invalid {
+                what: format!("rules of analysis {}", spec.rules),
+                why: format!("this gamut knows the versions 1 to {RULES}; use a newer one, or build the index again"),
+            });
+        }
         let entry = find(&spec.name)?;
-        let stemmer = entry.stemmer.map(Stemmer::new);
         let rules = match &spec.stop_words {
-            Some(words) => Rules::new(words.iter().map(String::as_str), stemmer),
-            None => Rules::new(entry.stop_words.iter().copied(), stemmer),
+            Some(words) => Rules::new(words.iter().map(String::as_str), entry.stem),
+            None => Rules::new(entry.stop_words.iter().copied(), entry.stem),
         };
-        Ok(Self { splitter: entry.splitter, rules })
+        let format_separates = spec.rules == 1 && entry.cut.leaves_out_format();
+        Ok(Self { cut: entry.cut, format_separates, rules })
+    }
+}
+
+/// What rules of version 1 saw: characters that belong to no word, each as a space.
+fn format_to_spaces(text: &str) -> String {
+    text.chars().map(|c| if class::Class::of(c).is_format() { ' ' } else { c }).collect()
+}
+
+/// What cuts texts into words, with its scratch memory.
+enum Cutting {
+    Words(Words, words::Splitter),
+    Lucene(Lucene),
+    Tokens(Adapter),
+}
+
+impl Cutting {
+    fn new(cut: Cut, level: Available) -> Self {
+        match cut {
+            Cut::Words(splitter) => Self::Words(Words::new(level), splitter),
+            Cut::Lucene => Self::Lucene(Lucene::new()),
+            Cut::Segments => Self::Tokens(Adapter::new(Box::new(tokenizers::segments()))),
+        }
+    }
+
+    /// As [`Words::split`].
+    fn split(&mut self, text: &str, word: &mut dyn FnMut(&[u8], usize, usize)) -> u64 {
+        match self {
+            Self::Words(words, splitter) => words.split(*splitter, text, word),
+            Self::Lucene(lucene) => lucene.split(text, word),
+            Self::Tokens(adapter) => adapter.split(text, word),
+        }
     }
 }
 
 /// Turns text into terms. One per worker: it has scratch memory (about 30 KiB, and 2 MiB if there are stop words or a
 /// stemmer), which does not grow.
 pub struct Analyzer {
-    plan: Plan,
-    words: Words,
+    cutting: Cutting,
+    format_separates: bool,
+    rules: Rules,
     cache: Option<Cache>,
 }
 
@@ -151,32 +168,59 @@ impl Analyzer {
     /// The analyzer that `spec` describes.
     ///
     /// # Errors
-    /// A name that no analyzer has.
+    /// A name that no analyzer has, or rules that this gamut does not know.
     pub fn new(spec: &AnalyzerSpec) -> Result<Self> {
-        Self::with_level(spec, Level::detect())
+        Self::with_level(spec, Available::best())
     }
 
     /// The same for a given instruction set, which the machine must have.
-    fn with_level(spec: &AnalyzerSpec, level: Level) -> Result<Self> {
-        let plan = Plan::new(spec)?;
-        let cache = (!plan.rules.keep_all()).then(Cache::new);
-        Ok(Self { plan, words: Words::new(level), cache })
+    fn with_level(spec: &AnalyzerSpec, level: Available) -> Result<Self> {
+        if let Some(tokens) = spec.tokenizer.tokens() {
+            return Ok(Self::of_tokens(tokens));
+        }
+        let Plan { cut, format_separates, rules } = Plan::new(spec)?;
+        let cache = (!rules.keep_all()).then(Cache::new);
+        Ok(Self { cutting: Cutting::new(cut, level), format_separates, rules, cache })
+    }
+
+    fn of_tokens(tokens: Box<dyn Tokens>) -> Self {
+        let (cutting, rules) = (Cutting::Tokens(Adapter::new(tokens)), Rules::new([], None));
+        Self { cutting, format_separates: false, rules, cache: None }
     }
 
     /// Hands the terms of `text` to `sink`, in order. Returns how many words were dropped for being
     /// longer than [`MAX_TERM_BYTES`](crate::text::MAX_TERM_BYTES).
     #[inline]
     pub fn analyze<S: TermSink>(&mut self, text: &str, sink: &mut S) -> u64 {
-        let Self { plan: Plan { splitter, rules }, words, cache } = self;
+        let Self { cutting, format_separates, rules, cache } = self;
+        let spaced = format_separates.then(|| format_to_spaces(text));
+        let text = spaced.as_deref().unwrap_or(text);
+        // The fast path has closures of its own, which nothing else calls: they are compiled into its loop.
+        let Cutting::Words(words, splitter) = cutting else { return self.analyze_apart(text, sink) };
         match cache {
-            None => words.split(*splitter, text, |small, start, end| {
+            None => words.split(*splitter, text, |small: &[u8], start, end| {
                 sink.padded_term(&small[start..end + READABLE_AFTER_TERM], end - start);
             }),
-            Some(cache) => words.split(*splitter, text, |small, start, end| {
+            Some(cache) => words.split(*splitter, text, |small: &[u8], start, end| {
                 if let Some((term, len)) = cache.term(rules, small, start, end) {
                     sink.padded_term(&term[..len + READABLE_AFTER_TERM], len);
                 }
             }),
         }
+    }
+
+    /// As [`Self::analyze`], with whatever cuts.
+    #[cold]
+    #[inline(never)]
+    fn analyze_apart<S: TermSink>(&mut self, text: &str, sink: &mut S) -> u64 {
+        let Self { cutting, rules, cache, .. } = self;
+        cutting.split(text, &mut |small, start, end| match cache {
+            None => sink.padded_term(&small[start..end + READABLE_AFTER_TERM], end - start),
+            Some(cache) => {
+                if let Some((term, len)) = cache.term(rules, small, start, end) {
+                    sink.padded_term(&term[..len + READABLE_AFTER_TERM], len);
+                }
+            }
+        })
     }
 }

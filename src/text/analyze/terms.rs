@@ -1,21 +1,30 @@
 //! What becomes of a word: stop words go, the rest is stemmed; and a cache of both answers.
 
+use super::porter;
 use crate::text::{MAX_TERM_BYTES, READABLE_AFTER_TERM};
 use frostem::Stemmer;
-
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// What makes stems.
+#[derive(Clone, Copy)]
+pub(super) enum Stem {
+    /// An algorithm of Snowball.
+    Snowball(Stemmer),
+    /// [`porter::stem`].
+    Porter,
+}
 
 /// Stop words and stemmer of an analyzer. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Rules {
     stop_words: Arc<HashSet<Box<str>>>,
-    stemmer: Option<Stemmer>,
+    stemmer: Option<Stem>,
 }
 
 impl Rules {
-    pub(super) fn new<'a>(stop_words: impl IntoIterator<Item = &'a str>, stemmer: Option<Stemmer>) -> Self {
+    pub(super) fn new<'a>(stop_words: impl IntoIterator<Item = &'a str>, stemmer: Option<Stem>) -> Self {
         Self { stop_words: Arc::new(stop_words.into_iter().map(Box::from).collect()), stemmer }
     }
 
@@ -32,7 +41,12 @@ impl Rules {
     /// The stem of a word; the word itself if there is no stemmer, or the stem were empty or over
     /// [`MAX_TERM_BYTES`].
     pub(super) fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
-        match self.stemmer.map(|stemmer| stemmer.stem(word)) {
+        let stem = match self.stemmer {
+            None => None,
+            Some(Stem::Snowball(stemmer)) => Some(stemmer.stem(word)),
+            Some(Stem::Porter) => Some(Cow::Owned(porter::stem(word))),
+        };
+        match stem {
             Some(stem) if (1..=MAX_TERM_BYTES).contains(&stem.len()) => stem,
             _ => Cow::Borrowed(word),
         }
@@ -61,8 +75,8 @@ struct Slot {
 
 const EMPTY: Slot = Slot { word: [0; 4], term: [0; TERM_BYTES], word_len: 0, term_len: 0 };
 
-/// A cache of what [`Rules`] make of words: 2 MiB, whatever the text. A word has a set of two slots; a new one takes the place of
-/// the older one.
+/// A cache of what [`Rules`] make of words: 2 MiB, whatever the text. A word has a set of two slots; a new one takes
+/// the place of the older one.
 pub(super) struct Cache {
     sets: Box<[[Slot; 2]]>,
     /// The term found last, padded.

@@ -3,12 +3,16 @@
 //! They say what the fast path must give, one token at a time; [`Pipeline`] puts them together as an
 //! [`AnalyzerSpec`] says.
 
-use super::class::Class;
+use super::breaks::Break;
+use super::class::{Class, simple_small, small as small_letters};
+use super::lucene;
+use super::registry::Cut as HowToCut;
+use super::segments::SegmentTokenizer;
 use super::terms::Rules;
 use super::words::Splitter;
 use super::{AnalyzerSpec, Plan};
-use crate::Result;
 use crate::text::MAX_TERM_BYTES;
+use crate::{Error, Result};
 use tantivy_tokenizer_api::{BoxTokenStream, Token, TokenFilter, TokenStream, Tokenizer};
 
 /// Cuts a text into words (see [`crate::text`] for what a word is), not yet in small letters.
@@ -20,13 +24,22 @@ pub struct WordTokenizer(());
 pub struct WhitespaceTokenizer(());
 
 /// As [`WordTokenizer`], but runs of Han, Hiragana, Katakana and Hangul become overlapping pairs of characters.
-#[cfg(feature = "cjk")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BigramTokenizer(());
 
+/// Cuts a text as Lucene's `StandardTokenizer` does (Unicode's word boundaries, UAX #29).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LuceneTokenizer(());
+
 /// Finds the next token in a text.
 trait Cut: 'static {
-    /// Bytes of `text` from which to where the first token at or after `from` stands, and from where to look for the next.
+    /// False for the characters that a token's text leaves out.
+    fn keeps(c: char) -> bool {
+        !Class::of(c).is_format()
+    }
+
+    /// Bytes of `text` from which to where the first token at or after `from` stands, and from where to look for the
+    /// next.
     fn next(text: &str, from: usize) -> Option<(usize, usize, usize)>;
 }
 
@@ -54,7 +67,7 @@ impl<C: Cut> TokenStream for Cutter<'_, C> {
         self.token.offset_to = end;
         self.token.position = self.token.position.wrapping_add(1);
         self.token.text.clear();
-        self.token.text.push_str(&self.text[start..end]);
+        self.token.text.extend(self.text[start..end].chars().filter(|&c| C::keeps(c)));
         true
     }
 
@@ -82,38 +95,60 @@ fn run(
 
 impl Cut for WordTokenizer {
     fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
-        let (start, end) = run(text, from, |c| Class::of(c).begins(), |c| Class::of(c).continues())?;
+        let continues = |c| Class::of(c).continues() || Class::of(c).is_format();
+        let (start, end) = run(text, from, |c| Class::of(c).begins(), continues)?;
         Some((start, end, end))
     }
 }
 
 impl Cut for WhitespaceTokenizer {
+    fn keeps(_: char) -> bool {
+        true
+    }
+
     fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
         let (start, end) = run(text, from, |c| !Class::of(c).is_space(), |c| !Class::of(c).is_space())?;
         Some((start, end, end))
     }
 }
 
-#[cfg(feature = "cjk")]
 impl Cut for BigramTokenizer {
     fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
         let start = from + text[from..].find(|c| Class::of(c).begins())?;
         let is_cjk = |c: char| Class::of(c).is_cjk();
-        let mut chars = text[start..].chars();
-        let first = chars.next()?;
+        // Where characters stand that are not left out.
+        let mut chars = text[start..].char_indices().filter(|&(_, c)| Self::keeps(c)).map(|(at, c)| (start + at, c));
+        let (_, first) = chars.next()?;
         if !is_cjk(first) {
-            let continues = |c: char| Class::of(c).continues() && !is_cjk(c);
+            let continues = |c: char| !Self::keeps(c) || (Class::of(c).continues() && !is_cjk(c));
             let (start, end) = run(text, start, |_| true, continues)?;
             return Some((start, end, end));
         }
-        let second = start + first.len_utf8();
-        let Some(next) = chars.next().filter(|&c| is_cjk(c)) else {
-            return Some((start, second, second));
+        let Some((second, next)) = chars.next().filter(|&(_, c)| is_cjk(c)) else {
+            let end = start + first.len_utf8();
+            return Some((start, end, end));
         };
         let end = second + next.len_utf8();
         // The last pair of a run leaves nothing for a pair to begin with.
-        let more = chars.next().is_some_and(is_cjk);
+        let more = chars.next().is_some_and(|(_, c)| is_cjk(c));
         Some((start, end, if more { second } else { end }))
+    }
+}
+
+impl Cut for LuceneTokenizer {
+    fn keeps(_: char) -> bool {
+        true
+    }
+
+    fn next(text: &str, from: usize) -> Option<(usize, usize, usize)> {
+        lucene::next_token(text, from, Break::table()).map(|token| (token.start, token.end, token.end))
+    }
+}
+
+impl Tokenizer for LuceneTokenizer {
+    type TokenStream<'a> = Cutter<'a, Self>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        Cutter::new(text)
     }
 }
 
@@ -131,7 +166,6 @@ impl Tokenizer for WhitespaceTokenizer {
     }
 }
 
-#[cfg(feature = "cjk")]
 impl Tokenizer for BigramTokenizer {
     type TokenStream<'a> = Cutter<'a, Self>;
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
@@ -195,7 +229,7 @@ impl<R: TokenRule, S: TokenStream> TokenStream for FilteredStream<'_, R, S> {
     }
 }
 
-/// Makes every character small (`char::to_lowercase`).
+/// Makes every character small.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LowerCase(());
 
@@ -204,8 +238,31 @@ impl TokenRule for LowerCase {
         if token.text.is_ascii() {
             token.text.make_ascii_lowercase();
         } else {
-            token.text = token.text.chars().flat_map(char::to_lowercase).collect();
+            token.text = token.text.chars().flat_map(small_letters).collect();
         }
+        true
+    }
+}
+
+/// Makes every character one small one, as Lucene does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SimpleLowerCase(());
+
+impl TokenRule for SimpleLowerCase {
+    fn apply(&self, token: &mut Token) -> bool {
+        token.text = token.text.chars().map(simple_small).collect();
+        true
+    }
+}
+
+/// Takes `'s` off the end, as Lucene's `EnglishPossessiveFilter` does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WithoutPossessive(());
+
+impl TokenRule for WithoutPossessive {
+    fn apply(&self, token: &mut Token) -> bool {
+        let len = lucene::without_possessive(&token.text).len();
+        token.text.truncate(len);
         true
     }
 }
@@ -236,7 +293,16 @@ impl TokenRule for StopAndStem {
     }
 }
 
+type English<T> = Filtered<StopAndStem, Filtered<DropLong, Filtered<SimpleLowerCase, Filtered<WithoutPossessive, T>>>>;
 type Small<T> = Filtered<StopAndStem, Filtered<DropLong, Filtered<LowerCase, T>>>;
+
+/// What the analyzer `segment` cuts.
+pub(super) type Segments = Filtered<LowerCase, SegmentTokenizer>;
+
+/// Segments in small letters.
+pub(super) fn segments() -> Segments {
+    Filter(LowerCase(())).transform(SegmentTokenizer::default())
+}
 
 /// An analyzer as a tokenizer: the same terms as [`crate::text::Analyzer`] gives, with offsets and positions.
 #[derive(Clone)]
@@ -246,22 +312,34 @@ pub struct Pipeline(Inner);
 enum Inner {
     Words(Small<WordTokenizer>),
     Whitespace(Filtered<StopAndStem, Filtered<DropLong, WhitespaceTokenizer>>),
-    #[cfg(feature = "cjk")]
     Bigrams(Small<BigramTokenizer>),
+    Lucene(English<LuceneTokenizer>),
+    Segments(Filtered<StopAndStem, Filtered<DropLong, Segments>>),
 }
 
 impl Pipeline {
-    /// The tokenizer that `spec` describes. Fails as [`crate::text::Analyzer::new`] does.
+    /// The tokenizer that `spec` describes. Fails as [`crate::text::Analyzer::new`] does, and for older rules.
     pub fn new(spec: &AnalyzerSpec) -> Result<Self> {
-        let Plan { splitter, rules } = Plan::new(spec)?;
+        let Plan { cut, format_separates, rules } = Plan::new(spec)?;
+        if format_separates {
+            return Err(Error::Invalid {
+                what: "a tokenizer by rules of version 1".to_owned(),
+                why: "tokenizers follow the newest rules only; an Analyzer follows the older ones, too".to_owned(),
+            });
+        }
         let rules = Filter(StopAndStem(rules));
-        Ok(Self(match splitter {
-            Splitter::Words => Inner::Words(rules.transform(small(WordTokenizer::default()))),
-            Splitter::Whitespace => {
+        Ok(Self(match cut {
+            HowToCut::Words(Splitter::Words) => Inner::Words(rules.transform(small(WordTokenizer::default()))),
+            HowToCut::Words(Splitter::Whitespace) => {
                 Inner::Whitespace(rules.transform(Filter(DropLong(())).transform(WhitespaceTokenizer::default())))
             }
-            #[cfg(feature = "cjk")]
-            Splitter::Bigrams => Inner::Bigrams(rules.transform(small(BigramTokenizer::default()))),
+            HowToCut::Words(Splitter::Bigrams) => Inner::Bigrams(rules.transform(small(BigramTokenizer::default()))),
+            HowToCut::Lucene => {
+                let stripped = Filter(WithoutPossessive(())).transform(LuceneTokenizer::default());
+                let lower = Filter(SimpleLowerCase(())).transform(stripped);
+                Inner::Lucene(rules.transform(Filter(DropLong(())).transform(lower)))
+            }
+            HowToCut::Segments => Inner::Segments(rules.transform(Filter(DropLong(())).transform(segments()))),
         }))
     }
 }
@@ -276,8 +354,9 @@ impl Tokenizer for Pipeline {
         match &mut self.0 {
             Inner::Words(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
             Inner::Whitespace(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
-            #[cfg(feature = "cjk")]
             Inner::Bigrams(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
+            Inner::Lucene(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
+            Inner::Segments(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
         }
     }
 }

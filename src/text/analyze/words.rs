@@ -1,40 +1,43 @@
 //! The fast tokenizer: where the words of a text are, 64 bytes at a time, and the words in small letters.
 //!
-//! [`Words::split`] goes through the text in chunks that fit the first-level cache. Of each chunk the kernel makes
-//! a copy in small letters and a list of edges: the copy's offsets where words begin and end, in turn. A second loop walks
-//! the list and hands the words out; so neither loop has branches that depend on how long words are. ASCII takes
+//! [`Words::split`] goes through the text in chunks that fit the first-level cache. Of each chunk the kernel makes a
+//! copy in small letters and a list of edges: the copy's offsets where words begin and end, in turn. A second loop
+//! walks the list and hands the words out; so neither loop has branches that depend on how long words are. ASCII takes
 //! one step per block; other characters go one by one through [`Class`].
 
-use super::super::simd::{self, BLOCK, Level, Simd};
-use super::class::Class;
+use super::super::simd::{self, BLOCK, Simd};
+use super::class::{Class, small};
+use crate::base::simd::Available;
 use crate::text::{MAX_TERM_BYTES, READABLE_AFTER_TERM};
 
 /// How a text is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Splitter {
-    /// Maximal runs that begin with an alphanumeric character (`char::is_alphanumeric`) and go on with those, with marks
-    /// (General_Category M) and with zero width joiners and non-joiners, in small letters (`char::to_lowercase`).
+    /// Maximal runs that begin with an alphanumeric character (Alphabetic or General_Category N) and go on with those,
+    /// with marks (General_Category M) and with zero width joiners and non-joiners, in small letters. Characters with
+    /// Word_Break=Format (soft hyphens, word joiners) are left out first.
     Words,
     /// What stands between characters of Unicode White_Space, as it is.
     Whitespace,
-    /// As [`Splitter::Words`], but each maximal run of Han, Hiragana, Katakana and Hangul characters becomes its overlapping pairs of
-    /// characters, or the one character that it is. Marks and joiners end such a run.
-    #[cfg(feature = "cjk")]
+    /// As [`Splitter::Words`], but each maximal run of Han, Hiragana, Katakana and Hangul characters becomes its
+    /// overlapping pairs of characters, or the one character that it is. Marks and joiners end such a run.
     Bigrams,
 }
 
 /// Bytes of text per chunk.
 const CHUNK: usize = 4096;
-/// What a word carried over from the chunk before may have at most. One byte over the limit is enough to know it is too long.
+/// What a word carried over from the chunk before may have at most. One byte over the limit is enough to know it is too
+/// long.
 const CARRY: usize = MAX_TERM_BYTES + 1;
 /// A chunk's small letters: they may be half as long again (`İ` has two bytes, its small letter and dot have three).
 const SMALL_BYTES: usize = CARRY + CHUNK + CHUNK / 2 + BLOCK + READABLE_AFTER_TERM;
-/// A chunk's edges: no more than its bytes, one open word before it, and a block that [`Simd::positions`] may overwrite.
+/// A chunk's edges: no more than its bytes, one open word before it, and a block that [`Simd::positions`] may
+/// overwrite.
 const EDGES: usize = CHUNK + 2 + BLOCK;
 
 /// Scratch memory of the fast tokenizer.
 pub(super) struct Words {
-    level: Level,
+    level: Available,
     chunk: Box<Chunk>,
 }
 
@@ -52,7 +55,7 @@ struct Chunk {
 }
 
 impl Words {
-    pub(super) fn new(level: Level) -> Self {
+    pub(super) fn new(level: Available) -> Self {
         let chunk =
             Chunk { small: [0; SMALL_BYTES], edges: [0; EDGES], small_len: 0, edges_len: 0, open: false, run: None };
         Self { level, chunk: Box::new(chunk) }
@@ -121,7 +124,7 @@ impl Chunk {
 
     fn push_small(&mut self, c: char, class: Class) {
         if class.is_capital() {
-            c.to_lowercase().for_each(|c| self.push(c));
+            small(c).for_each(|c| self.push(c));
         } else {
             self.push(c);
         }
@@ -164,56 +167,18 @@ impl Chunk {
 
 const WORDS: u8 = Splitter::Words as u8;
 const WHITESPACE: u8 = Splitter::Whitespace as u8;
-#[cfg(feature = "cjk")]
 const BIGRAMS: u8 = Splitter::Bigrams as u8;
-/// Without the feature, a number that no splitter has.
-#[cfg(not(feature = "cjk"))]
-const BIGRAMS: u8 = u8::MAX;
 
-fn fill(level: Level, splitter: Splitter, chunk: &mut Chunk, text: &str) {
+fn fill(level: Available, splitter: Splitter, chunk: &mut Chunk, text: &str) {
     match splitter {
         Splitter::Words => fill_at::<WORDS>(level, chunk, text),
         Splitter::Whitespace => fill_at::<WHITESPACE>(level, chunk, text),
-        #[cfg(feature = "cjk")]
         Splitter::Bigrams => fill_at::<BIGRAMS>(level, chunk, text),
     }
 }
 
-fn fill_at<const SPLITTER: u8>(level: Level, chunk: &mut Chunk, text: &str) {
-    match level {
-        // SAFETY: the plain level needs no instructions.
-        Level::Plain => unsafe { kernel::<simd::Plain, SPLITTER>(chunk, text) },
-        // SAFETY: a level other than the plain one is only there if the machine has it.
-        #[cfg(target_arch = "x86_64")]
-        Level::Sse2 => unsafe { fill_sse2::<SPLITTER>(chunk, text) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { fill_avx2::<SPLITTER>(chunk, text) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { fill_avx512::<SPLITTER>(chunk, text) },
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "sse2")]
-fn fill_sse2<const SPLITTER: u8>(chunk: &mut Chunk, text: &str) {
-    // SAFETY: this function has the instructions.
-    unsafe { kernel::<simd::Sse2, SPLITTER>(chunk, text) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-fn fill_avx2<const SPLITTER: u8>(chunk: &mut Chunk, text: &str) {
-    // SAFETY: this function has the instructions.
-    unsafe { kernel::<simd::Avx2, SPLITTER>(chunk, text) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-fn fill_avx512<const SPLITTER: u8>(chunk: &mut Chunk, text: &str) {
-    // SAFETY: this function has the instructions.
-    unsafe { kernel::<simd::Avx512, SPLITTER>(chunk, text) }
+fn fill_at<const SPLITTER: u8>(level: Available, chunk: &mut Chunk, text: &str) {
+    simd::at_level!(level, kernel::<SPLITTER: u8>(chunk: &mut Chunk, text: &str));
 }
 
 /// # Safety
@@ -225,8 +190,10 @@ unsafe fn kernel<S: Simd, const SPLITTER: u8>(chunk: &mut Chunk, text: &str) {
     debug_assert!(bytes.len() <= CHUNK && chunk.small_len <= CARRY && chunk.edges_len <= 1);
     let mut pos = 0;
     while pos < bytes.len() {
-        // SAFETY: the caller has the instructions; `bytes` has a block at `pos`, or `last` is one. `small` and `edges`
-        // have room for a block beyond what a chunk of text can make.
+        // SAFETY: the caller has the instructions. Reads: `bytes` has a block at `pos`, or `last` is one. Writes: of
+        // the `pos <= CHUNK` bytes so far came at most half as many again in `small`, behind at most CARRY, so that a
+        // block fits at `small_len` in SMALL_BYTES; and at most one edge each in `edges`, behind at most one, so that
+        // the block of edges that `positions` may write fits at `edges_len` in EDGES.
         unsafe {
             let (block, left) = if bytes.len() - pos >= BLOCK {
                 (S::load(bytes.as_ptr().add(pos)), BLOCK)
@@ -295,7 +262,7 @@ fn characters<const SPLITTER: u8>(chunk: &mut Chunk, text: &str, pos: usize) -> 
             }
             chunk.run = Some((start, chunk.run.is_none()));
         } else {
-            if SPLITTER == BIGRAMS {
+            if SPLITTER == BIGRAMS && !class.is_format() {
                 chunk.end_run();
             }
             if class.begins() || (chunk.open && class.continues()) {
@@ -308,7 +275,7 @@ fn characters<const SPLITTER: u8>(chunk: &mut Chunk, text: &str, pos: usize) -> 
                     }
                     _ => chunk.push_small(c, class),
                 }
-            } else {
+            } else if !class.is_format() {
                 chunk.end_word();
             }
         }

@@ -1,8 +1,9 @@
 //! The exact way: one reference, declaration, comment or tag, of any form.
 
+use super::nest::{self, Open};
 use super::raw::{self, ends_name};
 use super::tags::{TAGS, Tag};
-use super::{Link, MAX_LINKS, Scanner, entity};
+use super::{Hidden, Link, MAX_LINKS, Scanner, entity};
 use memchr::memchr;
 use simdutf8::basic::from_utf8;
 
@@ -19,7 +20,7 @@ impl Scanner {
             (Some(b'/'), Some(_)) => raw::declaration_end(input, pos + 2),
             (Some(b'?'), _) => raw::declaration_end(input, pos + 1),
             (Some(b'!'), _) if input[pos..].starts_with(b"<!--") => raw::comment_end(input, pos + 4),
-            (Some(b'!'), _) if self.foreign > 0 && input[pos..].starts_with(b"<![CDATA[") => {
+            (Some(b'!'), _) if self.nest.has_sections() && input[pos..].starts_with(b"<![CDATA[") => {
                 let start = pos + 9;
                 let end = memchr::memmem::find(&input[start..], b"]]>").map_or(input.len(), |found| start + found);
                 self.out.push(&input[start..end]);
@@ -41,15 +42,34 @@ impl Scanner {
 
     /// A tag whose name begins at `pos`.
     fn tag(&mut self, input: &[u8], pos: usize, closing: bool) -> usize {
+        if self.nest.in_foreign() {
+            self.keep_marks(self.tag_end);
+        }
+        let pos = self.any_tag(input, pos, closing);
+        self.tag_end = self.out.len;
+        pos
+    }
+
+    fn any_tag(&mut self, input: &[u8], pos: usize, closing: bool) -> usize {
         let name_len = input[pos..].iter().position(|&byte| ends_name(byte)).unwrap_or(input.len() - pos);
         let name = &input[pos..pos + name_len];
         let tag = TAGS.by_name(name);
         let mut href = None;
-        let links =
-            self.keep_links && matches!(tag, Tag::Anchor | Tag::Area | Tag::Base) && !closing && self.template.0 == 0;
+        let foreign = self.nest.in_foreign();
+        let (mut colored, mut html_encoding) = (false, false);
+        let links = self.keep_links
+            && matches!(tag, Tag::Anchor | Tag::Area | Tag::Base)
+            && !closing
+            && !self.nest.has_template();
         let rest = raw::attributes(input, pos + name_len, |name, value| {
             if links && href.is_none() && name.eq_ignore_ascii_case(b"href") {
                 href = Some(value);
+            }
+            if foreign {
+                let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+                colored |= is(b"color") || is(b"face") || is(b"size");
+                let html = [&b"text/html"[..], b"application/xhtml+xml"];
+                html_encoding |= is(b"encoding") && html.iter().any(|html| value.eq_ignore_ascii_case(html));
             }
         });
         let Some((pos, closes_itself)) = rest else {
@@ -64,25 +84,22 @@ impl Scanner {
             self.out.split();
         }
         if closing {
-            self.close(tag);
+            self.close(tag, name);
             return pos;
         }
-        if self.foreign > 0 {
-            match tag {
-                Tag::Foreign if !closes_itself => self.foreign += 1,
-                Tag::Script | Tag::Style if !closes_itself && self.hidden.is_none() => {
-                    self.hidden = Some((tag, self.out.len));
-                }
-                _ => {}
+        if self.nest.in_foreign() {
+            if !nest::start_breaks_out(name, colored) {
+                self.start_in_foreign(tag, name, html_encoding, closes_itself);
+                return pos;
             }
-            return pos;
+            self.close_to(self.nest.html_depth());
         }
         let end = match tag {
             Tag::Split | Tag::Inline | Tag::Anchor | Tag::Area | Tag::Base => pos,
             Tag::Title => {
                 let start = self.out.len;
                 let end = self.character_data(input, pos, name);
-                if self.title.is_none() && self.template.0 == 0 {
+                if self.title.is_none() && self.nest.depth() == 0 {
                     self.title = Some((start, self.out.len));
                 }
                 end
@@ -92,69 +109,98 @@ impl Scanner {
             Tag::Style | Tag::Hidden => raw::end_tag(input, pos, name),
             Tag::Xmp => {
                 let end = raw::end_tag(input, pos, name);
-                self.out.push(&input[pos..end]);
+                self.push_raw(&input[pos..end]);
                 end
             }
             Tag::Plaintext => {
-                self.out.push(&input[pos..]);
+                self.push_raw(&input[pos..]);
                 input.len()
             }
             Tag::Template => {
-                if self.template.0 == 0 {
-                    self.template.1 = self.out.len;
+                if !self.nest.has_template() {
+                    self.before_template = self.out.len;
                 }
-                self.template.0 += 1;
+                self.nest.push(Open::Template);
                 pos
             }
             Tag::Foreign => {
-                self.foreign += usize::from(!closes_itself);
+                if !closes_itself {
+                    self.nest.push(foreign_element(name));
+                }
                 pos
             }
         };
-        // The end tag of what was taken as a whole, if it is a plain one: it ends a word, and that is all.
-        let end_tag = end + 2 + name_len;
-        if end > pos && input.get(end_tag) == Some(&b'>') {
+        let is_whole = !matches!(tag, Tag::Template | Tag::Foreign) && tag > Tag::Base;
+        if is_whole && end < input.len() {
+            // Its own end tag closes nothing else.
             self.out.split();
-            return end_tag + 1;
+            return raw::attributes(input, end + 2 + name_len, |_, _| {}).map_or(input.len(), |(after, _)| after);
         }
         end
     }
 
-    /// An end tag.
-    fn close(&mut self, tag: Tag) {
-        match tag {
-            Tag::Template if self.template.0 > 0 => {
-                self.template.0 -= 1;
-                // no template begins inside of svg or math, so these began in it, and end with it
-                self.foreign = 0;
-                if self.template.0 == 0 {
-                    self.out.truncate(self.template.1);
-                }
-            }
-            Tag::Foreign => self.foreign = self.foreign.saturating_sub(1),
-            _ => {}
+    /// A start tag in `svg` or `math` that belongs there.
+    fn start_in_foreign(&mut self, tag: Tag, name: &[u8], html_encoding: bool, closes_itself: bool) {
+        if closes_itself {
+            return;
         }
-        if let Some((hidden, start)) = self.hidden
-            && (hidden == tag || self.foreign == 0)
-        {
-            self.out.truncate(start);
-            self.hidden = None;
+        if let Some(point) = self.nest.point(name, html_encoding) {
+            self.nest.push(point);
+        } else if tag == Tag::Foreign {
+            self.nest.push(foreign_element(name));
+        } else if matches!(tag, Tag::Script | Tag::Style) && self.hidden.is_none() {
+            self.hidden = Some(Hidden { tag, start: self.out.len, depth: self.nest.depth() });
+        }
+    }
+
+    /// An end tag.
+    fn close(&mut self, tag: Tag, name: &[u8]) {
+        if self.nest.in_foreign() && nest::end_breaks_out(name) {
+            self.close_to(self.nest.html_depth());
+        } else if let Some(hidden) = self.hidden.take_if(|hidden| hidden.tag == tag) {
+            self.out.truncate(hidden.start);
+            self.close_to(hidden.depth);
+        } else if let Some(depth) = self.nest.closed_by(name) {
+            self.close_to(depth);
+        }
+    }
+
+    /// Closes all but the outermost `depth` elements, and with them what they hide.
+    pub(super) fn close_to(&mut self, depth: usize) {
+        if let Some(hidden) = self.hidden.take_if(|hidden| depth < hidden.depth) {
+            self.out.truncate(hidden.start);
+        }
+        if self.nest.truncate(depth) {
+            self.out.truncate(self.before_template);
         }
     }
 
     /// Text with references up to the end tag of `name`; gives the position of that.
     fn character_data(&mut self, input: &[u8], mut pos: usize, name: &[u8]) -> usize {
         let end = raw::end_tag(input, pos, name);
+        let start = self.out.len;
         while let Some(found) = memchr(b'&', &input[pos..end]) {
             self.out.push(&input[pos..pos + found]);
             pos = self.reference(&input[..end], pos + found);
         }
         self.out.push(&input[pos..end]);
+        self.keep_marks(start);
         end
+    }
+
+    fn push_raw(&mut self, text: &[u8]) {
+        let start = self.out.len;
+        self.out.push(text);
+        self.keep_marks(start);
     }
 }
 
-/// An attribute's value without references and surrounding white space. The input is UTF-8 but for damage, which is replaced.
+fn foreign_element(name: &[u8]) -> Open {
+    if name.eq_ignore_ascii_case(b"svg") { Open::Svg } else { Open::Math }
+}
+
+/// An attribute's value without references and surrounding white space. The input is UTF-8 but for damage, which is
+/// replaced.
 fn attribute_text(mut value: &[u8]) -> String {
     if memchr(b'&', value).is_none()
         && let Ok(text) = from_utf8(value)

@@ -11,16 +11,20 @@
 //! | the `<title>` | text, once, and the title (the first outside `svg` and `template`) |
 //! | `script`, `style`, `template`, `noscript`, `noframes`, `noembed`, `iframe`, comments, attributes | nothing |
 //! | tags of running text ([`tags`] has the list: `a`, `b`, `span`, `sub` …), comments | no word boundary |
+//! | NUL in text; in raw text, `svg` and `math` | nothing; U+FFFD |
+//! | tags of HTML in `svg` and `math` that are not closed | the end of `svg` and `math` |
 //! | every other tag: blocks, `br`, `td`, `li`, `option`, `img`, unknown names | a word boundary (one space) |
 //!
-//! How much white space stands between words means nothing: some of it is collapsed, where that is cheap. ASCII control characters
-//! are white space here.
+//! How much white space stands between words means nothing: some of it is collapsed, where that is cheap. ASCII control
+//! characters are white space here.
 //!
-//! Nearly all bytes go through two loops: [`structure`] lists where tags begin and end, [`scan`] takes text and tags by that
-//! list. Where a page is irregular, it goes from tag to tag, and what it does not understand, [`cold`] does exactly and byte by byte.
+//! Nearly all bytes go through two loops: [`structure`] lists where tags begin and end, [`scan`] takes text and tags by
+//! that list. Where a page is irregular, it goes from tag to tag, and what it does not understand, [`cold`] does
+//! exactly and byte by byte.
 
 mod cold;
 mod entity;
+mod nest;
 mod raw;
 mod scan;
 mod structure;
@@ -31,7 +35,10 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
-use super::simd::{BLOCK, Level};
+use super::simd::BLOCK;
+use crate::base::simd::Available;
+use memchr::memchr;
+use nest::Nest;
 use structure::Structure;
 use tags::Tag;
 
@@ -44,13 +51,13 @@ pub struct Link {
     pub base: bool,
 }
 
-/// Links that are kept of a page; what comes behind is no page to read but a list. Bounds memory: a link in ten bytes takes
-/// up six times as much.
-const MAX_LINKS: usize = 1 << 18;
+/// Links that are kept of a page; what comes behind is no page to read but a list. Bounds memory: a link in ten bytes
+/// takes up six times as much.
+pub const MAX_LINKS: usize = 1 << 18;
 
 /// Turns HTML in an encoding that extends ASCII into text of the same encoding; buffers are kept between pages.
 pub(super) struct Scanner {
-    level: Level,
+    level: Available,
     keep_links: bool,
     /// The text so far, after one leading space: so there is always a byte before.
     out: Out,
@@ -59,22 +66,40 @@ pub(super) struct Scanner {
     title: Option<(usize, usize)>,
     /// Links, if they are kept.
     links: Vec<Link>,
-    /// How many `svg` and `math` elements are open.
-    foreign: usize,
-    /// How many `template` elements are open, and how long the text was before the first.
-    template: (usize, usize),
-    /// A `script` or `style` open in foreign content, and how long the text was before it.
-    hidden: Option<(Tag, usize)>,
+    /// Open elements that change how the page is read.
+    nest: Nest,
+    /// How long the text was before the outermost `template`.
+    before_template: usize,
+    /// A `script` or `style` open in `svg` or `math`.
+    hidden: Option<Hidden>,
+    /// How long the text was after the tag before, if the exact way took it.
+    tag_end: usize,
+    /// The input's NULs are marked.
+    marked: bool,
+}
+
+/// Stands for a NUL in a page that is scanned: no UTF-8 has this byte.
+const NUL_MARK: u8 = 0xff;
+
+/// An element of `svg` or `math` whose text is not shown.
+struct Hidden {
+    tag: Tag,
+    /// How long the text was before it.
+    start: usize,
+    /// How many elements were open before it.
+    depth: usize,
 }
 
 impl Scanner {
-    /// The last tag by [`Tag`]'s order that there is nothing else to do at than to separate words or not.
-    fn last_plain(&self) -> Tag {
-        if self.keep_links { Tag::Inline } else { Tag::Anchor }
+    /// How many tags, in [`Tag`]'s order, need nothing else than to separate words or not. In `svg` and `math` every
+    /// tag may mean something.
+    fn plain_tags(&self) -> u8 {
+        let last = if self.keep_links { Tag::Inline } else { Tag::Anchor };
+        if self.nest.has_foreign() { 0 } else { last as u8 + 1 }
     }
 
     /// A scanner for a given instruction set, which the machine must have.
-    pub(super) fn with_level(links: bool, level: Level) -> Self {
+    pub(super) fn with_level(links: bool, level: Available) -> Self {
         Self {
             level,
             keep_links: links,
@@ -82,9 +107,11 @@ impl Scanner {
             structure: Structure::default(),
             title: None,
             links: Vec::new(),
-            foreign: 0,
-            template: (0, 0),
+            nest: Nest::default(),
+            before_template: 0,
             hidden: None,
+            tag_end: 0,
+            marked: false,
         }
     }
 
@@ -93,16 +120,68 @@ impl Scanner {
         self.out.start(input.len());
         self.title = None;
         self.links.clear();
-        self.foreign = 0;
-        self.template = (0, 0);
+        self.nest.truncate(0);
         self.hidden = None;
+        self.tag_end = 0;
         scan::scan(self, input);
-        if let Some((_, start)) = self.hidden {
-            self.out.truncate(start);
+        if self.nest.in_foreign() {
+            self.keep_marks(self.tag_end);
         }
-        if let (1.., start) = self.template {
-            self.out.truncate(start);
+        // What is open ends with the page.
+        self.close_to(0);
+    }
+
+    /// Scans a page that is UTF-8, in which NULs may stand: in text they are dropped, in raw text, `svg` and `math`
+    /// they become U+FFFD (HTML standard, sections 13.2.5 and 13.2.6). Overwrites them.
+    pub(super) fn scan_text(&mut self, input: &mut [u8]) {
+        let mut from = 0;
+        while let Some(found) = memchr(0, &input[from..]) {
+            from += found;
+            input[from] = NUL_MARK;
         }
+        self.marked = from > 0 || input.first() == Some(&NUL_MARK);
+        self.scan(input);
+        if self.marked {
+            self.resolve_marks();
+        }
+        self.marked = false;
+    }
+
+    /// Notes that the text from `start` on keeps its NULs.
+    fn keep_marks(&mut self, start: usize) {
+        if self.marked && start < self.out.len {
+            self.out.kept.push((start, self.out.len));
+        }
+    }
+
+    fn resolve_marks(&mut self) {
+        let mut kept = std::mem::take(&mut self.out.kept).into_iter().peekable();
+        let mut text = Vec::with_capacity(self.out.len + 64);
+        let (title_start, title_end) = self.title.unwrap_or_default();
+        let mut title = (0, 0);
+        for (at, &byte) in self.out.bytes().iter().enumerate() {
+            if at == title_start {
+                title.0 = text.len();
+            }
+            if at == title_end {
+                title.1 = text.len();
+            }
+            while kept.next_if(|range| range.1 <= at).is_some() {}
+            if byte != NUL_MARK {
+                text.push(byte);
+            } else if kept.peek().is_some_and(|range| range.0 <= at) {
+                text.extend_from_slice("\u{fffd}".as_bytes());
+            }
+        }
+        // Either may be the end of the text.
+        for (edge, place) in [(title_start, &mut title.0), (title_end, &mut title.1)] {
+            if edge == self.out.len {
+                *place = text.len();
+            }
+        }
+        self.title = self.title.map(|_| title);
+        self.out.len = text.len();
+        self.out.buffer = text;
     }
 
     /// Gives back the buffers of an enormous page, and with them its text.
@@ -137,6 +216,8 @@ impl Scanner {
 struct Out {
     buffer: Vec<u8>,
     len: usize,
+    /// Parts of the text whose NULs are to become U+FFFD, in order; only of a page that has some.
+    kept: Vec<(usize, usize)>,
 }
 
 /// Buffers over this size are given back by [`Scanner::shrink`].
@@ -156,6 +237,7 @@ impl Out {
         }
         self.buffer[0] = b' ';
         self.len = 1;
+        self.kept.clear();
     }
 
     fn shrink(&mut self) {
@@ -172,6 +254,12 @@ impl Out {
     /// Forgets all but the first `len` bytes, if there are more: what is behind the end is of another page.
     fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+        while let Some(last) = self.kept.pop() {
+            if last.0 < self.len {
+                self.kept.push((last.0, last.1.min(self.len)));
+                break;
+            }
+        }
     }
 
     fn push(&mut self, text: &[u8]) {

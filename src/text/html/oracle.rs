@@ -1,4 +1,5 @@
-//! The slow, obvious way from HTML to text: html5gum's tokens, and what the scanner's documentation says of each element.
+//! The slow, obvious way from HTML to text: html5gum's tokens, and what the scanner's documentation says of each
+//! element.
 
 use html5gum::{Emitter, Error, State, Tokenizer};
 use std::convert::Infallible;
@@ -6,6 +7,10 @@ use std::convert::Infallible;
 /// Elements that do not end a word, written out again and not taken from the scanner's table.
 const INLINE: &str = " a abbr acronym b bdi bdo big blink cite code data del dfn em font i ins kbd label mark nobr q rb ruby s \
     samp small span strike strong sub sup time tspan tt u var wbr ";
+
+/// Start tags that end `svg` and `math`, as the HTML standard lists them.
+const BREAKS: &str = " b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li \
+    listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var ";
 
 /// What the oracle makes of a page.
 #[derive(Default)]
@@ -21,10 +26,12 @@ pub(super) struct Page {
     /// As bytes: the tokenizer may hand a character over in parts.
     attributes: Vec<(Vec<u8>, Vec<u8>)>,
     last_start: String,
-    /// Elements being invisible from which length of the text on.
-    templates: Vec<usize>,
-    hidden: Option<(String, usize)>,
-    foreign: usize,
+    /// Open `svg`, `math`, `template` and integration points, with the length of the text before each.
+    open: Vec<(String, usize)>,
+    /// A `script` or `style` in `svg` or `math`: its name, the length of the text, and how many are open before it.
+    hidden: Option<(String, usize, usize)>,
+    /// What comes is an element's raw text, and then its end tag.
+    raw: bool,
     /// Inside of raw text that is not shown.
     silent: bool,
     in_title: bool,
@@ -40,12 +47,7 @@ impl Page {
         let mut tokenizer = Tokenizer::new_with_emitter(html, Holder(Self::default()));
         assert!(tokenizer.next().is_none());
         let mut page = FINISHED.take();
-        if let Some((_, start)) = page.hidden {
-            page.text.truncate(start);
-        }
-        if let Some(&start) = page.templates.first() {
-            page.text.truncate(start);
-        }
+        page.close(0);
         page
     }
 
@@ -56,23 +58,26 @@ impl Page {
             self.text.push(b' ');
         }
         if matches!(name, "a" | "area" | "base")
-            && self.templates.is_empty()
+            && !self.open.iter().any(|open| open.0 == "template")
             && let Some((_, href)) = self.attributes.iter().find(|(name, _)| name == b"href")
         {
             self.links.push(text(href).trim().to_owned());
         }
-        if self.foreign > 0 {
-            if matches!(name, "svg" | "math") && !self.closes_itself {
-                self.foreign += 1;
+        if self.in_foreign() {
+            let has = |wanted: &[u8]| self.attributes.iter().any(|(name, _)| name == wanted);
+            let font = name == "font" && (has(b"color") || has(b"face") || has(b"size"));
+            if !BREAKS.contains(&format!(" {name} ")) && !font {
+                self.start_in_foreign();
+                return None;
             }
-            if matches!(name, "script" | "style") && !self.closes_itself && self.hidden.is_none() {
-                self.hidden = Some((self.name.clone(), self.text.len()));
+            while self.in_foreign() {
+                self.close(self.open.len() - 1);
             }
-            return None;
         }
+        let name = self.name.as_str();
         match name {
             "title" => {
-                self.in_title = !self.had_title && self.templates.is_empty();
+                self.in_title = !self.had_title && self.open.is_empty();
                 self.had_title |= self.in_title;
                 Some(State::RcData)
             }
@@ -88,39 +93,82 @@ impl Page {
             "xmp" => Some(State::RawText),
             "plaintext" => Some(State::PlainText),
             "template" => {
-                self.templates.push(self.text.len());
+                self.open.push(("template".into(), self.text.len()));
                 None
             }
             "svg" | "math" => {
-                self.foreign += usize::from(!self.closes_itself);
+                if !self.closes_itself {
+                    self.open.push((self.name.clone(), self.text.len()));
+                }
                 None
             }
             _ => None,
         }
     }
 
-    fn end_tag(&mut self) {
-        self.silent = false;
-        self.in_title = false;
-        let name = self.name.as_str();
-        if !INLINE.contains(&format!(" {name} ")) {
+    fn in_foreign(&self) -> bool {
+        self.open.last().is_some_and(|open| open.0 == "svg" || open.0 == "math")
+    }
+
+    fn start_in_foreign(&mut self) {
+        if self.closes_itself {
+            return;
+        }
+        let (name, before) = (self.name.clone(), self.text.len());
+        let encoding = self.attributes.iter().find(|(name, _)| name == b"encoding").map(|(_, value)| text(value));
+        let encoding = encoding.unwrap_or_default().to_ascii_lowercase();
+        let is_point = match self.open.last().unwrap().0.as_str() {
+            "svg" => matches!(name.as_str(), "foreignobject" | "desc" | "title"),
+            _ if name == "annotation-xml" => encoding == "text/html" || encoding == "application/xhtml+xml",
+            _ => matches!(name.as_str(), "mi" | "mo" | "mn" | "ms" | "mtext"),
+        };
+        if is_point || name == "svg" || name == "math" {
+            self.open.push((name, before));
+        } else if (name == "script" || name == "style") && self.hidden.is_none() {
+            self.hidden = Some((name, before, self.open.len()));
+        }
+    }
+
+    /// Closes elements, innermost first, until so many are open.
+    fn close(&mut self, depth: usize) {
+        if self.hidden.as_ref().is_some_and(|hidden| depth < hidden.2) {
+            let (_, start, _) = self.hidden.take().unwrap();
+            self.text.truncate(start);
             self.text.push(b' ');
         }
-        if name == "template"
-            && let Some(start) = self.templates.pop()
-        {
-            self.foreign = 0;
-            if self.templates.is_empty() {
+        while self.open.len() > depth {
+            let (name, start) = self.open.pop().unwrap();
+            if name == "template" {
                 self.text.truncate(start);
                 self.text.push(b' ');
             }
         }
-        if matches!(name, "svg" | "math") {
-            self.foreign = self.foreign.saturating_sub(1);
+    }
+
+    fn end_tag(&mut self) {
+        self.silent = false;
+        self.in_title = false;
+        let name = self.name.clone();
+        if !INLINE.contains(&format!(" {name} ")) {
+            self.text.push(b' ');
         }
-        if self.hidden.as_ref().is_some_and(|(hidden, _)| hidden == name || self.foreign == 0) {
-            let (_, start) = self.hidden.take().unwrap();
+        if std::mem::take(&mut self.raw) {
+            return;
+        }
+        let without_end = ["body", "head", "hr", "img", "embed", "meta"].contains(&name.as_str());
+        if self.in_foreign() && BREAKS.contains(&format!(" {name} ")) && !without_end {
+            while self.in_foreign() {
+                self.close(self.open.len() - 1);
+            }
+        } else if self.hidden.as_ref().is_some_and(|hidden| hidden.0 == name) {
+            let (_, start, depth) = self.hidden.take().unwrap();
             self.text.truncate(start);
+            self.text.push(b' ');
+            self.close(depth);
+        } else if let Some(at) = self.open.iter().rposition(|open| open.0 == name)
+            && (name == "template" || self.open[at..].iter().all(|open| open.0 != "template"))
+        {
+            self.close(at);
         }
     }
 }
@@ -145,6 +193,14 @@ impl Emitter for Holder {
         None
     }
     fn emit_string(&mut self, string: &[u8]) {
+        // The tokenizer has replaced NULs in raw text; tree construction does the rest.
+        let replacement = if self.0.in_foreign() { "\u{fffd}" } else { "" };
+        let string: Vec<u8> = string
+            .iter()
+            .flat_map(|byte| if *byte == 0 { replacement.as_bytes() } else { std::slice::from_ref(byte) })
+            .copied()
+            .collect();
+        let string = &string[..];
         if !self.0.silent {
             // As bytes: strings may be cut inside of characters.
             self.0.text.extend_from_slice(string);
@@ -168,7 +224,9 @@ impl Emitter for Holder {
             self.0.end_tag();
             None
         } else {
-            self.0.start_tag()
+            let state = self.0.start_tag();
+            self.0.raw = state.is_some();
+            state
         }
     }
     fn emit_current_comment(&mut self) {}
@@ -200,6 +258,6 @@ impl Emitter for Holder {
         self.0.closing && !self.0.name.is_empty() && self.0.name == self.0.last_start
     }
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        self.0.foreign > 0
+        self.0.open.last().is_some_and(|open| open.0 != "template")
     }
 }

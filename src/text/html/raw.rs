@@ -88,7 +88,8 @@ pub(super) fn declaration_end(input: &[u8], pos: usize) -> usize {
 }
 
 /// The rest of a tag after its name: calls `attribute` with each name and raw value (empty if it has none) and gives
-/// the position after `>` and whether the tag closes itself; `None` if the input ends before, when there is no tag at all.
+/// the position after `>` and whether the tag closes itself; `None` if the input ends before, when there is no tag at
+/// all.
 pub(super) fn attributes<'a>(
     input: &'a [u8],
     mut pos: usize,

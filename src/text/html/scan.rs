@@ -1,50 +1,14 @@
-//! The two loops that nearly all bytes go through: [`listed`] by the list of [`super::structure`], [`step`] where that ends.
+//! The two loops that nearly all bytes go through: [`listed`] by the list of [`super::structure`], [`step`] where that
+//! ends.
 
-use super::super::simd::{self, BLOCK, HALF, Level, Simd};
+use super::super::simd::{self, BLOCK, HALF, Simd};
 use super::structure::{Structure, Window};
 use super::tags::{self, TAGS, Tag};
 use super::{Scanner, entity};
 
 /// Takes the whole input, compiled for the scanner's instruction set.
 pub(super) fn scan(scanner: &mut Scanner, input: &[u8]) {
-    match scanner.level {
-        Level::Plain => scan_plain(scanner, input),
-        // SAFETY: a level other than the plain one is only there if the machine has it.
-        #[cfg(target_arch = "x86_64")]
-        Level::Sse2 => unsafe { scan_sse2(scanner, input) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { scan_avx2(scanner, input) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { scan_avx512(scanner, input) },
-    }
-}
-
-fn scan_plain(scanner: &mut Scanner, input: &[u8]) {
-    // SAFETY: the plain level needs no instructions.
-    unsafe { whole::<simd::Plain>(scanner, input) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "sse2")]
-fn scan_sse2(scanner: &mut Scanner, input: &[u8]) {
-    // SAFETY: this function has the instructions.
-    unsafe { whole::<simd::Sse2>(scanner, input) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-fn scan_avx2(scanner: &mut Scanner, input: &[u8]) {
-    // SAFETY: this function has the instructions.
-    unsafe { whole::<simd::Avx2>(scanner, input) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-fn scan_avx512(scanner: &mut Scanner, input: &[u8]) {
-    // SAFETY: this function has the instructions.
-    unsafe { whole::<simd::Avx512>(scanner, input) }
+    simd::at_level!(scanner.level, whole(scanner: &mut Scanner, input: &[u8]));
 }
 
 /// The block of `input` at `pos`, zeros beyond its end.
@@ -99,14 +63,14 @@ unsafe fn whole<S: Simd>(scanner: &mut Scanner, input: &[u8]) {
     scanner.structure = structure;
 }
 
-/// Takes the text and tags of the list, from `pos` on. Gives the position after, and whether it got through the list: if
-/// what the exact way takes ends inside of a pair, the list is worth no more.
+/// Takes the text and tags of the list, from `pos` on. Gives the position after, and whether it got through the list:
+/// if what the exact way takes ends inside of a pair, the list is worth no more.
 ///
 /// # Safety
 /// The level's instructions are there; the list is of this input, in which `pos` is in text.
 #[inline(always)]
 unsafe fn listed<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, structure: &Structure) -> (usize, bool) {
-    let last_plain = scanner.last_plain();
+    let mut plain_tags = scanner.plain_tags();
     let base = input.as_ptr();
     let buffer = scanner.out.buffer.as_mut_ptr();
     let mut len = scanner.out.len;
@@ -122,7 +86,11 @@ unsafe fn listed<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, s
             scanner.out.due(due);
             return (pos, false);
         }
-        // SAFETY: `pos <= open < close`, and two blocks follow what is listed. `Out::room` for what is written.
+        // SAFETY: reads. `pos <= open < close`, and the list ends so early that two blocks (128 bytes) of input follow
+        // `close`: half a block (32) is there from `pos` and from `open`, and 16 from `name_at`, which is `open + 2` at
+        // most. Writes. `len` is at least 1 and at most `Out::room` of the bytes before `pos`, less the four blocks
+        // that `room` adds: one space and half a block fit behind it. `len` grows by `span` and a space, which `room`
+        // counts.
         unsafe {
             // The text before the tag, often none but white space.
             let span = open - pos;
@@ -148,7 +116,7 @@ unsafe fn listed<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, s
             let name = S::name_len(name_at);
             let tag = TAGS.by_key(tags::short_key(name_at.cast::<u64>().read_unaligned().to_le(), name));
             let letter = (*name_at | 0x20).wrapping_sub(b'a') < 26;
-            if letter & (name < tags::KEY_BYTES) & (tag <= last_plain) {
+            if letter & (name < tags::KEY_BYTES) & ((tag as u8) < plain_tags) {
                 due |= usize::from(tag == Tag::Split);
                 pos = close + 1;
                 continue;
@@ -158,6 +126,7 @@ unsafe fn listed<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, s
             due = 0;
             pos = scanner.exact(input, open);
             len = scanner.out.len;
+            plain_tags = scanner.plain_tags();
         }
     }
     scanner.out.len = len;
@@ -174,7 +143,9 @@ unsafe fn text_to<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, 
     let buffer = scanner.out.buffer.as_mut_ptr();
     let mut len = scanner.out.len;
     while pos < end {
-        // SAFETY: the caller's promises, and `Out::room`.
+        // SAFETY: reads. `pos < end`, and a block of input follows `end`: a block is there from `pos`, and from `pos +
+        // lead`, since `lead <= piece <= end - pos`. Writes. `len >= 1`, so that `len - 1` is there; `Out::room` has
+        // two blocks and more behind `len`: a space and a block fit, and so do the eight bytes of a reference's text.
         unsafe {
             let block = S::load(input.as_ptr().add(pos));
             let references = S::eq(block, b'&');
@@ -196,7 +167,8 @@ unsafe fn text_to<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, 
     scanner.out.len = len;
 }
 
-/// Takes a piece of text and the tag or reference after it, if they are soon found; less otherwise. Gives the position after.
+/// Takes a piece of text and the tag or reference after it, if they are soon found; less otherwise. Gives the position
+/// after.
 ///
 /// # Safety
 /// The level's instructions are there; `pos` is in the input, in text.
@@ -204,8 +176,11 @@ unsafe fn text_to<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize, 
 unsafe fn step<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize) -> usize {
     let buffer = scanner.out.buffer.as_mut_ptr();
     let mut len = scanner.out.len;
-    // SAFETY: `pos` never passes the end of the input: it moves by what a mask found before the end, or as the exact
-    // functions say. `Out::room` for what is written, and `len >= 1`.
+    // SAFETY: reads. `pos < input.len()`, and `pos + lead <= pos + span <= input.len()`: `block_at` copies what there
+    // is of a last block; zeros behind it are white space and no `<`, so that `span` ends at the input's end at the
+    // latest. A `<` that a mask found is in the input, and where a tag's name is looked at, a block and two bytes are
+    // there from `at` on, so a block (64) and 16 bytes from `name_at <= at + 2`. Writes. `len >= 1`, so that `len - 1`
+    // is there; `Out::room` has two blocks and more behind `len`, of which a space and a block are written.
     unsafe {
         // A piece of text, up to a tag, a reference, or the end of the block.
         let block = block_at::<S>(input, pos);
@@ -231,7 +206,7 @@ unsafe fn step<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize) -> 
             let letter = (*name_at | 0x20).wrapping_sub(b'a') < 26;
             let name = S::name_len(name_at);
             let tag = TAGS.by_key(tags::short_key(name_at.cast::<u64>().read_unaligned().to_le(), name));
-            if letter && name < tags::KEY_BYTES && tag <= scanner.last_plain() {
+            if letter && name < tags::KEY_BYTES && (tag as u8) < scanner.plain_tags() {
                 let end = plain_tag_end::<S>(S::load(name_at), name as u32);
                 if end != 0 {
                     if tag == Tag::Split {
@@ -257,7 +232,7 @@ unsafe fn step<S: Simd>(scanner: &mut Scanner, input: &[u8], mut pos: usize) -> 
 /// The level's instructions are there.
 #[inline(always)]
 unsafe fn plain_tag_end<S: Simd>(block: S::Block, name: u32) -> usize {
-    // SAFETY: the caller has the instructions.
+    // SAFETY: the caller has the instructions; all here is in registers.
     unsafe {
         let close = S::eq(block, b'>');
         let blank_or_slash = S::le(block, b' ') | S::eq(block, b'/');

@@ -2,27 +2,28 @@
 //!
 //! Going from tag to tag, each step must wait for the one before: some forty cycles of latency a tag. So
 //! [`Structure::window`] first lists the positions of `<` and `>` in a stretch of the page, in bit masks of 64 bytes,
-//! whose steps depend on each other by a few carried bits only; the loop over the list then has many tags under way at once.
+//! whose steps depend on each other by a few carried bits only; the loop over the list then has many tags under way at
+//! once.
 //!
 //! The list holds `<`, `>`, `<`, `>` … in turn, and each `>` ends the tag of the `<` before it *if* that begins a tag,
 //! which the reader of the list must see to. A block of which that cannot be said by masks (a `>` in a quoted
 //! value or in text, an apostrophe outside of quotes in a tag …) ends the list; there the exact way takes over.
 //!
 //! # Why the masks are right
-//! Let *tag* be the bytes from each `<` to before the next `>`. As long as `<` and `>` alternate, that is the parity
-//! of the number of both so far. Let *quoted* be the parity of `"` in tags. The tokenizer of the HTML standard agrees that these are the quoted
-//! values, if outside of them
+//! Let *tag* be the bytes from each `<` to before the next `>`. As long as `<` and `>` alternate, that is the parity of
+//! the number of both so far. Let *quoted* be the parity of `"` in tags. The tokenizer of the HTML standard agrees that
+//! these are the quoted values, if outside of them
 //!
 //! 1. every opening `"` stands right after an `=`;
 //! 2. every `=` stands right after neither white space nor `/` nor `"`, so that it ends a name and does not begin one;
-//! 3. between the `<` or another `=` before it and an `=` there is white space or a closing `"`, so that it is not part of
-//!    the tag's name or of an unquoted value;
+//! 3. between the `<` or another `=` before it and an `=` there is white space or a closing `"`, so that it is not part
+//!    of the tag's name or of an unquoted value;
 //! 4. there is no `'`;
 //! 5. no `<` or `>` is inside.
 //!
-//! By induction over the attributes of a tag: a name begins after white space, `/`, or a value (2, 3); after its `=`, a `"` begins a value
-//! that the next `"` ends (1), and any other byte but white space begins an unquoted one, which ends at white space or `>`
-//! and has no quote in it (1, 4) and no `=` (3).
+//! By induction over the attributes of a tag: a name begins after white space, `/`, or a value (2, 3); after its `=`, a
+//! `"` begins a value that the next `"` ends (1), and any other byte but white space begins an unquoted one, which ends
+//! at white space or `>` and has no quote in it (1, 4) and no `=` (3).
 
 use super::super::simd::{BLOCK, Simd};
 
@@ -96,7 +97,9 @@ impl Structure {
                 result = Window::End;
                 break;
             }
-            // SAFETY: the block is in the input, and `list` has room for one beyond a window of full blocks.
+            // SAFETY: a block and more is in the input from `next` on. `list` has `1 + (WINDOW + 1) * BLOCK` places:
+            // `len` is at most 1 from before and `BLOCK` for each of the up to `WINDOW - 1` blocks done, so that the
+            // `BLOCK` places that `positions` may write are there.
             unsafe {
                 let block = S::load(input.as_ptr().add(self.next));
                 let Some((edges, carried)) = masks::<S>(block, carry) else {
@@ -131,7 +134,7 @@ pub(super) enum Window {
 /// The level's instructions are there.
 #[inline(always)]
 unsafe fn masks<S: Simd>(block: S::Block, carry: Carry) -> Option<(u64, Carry)> {
-    // SAFETY: the caller has the instructions.
+    // SAFETY: the caller has the instructions; all here is in registers.
     unsafe {
         let open = S::eq(block, b'<');
         let edges = open | S::eq(block, b'>');

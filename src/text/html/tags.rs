@@ -1,7 +1,7 @@
 //! What a tag's name means for the text.
 
-/// What the scanner does at a tag. The order matters: up to [`Tag::Inline`] there is nothing else to do than to separate words or
-/// not, and if links are not kept, up to [`Tag::Anchor`].
+/// What the scanner does at a tag. The order matters: up to [`Tag::Inline`] there is nothing else to do than to
+/// separate words or not, and if links are not kept, up to [`Tag::Anchor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Tag {
@@ -35,8 +35,8 @@ pub(super) enum Tag {
     Foreign,
 }
 
-/// Names and their meaning. Inline are the elements of running text whose boxes do not break it; `br`, `img`, form controls, `rt`
-/// and `rp` (the reading beside a character) are not among them.
+/// Names and their meaning. Inline are the elements of running text whose boxes do not break it; `br`, `img`, form
+/// controls, `rt` and `rp` (the reading beside a character) are not among them.
 const NAMES: &[(&str, Tag)] = &[
     ("a", Tag::Anchor),
     ("abbr", Tag::Inline),

@@ -7,11 +7,11 @@ fn words(text: &str) -> Vec<String> {
     text.split(|c: char| c <= ' ').filter(|word| !word.is_empty()).map(Into::into).collect()
 }
 
-fn scan_at(level: Level, html: &[u8]) -> (String, String, Vec<Link>) {
+fn scan_at(level: Available, html: &[u8]) -> (String, String, Vec<Link>) {
     let mut scanner = Scanner::with_level(true, level);
     // Something before it, so that what a page leaves behind would show.
     scanner.scan(b"<title>before</title><svg><style>before <template>");
-    scanner.scan(html);
+    scanner.scan_text(&mut html.to_vec());
     let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (utf8(scanner.text()), utf8(scanner.title()), scanner.links().to_vec())
 }
@@ -25,7 +25,7 @@ fn check(html: &str) {
 
 fn check_alone(html: &str) {
     let oracle = Page::read(html);
-    for level in Level::all() {
+    for level in Available::all() {
         let (text, title, links) = scan_at(level, html.as_bytes());
         assert_eq!(words(&text), words(str::from_utf8(&oracle.text).unwrap()), "{level:?} text of {html:?}");
         assert_eq!(words(&title), words(str::from_utf8(&oracle.title).unwrap()), "{level:?} title of {html:?}");
@@ -33,20 +33,20 @@ fn check_alone(html: &str) {
         assert_eq!(hrefs, oracle.links, "{level:?} links of {html:?}");
         // Without links other tags are plain.
         let mut scanner = Scanner::with_level(false, level);
-        scanner.scan(html.as_bytes());
+        scanner.scan_text(&mut html.as_bytes().to_vec());
         assert_eq!(words(str::from_utf8(scanner.text()).unwrap()), words(&text), "{level:?} without links");
     }
 }
 
 fn text(html: &str) -> String {
     check(html);
-    words(&scan_at(Level::detect(), html.as_bytes()).0).join(" ")
+    words(&scan_at(Available::best(), html.as_bytes()).0).join(" ")
 }
 
 #[test]
 fn references_before_characters_beyond_ascii_in_attributes() {
     check("<a href=漢字><a href='漢&amp;字'><a href=&#漢>");
-    let (_, _, links) = scan_at(Level::detect(), "<a href='&#é'><a href='&nGt;é'>".as_bytes());
+    let (_, _, links) = scan_at(Available::best(), "<a href='&#é'><a href='&nGt;é'>".as_bytes());
     assert_eq!(links.iter().map(|link| link.href.as_str()).collect::<Vec<_>>(), ["&#é", "≫\u{20d2}é"]);
 }
 
@@ -67,12 +67,66 @@ fn invisible() {
     assert_eq!(text("a<template>b<template>c</template>d</template>e"), "a e");
     assert_eq!(text("a<template>b<title>c</title>"), "a");
     assert_eq!(text("<p alt='x' title=\"y>\">a</p><iframe>b</iframe><noframes>c</noframes>d"), "a d");
-    assert_eq!(text("<svg><style>a<b>c</style><text>d</text><script>e</script></svg><style>f<svg></style>g"), "d g");
+    assert_eq!(text("<svg><style>a<q>c</style><text>d</text><script>e</script></svg><style>f<svg></style>g"), "d g");
     assert_eq!(text("<svg><style>a</svg>b"), "b");
     // What is open in a template ends with it.
     assert_eq!(text("a<template><svg>b<script>c</template>d"), "a d");
     assert_eq!(text("a<template><svg>b<script></template>c<title>d</title><svg><style>e</svg>f"), "a c d f");
     assert_eq!(text("<template><svg href ><a>word<script/=\"a>b\"></template><a>"), "");
+}
+
+/// Tags of HTML end `svg` and `math`, whatever closes them or not; in integration points they stay open.
+#[test]
+fn svg_and_math_that_are_not_closed() {
+    let script = "<script>for(i=0;i<n;i++){}</script>";
+    for tag in
+        ["<p>", "<P class=\"x\">", "</p>", "<br>", "</br>", "<table>", "<h1>", "<span>", "<font color=x>", "</div>"]
+    {
+        for open in ["<svg>", "<math>", "<svg><g>", "<svg><svg>", "<math><mrow><svg><path d=\"M0\">"] {
+            assert_eq!(text(&format!("a {open}b {tag}hello {script} c")), "a b hello c", "{open} {tag}");
+        }
+    }
+    let page = format!("<body><svg><path d=\"M0\"></path><p>hello</p>{script}<p>world</p></body>");
+    assert_eq!(text(&page), "hello world");
+    for tag in ["<g>", "<font>", "<a>", "<section>", "</section>", "</img>", "</body>"] {
+        // Still in `svg`: a script is markup there.
+        assert_eq!(text(&format!("a <svg>b {tag}<script>c<x></script><![CDATA[d]]></svg>e")), "a b d e", "{tag}");
+    }
+    for point in ["foreignObject", "desc", "title"] {
+        let html =
+            format!("<svg><{point}>a<p>b{script}</{point}><![CDATA[c]]><style>d<q></style></svg><title>T</title>e");
+        assert_eq!(text(&html), "a b c T e", "{point}");
+    }
+    for point in ["mi", "mtext", "annotation-xml encoding='text/HTML'"] {
+        let end = point.split(' ').next().unwrap();
+        assert_eq!(text(&format!("<math><{point}>a<p>b{script}</{end}><![CDATA[c]]></math>d")), "a b c d", "{point}");
+    }
+    // A point of the other element, or without its attribute, is none.
+    assert_eq!(text("<math><desc>a<p>b<![CDATA[c]]>"), "a b");
+    assert_eq!(text("<math><annotation-xml>a<p>b<![CDATA[c]]>"), "a b");
+    // What an inner one leaves open ends with the point around it.
+    assert_eq!(text("<svg><desc><svg><p>a<![CDATA[b]]></desc><![CDATA[c]]></svg>d"), "ab c d");
+    assert_eq!(text("<svg><style>a<p>b</style>c"), "b c");
+    assert_eq!(text("<svg><desc><template>a<svg>b</template>c</desc><![CDATA[d]]></svg>e"), "c d e");
+    let deep = "<svg><desc>".repeat(5000) + "a" + &"</desc></svg>".repeat(5000) + "<p>b";
+    assert_eq!(words(&scan_at(Available::best(), deep.as_bytes()).0), ["a", "b"]);
+}
+
+/// A NUL is dropped from text, and replaced in raw text.
+#[test]
+fn nuls() {
+    assert_eq!(text("a\0b<i>\0</i>c \0 d\0"), "abc d");
+    assert_eq!(
+        text(&format!("{}\0{}", "x".repeat(63), "y".repeat(200))),
+        format!("{}{}", "x".repeat(63), "y".repeat(200))
+    );
+    assert_eq!(text("<textarea>a\0b</textarea><xmp>c\0d</xmp>e\0f"), "a\u{fffd}b c\u{fffd}d ef");
+    assert_eq!(text("<title>a\0b</title>c\0d<plaintext>e\0f"), "a\u{fffd}b cd e\u{fffd}f");
+    assert_eq!(text("<svg>a\0b<g>c\0d</g><![CDATA[e\0f]]></svg>g\0h<p>"), "a\u{fffd}b c\u{fffd}d e\u{fffd}f gh");
+    assert_eq!(text("<svg><desc>a\0b<p>c\0d</desc>e\0f"), "ab cd e\u{fffd}f");
+    assert_eq!(text("<p\0>a<a href=\"x\0y\">b"), "ab");
+    assert_eq!(text("<template><xmp>a\0</xmp></template>b\0c\0"), "bc");
+    assert_eq!(scan_at(Available::best(), b"\0\0<title>\0a\0</title>\0").1, "\u{fffd}a\u{fffd}");
 }
 
 #[test]
@@ -89,7 +143,7 @@ fn character_data() {
 fn titles() {
     let title = |html: &str| {
         check(html);
-        scan_at(Level::detect(), html.as_bytes()).1
+        scan_at(Available::best(), html.as_bytes()).1
     };
     assert_eq!(title("<svg><title>x</title></svg><title>a &lt; <b></title><title>c</title>"), "a < <b>");
     assert_eq!(title("<template><title>x</title></template><TITLE >a</TITLE >"), "a");
@@ -131,8 +185,8 @@ fn conditions_hold_across_blocks() {
         let before = "y".repeat(shift);
         for long in [0, 1, 30, 63, 64, 130] {
             let long = "x".repeat(long);
-            // Most have a quote that is none, so that counting quotes finds the second `"` closing and the tag ending after `y`;
-            // it ends with the next one's `>`.
+            // Most have a quote that is none, so that counting quotes finds the second `"` closing and the tag ending
+            // after `y`; it ends with the next one's `>`.
             for tag in [
                 "<a b=c~d=\"x e=\"y>z\"",
                 "<a~=\"x e=\"y>z\"",
@@ -157,7 +211,7 @@ fn conditions_hold_across_blocks() {
 #[test]
 fn a_page_of_nothing_but_links_keeps_so_many() {
     let page = "<a href=x>".repeat(MAX_LINKS + 3) + "<p>end";
-    let (text, _, links) = scan_at(Level::detect(), page.as_bytes());
+    let (text, _, links) = scan_at(Available::best(), page.as_bytes());
     assert_eq!((text.trim(), links.len()), ("end", MAX_LINKS));
 }
 
@@ -165,7 +219,7 @@ fn a_page_of_nothing_but_links_keeps_so_many() {
 fn links() {
     check("<a href=漢字><a href='漢&amp;字'><a href=&#漢>");
     let (_, _, links) = scan_at(
-        Level::detect(),
+        Available::best(),
         b"<base href=' http://x/ '><a name=n href='a?b&amp;c&copy=1'>l</a><area HREF=d href=e><a>none</a><template><a href=f>",
     );
     let expected: Vec<_> = [("http://x/", true), ("a?b&c&copy=1", false), ("d", false)]
@@ -201,6 +255,9 @@ fn soup() -> impl Strategy<Value = String> {
         "base",
         "x-y",
         "desc",
+        "foreignObject",
+        "mi",
+        "font",
         "iframe",
     ]);
     let value = prop::sample::select(vec![
@@ -238,6 +295,8 @@ fn soup() -> impl Strategy<Value = String> {
         "é",
         "漢字",
         "don't",
+        "w\0rd",
+        "\0",
         "\"",
         ">",
         "<",
@@ -312,8 +371,8 @@ proptest! {
 
     #[test]
     fn any_bytes_at_any_level(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let plain = scan_at(Level::Plain, &bytes);
-        for level in Level::all() {
+        let plain = scan_at(Available::all().next().unwrap(), &bytes);
+        for level in Available::all() {
             prop_assert_eq!(&scan_at(level, &bytes), &plain);
         }
     }

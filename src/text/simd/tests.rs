@@ -1,4 +1,5 @@
 use super::*;
+use crate::base::simd::{Available, Level};
 use proptest::prelude::*;
 
 /// Everything an operation can say of a block.
@@ -42,10 +43,10 @@ fn check(bytes: &[u8; BLOCK], byte: u8, mask: u64) {
     let positions: Vec<u32> = (0..64).filter(|&i| mask >> i & 1 == 1).map(|i| i + 7).collect();
     assert_eq!(plain.2, positions);
     #[cfg(target_arch = "x86_64")]
-    for level in Level::all() {
-        let other = match level {
+    for level in Available::all() {
+        let other = match level.level() {
             Level::Plain => plain.clone(),
-            Level::Sse2 => all::<Sse2>(bytes, byte, mask),
+            Level::Sse2 | Level::Sse41 => all::<Sse2>(bytes, byte, mask),
             Level::Avx2 => all::<Avx2>(bytes, byte, mask),
             Level::Avx512 => all::<Avx512>(bytes, byte, mask),
         };

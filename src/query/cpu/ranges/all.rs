@@ -1,4 +1,4 @@
-//! Queries by all ranges: those with the greatest bounds first, the others in order.
+//! Queries by all ranges: ranges with the greatest bounds first, the others in order.
 
 use super::super::{Scored, Scorer};
 use super::Room;
@@ -11,18 +11,18 @@ pub(super) fn first(k: usize) -> usize {
     k.saturating_add(6)
 }
 
-/// How many times as many make a better one.
+/// How many times as many ranges make a better one.
 const MORE: usize = 8;
-/// What is asked for when so many ranges come before it.
+/// Data is prefetched when so many ranges come before it.
 const AHEAD: usize = 8;
 
-/// Documents that any term has, or, if all are `REQUIRED`, those that all have: then each has a table, else those in `short` have
-/// none.
+/// Documents with any term, or, if all are `REQUIRED`, with all terms: then each term has a table, else the terms in
+/// `short` have none.
 #[inline(always)]
 pub(super) fn run<const REQUIRED: bool>(
     short: &mut [Scored<'_>],
     tables: &[&Table],
-    query: &mut Query<'_>,
+    query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
     top: &mut TopK,
     room: &mut Room,
@@ -30,7 +30,7 @@ pub(super) fn run<const REQUIRED: bool>(
     let Room { sums, batch, ranges, .. } = room;
     sums.scan(&query.readers, REQUIRED);
     for term in &mut *short {
-        term.feed.window(0, u32::MAX, scorer);
+        term.window(0, u32::MAX, scorer);
         sums.add(term.feed.docs(), term.feed.parts());
     }
     let mut found = Found { parts: vec![[0.0; RANGE]; short.len()], known: vec![0.0; short.len()] };
@@ -59,7 +59,7 @@ pub(super) fn run<const REQUIRED: bool>(
     batch.finish(query, scorer, top);
 }
 
-/// What the short lists have in a range.
+/// The short lists' parts in a range.
 struct Found {
     /// Per short list and document of the range.
     parts: Vec<[f32; RANGE]>,
@@ -68,7 +68,7 @@ struct Found {
 }
 
 impl Found {
-    /// Takes the documents of a range that have hope; none scores more than `bound`.
+    /// Takes the hopeful documents of a range; none scores more than `bound`.
     #[allow(clippy::too_many_arguments, reason = "what a query consists of, borrowed in parts")]
     #[inline(always)]
     fn look_into<const REQUIRED: bool>(
@@ -77,7 +77,7 @@ impl Found {
         bound: f32,
         short: &[Scored<'_>],
         tables: &[&Table],
-        query: &mut Query<'_>,
+        query: &mut Query<'_, '_>,
         scorer: &impl Scorer,
         top: &mut TopK,
         batch: &mut Batch,

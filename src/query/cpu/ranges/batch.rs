@@ -1,5 +1,4 @@
-//! Scores of documents that are found: first bounds of all, from what is kept of the lists in memory, then what is read for the
-//! best.
+//! Scores of found documents: first bounds of all, from the tables in memory, then frequencies of the best.
 
 use super::super::simd::Hope;
 use super::super::{Scorer, Sum};
@@ -8,28 +7,28 @@ use crate::query::topk::{Hit, TopK};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Documents that are looked at together, so that what is known of one comes near while others are looked at.
+/// Documents that are handled together: data of one comes near while others are handled.
 const BATCH: usize = 64;
-/// With so many documents that wait for their scores, it is time for these.
+/// When so many documents wait for their scores, they are scored.
 const WAITING: usize = 1024;
 /// A list lacks the document.
 const NONE: u32 = u32::MAX;
 
-/// The terms of a query, as far as documents are scored.
-pub(super) struct Query<'a> {
-    /// Those of which postings are read.
-    pub(super) readers: Vec<Reader<'a>>,
+/// The terms of a query, for scoring documents.
+pub(super) struct Query<'t, 'a> {
+    /// The terms whose postings are read.
+    pub(super) readers: Vec<Reader<'t, 'a>>,
     /// Places in the query: of the terms whose parts are known, then of the readers'.
     pub(super) orders: Vec<usize>,
     /// Room for rounding, more than 1.
     pub(super) slack: f32,
     pub(super) sum: Sum,
-    /// What the best `k` are known to score at least.
+    /// A score that the best `k` are known to reach.
     pub(super) floor: f32,
 }
 
-impl Query<'_> {
-    /// The test of sums to which nothing is added.
+impl Query<'_, '_> {
+    /// The test of complete sums.
     #[inline(always)]
     pub(super) fn hope(&self, top: &TopK) -> Hope {
         // Documents come in any order, and of two with the same score the first is better: the slack lets equals pass.
@@ -37,7 +36,7 @@ impl Query<'_> {
     }
 }
 
-/// Documents with the parts that are known, and where the readers' lists have them.
+/// Documents with their known parts, and their places in the readers' lists.
 #[derive(Default)]
 struct Documents {
     docs: Vec<u32>,
@@ -56,29 +55,29 @@ impl Documents {
 /// Documents on their way to a score.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Of which nothing is known yet but where they are.
+    /// Documents of which only the places are known.
     new: Documents,
-    /// Those that have hope when the bound of each posting is known.
+    /// Documents that have hope by the bound of each posting.
     waiting: Documents,
-    /// What each of these scores at most.
+    /// An upper bound of the score of each of these.
     bounds: Vec<f32>,
-    /// The greatest of what any documents score at least, as bits, which are in the same order: up to `k`.
+    /// The greatest lower bounds of scores, as bits, which are in the same order: up to `k`.
     least: BinaryHeap<Reverse<u32>>,
     order: Vec<usize>,
     rest: Vec<f32>,
 }
 
 impl Batch {
-    /// Adds a document, which was not added before; [`Self::place`] follows for each reader.
+    /// Adds a new document; [`Self::place`] follows for each reader.
     #[inline(always)]
     pub(super) fn push(&mut self, doc: u32, known: &[f32]) {
         self.new.docs.push(doc);
         self.new.known.extend_from_slice(known);
     }
 
-    /// Says where the list of the next reader has the last document.
+    /// Gives the last document's place in the list of the next reader.
     #[inline(always)]
-    pub(super) fn place(&mut self, reader: &Reader<'_>, position: Option<usize>) {
+    pub(super) fn place(&mut self, reader: &Reader<'_, '_>, position: Option<usize>) {
         if let Some(position) = position {
             reader.prefetch_bound(position);
         }
@@ -91,9 +90,9 @@ impl Batch {
         self.new.docs.len() >= BATCH
     }
 
-    /// Finds out what the documents score at least and at most. Those without hope are forgotten.
+    /// Bounds the scores of the documents from below and above, and forgets documents without hope.
     #[inline(always)]
-    pub(super) fn flush(&mut self, query: &mut Query<'_>, scorer: &impl Scorer, top: &mut TopK) {
+    pub(super) fn flush(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK) {
         let n = query.readers.len();
         let known = query.orders.len() - n;
         let hope = query.hope(top);
@@ -120,7 +119,7 @@ impl Batch {
         }
         self.new.clear();
         if let Some(&Reverse(least)) = self.least.peek().filter(|_| self.least.len() >= top.k()) {
-            // Twice the room for rounding: there and in the scores.
+            // Twice the room for rounding: for the bound and for the scores.
             query.floor = query.floor.max(f32::from_bits(least) / (query.slack * query.slack));
         }
         if self.waiting.docs.len() >= WAITING {
@@ -128,9 +127,9 @@ impl Batch {
         }
     }
 
-    /// Scores the documents that wait, as far as they have hope still, and forgets them: those with the greatest bounds first.
+    /// Scores the waiting documents that still have hope, those with the greatest bounds first, and forgets all.
     #[inline(always)]
-    fn settle(&mut self, query: &mut Query<'_>, scorer: &impl Scorer, top: &mut TopK) {
+    fn settle(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK) {
         let n = query.readers.len();
         let known = query.orders.len() - n;
         let Self { waiting, bounds, order, rest, .. } = self;
@@ -166,9 +165,9 @@ impl Batch {
         bounds.clear();
     }
 
-    /// All that is left to do for a query.
+    /// Does the rest of a query.
     #[inline(always)]
-    pub(super) fn finish(&mut self, query: &mut Query<'_>, scorer: &impl Scorer, top: &mut TopK) {
+    pub(super) fn finish(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK) {
         self.flush(query, scorer, top);
         self.settle(query, scorer, top);
         self.least.clear();
@@ -188,10 +187,10 @@ fn note(greatest: &mut BinaryHeap<Reverse<u32>>, least: f32, k: usize) {
     }
 }
 
-/// Scores a document, unless it turns out to have no hope; `rest` is what a reader and those after it add at most.
+/// Scores a document, unless it turns out to have no hope; `rest` is the most that a reader and those after it add.
 #[inline(always)]
 fn score(
-    query: &mut Query<'_>,
+    query: &mut Query<'_, '_>,
     doc: u32,
     known: &[f32],
     positions: &[u32],

@@ -1,118 +1,83 @@
 //! Parts of single postings.
 
+use super::super::Scored;
 use super::super::scorer::{Scorer, Weight};
 use super::super::simd::prefetch;
 use super::table::Table;
-use crate::Error;
-use crate::index::{ListWords, Scratch, tf};
-use std::sync::Arc;
+use crate::postings::{Cursor, List, tf};
 
-/// A list of which postings are read by their positions.
-pub(super) struct Reader<'a> {
-    list: ListWords<'a>,
+/// A list whose postings are read by their positions.
+pub(super) struct Reader<'t, 'a> {
+    cursor: &'t mut Cursor<'a>,
     weight: Weight<'a>,
-    table: Arc<Table>,
-    /// What a step of the table adds.
+    pub(super) table: &'t Table,
+    /// The part of one step of the table.
     step: f32,
-    /// The block of frequencies that was asked for last, and how often.
-    asked: usize,
-    times: u32,
-    /// The one that is decoded.
-    decoded: usize,
-    buffers: Scratch,
-    pub(super) scored: u64,
-    pub(super) damage: Option<Error>,
+    scored: &'t mut u64,
 }
 
-/// A block of frequencies that is asked for so many times is decoded.
-const OFTEN: u32 = 4;
-
-impl<'a> Reader<'a> {
-    /// Of a list and its table.
-    pub(super) fn new(list: ListWords<'a>, weight: Weight<'a>, table: Arc<Table>) -> Self {
-        let step = table.step(&weight);
-        Self {
-            list,
-            weight,
-            table,
-            step,
-            asked: usize::MAX,
-            times: 0,
-            decoded: usize::MAX,
-            buffers: Scratch::take(),
-            scored: 0,
-            damage: None,
-        }
+impl<'t, 'a> Reader<'t, 'a> {
+    /// Of a term with a table.
+    pub(super) fn new(term: &'t mut Scored<'a>) -> Option<Self> {
+        let Scored { cursor, weight, table, scored, .. } = term;
+        let table = table.as_deref()?;
+        Some(Self { cursor, weight: *weight, table, step: table.step(weight), scored })
     }
 
-    /// The steps of all ranges, and what one adds.
+    /// The steps of all ranges, and the part of one step.
     pub(super) fn maxima(&self) -> (&[u8], f32) {
         (self.table.maxima(), self.step)
     }
 
-    /// What no posting in a range exceeds.
+    /// The greatest part of a posting in a range.
     #[inline(always)]
     pub(super) fn bound(&self, range: usize) -> f32 {
         self.step * f32::from(self.table.maxima()[range])
     }
 
-    /// Asks for what [`Self::bounds_at`] reads.
+    /// Prefetches the data of [`Self::bounds_at`].
     #[inline(always)]
     pub(super) fn prefetch_bound(&self, position: usize) {
         self.table.prefetch_steps(position);
     }
 
-    /// What the posting at a position adds at least and at most.
+    /// The least and the greatest part of the posting at a position.
     #[inline(always)]
     pub(super) fn bounds_at(&self, position: usize) -> (f32, f32) {
         let steps = f32::from(self.table.steps(position));
         (self.step * (steps - 1.0), self.step * steps)
     }
 
-    /// Asks for the start of what [`Self::prefetch_posting`] asks for.
+    /// Prefetches the start of the data of [`Self::prefetch_posting`].
     #[inline(always)]
     pub(super) fn prefetch_start(&self, position: usize) {
-        self.list.tf.start_of(position / tf::BLOCK).iter().for_each(|words| prefetch(words, 1));
+        if let List::Blocks(list) = self.cursor.list() {
+            list.tf.start_of(position / tf::BLOCK).iter().for_each(|words| prefetch(words, 1));
+        }
     }
 
-    /// Asks for what a posting is read from.
+    /// Prefetches the data of a posting.
     #[inline(always)]
     pub(super) fn prefetch_posting(&self, position: usize) {
-        prefetch(self.list.tf.words_of(position / tf::BLOCK), 2);
+        if let List::Blocks(list) = self.cursor.list() {
+            prefetch(list.tf.words_of(position / tf::BLOCK), 2);
+        }
     }
 
-    /// What the posting at a position adds.
+    /// The part of the posting at a position; 0 where its frequency is damaged.
     #[inline(always)]
     pub(super) fn part<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
-        self.scored += 1;
-        let tf = if S::BY_POSITION { Some(0) } else { self.tf(position) };
-        match tf {
+        *self.scored += 1;
+        if S::BY_POSITION {
+            return scorer.part(&self.weight, doc, 0, position);
+        }
+        match self.cursor.blocks().tf(position) {
             Some(tf) => scorer.part(&self.weight, doc, tf, position),
             None => {
-                self.damage.get_or_insert_with(|| self.list.bad_tf(position));
+                let error = self.cursor.blocks().bad_tf(position);
+                self.cursor.fail(error);
                 0.0
             }
         }
-    }
-
-    #[inline(always)]
-    fn tf(&mut self, position: usize) -> Option<u32> {
-        let (block, at) = (position / tf::BLOCK, position % tf::BLOCK);
-        if block == self.decoded {
-            return Some(self.buffers.tfs[at]);
-        }
-        if block != self.asked {
-            (self.asked, self.times) = (block, 0);
-        }
-        self.times += 1;
-        let words = self.list.tf.block(block)?;
-        if self.times < OFTEN {
-            return words.get(at);
-        }
-        // Whatever else fails, the buffers hold another block no more.
-        self.decoded = usize::MAX;
-        let n = words.decode(&mut self.buffers.tfs)?;
-        self.decoded = block;
-        self.buffers.tfs[..n].get(at).copied()
     }
 }

@@ -1,4 +1,4 @@
-//! Conjunctions with a short list: that is read, and tables and look-ups tell what the others have of it.
+//! Conjunctions with a short list: it is read, and its documents are looked up in tables and in the other lists.
 
 use super::super::{Scored, Scorer};
 use super::Room;
@@ -12,12 +12,12 @@ pub(super) fn run<'a>(
     shortest: &mut Scored<'a>,
     others: &mut [Scored<'a>],
     tables: &[&Table],
-    query: &mut Query<'a>,
+    query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
     top: &mut TopK,
     room: &mut Room,
 ) {
-    shortest.feed.window(0, u32::MAX, scorer);
+    shortest.window(0, u32::MAX, scorer);
     let (mut docs, mut known) = (Vec::new(), Vec::new());
     common(shortest.feed.docs(), shortest.feed.parts(), tables, &mut docs, &mut known);
     let known = look_up(others, &mut docs, known, scorer);
@@ -58,7 +58,7 @@ fn common(list: &[u32], parts: &[f32], tables: &[&Table], docs: &mut Vec<u32>, k
     known.resize(list.len(), 0.0);
     let mut kept = 0;
     for (&doc, &part) in list.iter().zip(parts) {
-        // Whether all have it is a toss-up, so it is no branch.
+        // A branch would be a toss-up, so there is none.
         let all = tables.iter().fold(true, |all, table| all & table.has(doc));
         (docs[kept], known[kept]) = (doc, part);
         kept += usize::from(all);
@@ -67,7 +67,8 @@ fn common(list: &[u32], parts: &[f32], tables: &[&Table], docs: &mut Vec<u32>, k
     known.truncate(kept);
 }
 
-/// Keeps the documents that all terms have, and gives their parts, document by document: that of the first term, then of these.
+/// Keeps the documents that all terms have, and gives their parts, document by document: the first term's, then those
+/// of these terms.
 fn look_up(terms: &mut [Scored<'_>], docs: &mut Vec<u32>, first: Vec<f32>, scorer: &impl Scorer) -> Vec<f32> {
     if terms.is_empty() {
         return first;
@@ -77,8 +78,8 @@ fn look_up(terms: &mut [Scored<'_>], docs: &mut Vec<u32>, first: Vec<f32>, score
     'docs: for (i, part) in first.into_iter().enumerate() {
         known.push(part);
         for term in &mut *terms {
-            term.probe.seek(docs[i], scorer);
-            let (_, parts) = term.probe.look_up(&docs[i..=i], scorer);
+            term.bound_at(docs[i], scorer);
+            let (_, parts) = term.look_up(&docs[i..=i], scorer);
             match parts {
                 [part] => known.push(*part),
                 _ => {

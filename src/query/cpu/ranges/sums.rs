@@ -4,9 +4,9 @@ use super::super::simd::Hope;
 use super::reader::Reader;
 use super::table::{GROUP, RANGE};
 #[cfg(target_arch = "x86_64")]
-use crate::codec::avx512;
+use crate::base::avx512;
 
-/// What the documents of each range score at most.
+/// Upper bounds of the scores in each range.
 #[derive(Default)]
 pub(super) struct Sums {
     /// Per range.
@@ -17,11 +17,11 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// What the terms with tables add to each range; if all are `required`, 0 where one has no posting.
-    pub(super) fn scan(&mut self, readers: &[Reader<'_>], required: bool) {
+    /// Adds up the terms with tables for each range; if all are `required`, 0 where one has no posting.
+    pub(super) fn scan(&mut self, readers: &[Reader<'_, '_>], required: bool) {
         let tables: Vec<(&[u8], f32)> = readers.iter().map(Reader::maxima).collect();
         let n = tables.iter().map(|(maxima, _)| maxima.len()).min().unwrap_or(0);
-        // What is there is written over.
+        // Old content is written over.
         self.sums.resize(n, 0.0);
         self.greatest.resize(n / GROUP, 0.0);
         let (sums, greatest) = (self.sums.as_chunks_mut().0, &mut self.greatest[..]);
@@ -33,7 +33,7 @@ impl Sums {
         scan(&tables, required, sums, greatest);
     }
 
-    /// Adds what the postings of a term without a table add.
+    /// Adds the postings of a term without a table.
     pub(super) fn add(&mut self, docs: &[u32], parts: &[f32]) {
         let (mut range, mut most) = (0, 0.0f32);
         for (&doc, &part) in docs.iter().zip(parts) {
@@ -60,7 +60,7 @@ impl Sums {
         self.sums[range]
     }
 
-    /// What more than `n` ranges reach, or 0.
+    /// A bound that more than `n` ranges reach, or 0.
     pub(super) fn nth(&mut self, n: usize) -> f32 {
         if n >= self.greatest.len() {
             return 0.0;
@@ -87,7 +87,7 @@ impl Sums {
     }
 }
 
-/// Writes the bounds of ranges in whole groups and the greatest of each group; tables are steps and what one adds.
+/// Writes the bounds of ranges in whole groups and the greatest of each group; tables are steps and the part of one.
 fn scan(tables: &[(&[u8], f32)], required: bool, sums: &mut [[f32; GROUP]], greatest: &mut [f32]) {
     for (group, (sums, greatest)) in sums.iter_mut().zip(greatest).enumerate() {
         for (range, sum) in (group * GROUP..).zip(sums.iter_mut()) {
@@ -102,7 +102,7 @@ fn scan(tables: &[(&[u8], f32)], required: bool, sums: &mut [[f32; GROUP]], grea
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::GROUP;
-    use crate::codec::avx512::load;
+    use crate::base::avx512::load;
     use std::arch::x86_64::*;
 
     /// As [`super::scan`], with the same results to the last bit.

@@ -1,31 +1,31 @@
-//! What is kept of a long list.
+//! The table of a long list.
 
 use super::super::scorer::{Scorer, Weight};
 use super::super::simd::prefetch;
 use crate::Result;
 use crate::codec::MAX_BLOCK_LEN;
-use crate::index::ListWords;
+use crate::postings::{Blocks, List, ListWords};
 
-/// DocIDs of a range: their lengths fill a cache line.
+/// DocIDs of a range: the lengths of their documents fill a cache line.
 pub(super) const RANGE: usize = 16;
-/// Ranges that are looked at together.
+/// Ranges that are handled together.
 pub(super) const GROUP: usize = 64;
-/// Documents whose bits stand in a word, below how many of the list come before them.
+/// Documents whose bits stand in a word, above the count of the list's earlier documents.
 const WORD: usize = 32;
 
-/// Which documents a list has, where, and what they add at most.
-pub(in super::super) struct Table {
-    /// Per range, in whole groups: 0 if it has no document of the list, else how many steps no part exceeds.
+/// The documents of a list, their places, and the most that they add.
+pub(in crate::query) struct Table {
+    /// Per range, in whole groups: 0 if it has no document of the list, else an upper bound of the parts, in steps.
     maxima: Vec<u8>,
-    /// Per posting, how many steps its part does not exceed: one more than there are whole ones in it.
+    /// Per posting, an upper bound of its part in steps: one more than its whole steps.
     steps: Vec<u8>,
-    /// A step, for a weight with a factor of 1.
+    /// The part of a step, for a weight with a factor of 1.
     step: f32,
-    /// One bit per document, in whole groups: the upper half of a word, whose lower half says how many are set before it.
+    /// One bit per document, in whole groups: the upper half of a word. The lower half counts the bits set before it.
     bits: Vec<u64>,
 }
 
-/// More than rounding can take from a product or two.
+/// More than rounding can take from one or two products.
 const ROOM: f32 = 1.0 + 1e-6;
 
 impl Table {
@@ -39,10 +39,12 @@ impl Table {
         let mut each = Vec::with_capacity(list.df as usize);
         let mut bits = vec![0u64; ranges * RANGE / WORD];
         let (mut docs, mut parts) = ([0; MAX_BLOCK_LEN], [0.0; MAX_BLOCK_LEN]);
+        let mut blocks = Blocks::new(List::Blocks(list.clone()));
         for block in 0..list.blocks() {
             let n = list.block_len(block);
             list.decode(block, &mut docs)?;
-            scorer.parts(&unit, list, block * list.codec.block_len(), &docs[..n], &mut parts[..n])?;
+            let at = blocks.start(block);
+            scorer.parts(&unit, &mut blocks, at, &docs[..n], &mut parts[..n])?;
             for (&doc, &part) in docs[..n].iter().zip(&parts[..n]) {
                 // Up to the next step; the cast stops at 255, which is the bound of the whole list.
                 let steps = ((part * steps) as u8).saturating_add(1);
@@ -62,7 +64,7 @@ impl Table {
         Ok(Self { maxima, steps: each, step, bits })
     }
 
-    /// What a step adds to a score at this weight.
+    /// The part of a step in a score at this weight.
     pub(super) fn step(&self, weight: &Weight<'_>) -> f32 {
         weight.factor * self.step
     }
@@ -73,19 +75,19 @@ impl Table {
         &self.maxima
     }
 
-    /// Asks for [`Self::steps`].
+    /// Prefetches the data of [`Self::steps`].
     #[inline(always)]
     pub(super) fn prefetch_steps(&self, position: usize) {
         prefetch(&self.steps[position..], 1);
     }
 
-    /// How many steps the part of the posting at a position does not exceed; it is no less than one step less.
+    /// An upper bound of the part of the posting at a position, in steps; a step less is a lower bound.
     #[inline(always)]
     pub(super) fn steps(&self, position: usize) -> u8 {
         self.steps[position]
     }
 
-    /// Asks for the documents of a range.
+    /// Prefetches the documents of a range.
     #[inline(always)]
     pub(super) fn prefetch(&self, range: usize) {
         prefetch(&self.bits[range * RANGE / WORD..], 1);

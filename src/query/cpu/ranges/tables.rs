@@ -3,14 +3,15 @@
 use super::super::Scored;
 use super::super::scorer::Scorer;
 use super::table::{self, Table};
-use crate::index::{CodecRef, Index, List, ListWords};
+use crate::index::{CodecRef, Index};
+use crate::postings::{List, ListWords};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A list is long if there is a posting in so many documents.
+/// A list is long if one in so many documents is in it.
 const SPARSE: usize = 64;
-/// Bytes that tables may take up in any case.
+/// Tables may always take up so many bytes.
 const LEAST: usize = 1 << 20;
 
 /// The tables of one way to make up scores. Shared between threads.
@@ -22,32 +23,32 @@ pub(in crate::query) struct Tables {
 
 #[derive(Default)]
 struct Known {
-    /// By termID. A term that was never asked for has none.
+    /// By termID. Terms that nobody asked for are missing.
     lists: HashMap<u32, Entry>,
     bytes: usize,
 }
 
-/// What is known of a long list.
+/// The state of a long list.
 enum Entry {
     /// Queries have read so many of its postings.
     Read(AtomicU64),
     Made(Arc<Table>),
-    /// The list is damaged somewhere: queries that do not come there are answered without a table.
+    /// The list is damaged somewhere: queries that do not reach the damage are answered without a table.
     Damaged,
 }
 
-/// When a table is made that is not there.
+/// When to make a missing table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum When {
-    /// Once queries have read as much of the list as making it takes: then all of them together have waited no more than twice as
-    /// long as if the best time had been known before.
+    /// Once queries have read as much of the list as its table costs. Then all of them together have waited at most
+    /// twice as long as with the best time known beforehand.
     ItPays,
     Now,
 }
 
 impl Tables {
-    /// None yet. They will not take up more memory than the docIDs and frequencies of all lists do in the files, or [`LEAST`]; what is made
-    /// stays, and lists for which there is no room left have none.
+    /// None yet. They will take up no more memory than the docIDs and frequencies of all lists in the files, or
+    /// [`LEAST`]. Tables stay; lists for which there is no room get none.
     pub(in crate::query) fn new(index: &Index, codec: CodecRef<'_>) -> Self {
         let files = index.list_files(codec);
         let room = size_of_val(files.postings) + size_of_val(files.tf);
@@ -65,8 +66,9 @@ impl Tables {
         self.known.read().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
-    /// Gives every term with a long list its table, or none if one is missing and is not made, which none is unless there is room for all
-    /// that are missing. True if what the terms then read is to be [settled](Self::settle): they may be made another time.
+    /// Gives every term with a long list its table, or none if one is missing and is not made; tables are only made if
+    /// there is room for all missing ones. True if the terms' reading is to be [settled](Self::settle): their tables
+    /// may be made another time.
     pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) -> bool {
         let mut missing = Vec::new();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +96,7 @@ impl Tables {
         !full
     }
 
-    /// Makes a term's table, if there is room for it and the list is sound.
+    /// Makes a term's table, if it has room and the list is sound.
     fn make(&self, term: &mut Scored<'_>, scorer: &impl Scorer) -> bool {
         let Some(list) = long(term) else { return true };
         let size = bytes(list);
@@ -122,7 +124,7 @@ impl Tables {
     pub(in super::super) fn settle(&self, terms: &[Scored<'_>]) {
         let read = |term: &Scored<'_>| {
             let list = long(term)?;
-            let blocks = term.cursor.blocks_decoded() + term.feed.decoded + term.probe.decoded;
+            let blocks = term.cursor.decoded();
             let scored = term.scored + term.feed.scored + term.probe.scored;
             Some((term.id, u64::from(blocks) * list.codec.block_len() as u64 + scored))
         };
@@ -147,7 +149,7 @@ impl Tables {
     }
 }
 
-/// What a table takes to make, in postings read: all of the list's, each docID and score, and memory that was not touched yet.
+/// The cost of a table, in postings read: all of the list's, each docID and score, and memory that was not touched yet.
 fn price(list: &ListWords<'_>) -> u64 {
     2 * u64::from(list.df) + u64::from(list.documents) / 16
 }
@@ -159,7 +161,7 @@ fn bytes(list: &ListWords<'_>) -> usize {
 
 /// The list of a term if it is to have a table.
 fn long<'t, 'a>(term: &'t Scored<'a>) -> Option<&'t ListWords<'a>> {
-    match term.probe.list() {
+    match term.cursor.list() {
         List::Blocks(list) if list.df as usize >= (list.documents as usize).div_ceil(SPARSE) => Some(list),
         _ => None,
     }

@@ -6,8 +6,10 @@ use super::reader::Reader;
 use super::table::{RANGE, Table};
 use super::{Scored, Tables, When};
 use crate::codec;
-use crate::index::{BoundReader, Index, List, ListWords, Norm};
+use crate::index::Index;
+use crate::postings::{List, ListWords};
 use crate::query::{Bm25, Mode, Searcher};
+use crate::score::{BoundReader, Norm};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -54,7 +56,7 @@ proptest! {
     }
 }
 
-/// With half of a step less the bounds would be too low: they are as tight as eight bits can be.
+/// With half a step less the bounds would be too low: they are as tight as eight bits allow.
 #[test]
 fn test_bounds_are_tight() {
     let lens: Vec<u32> = (0..64).map(|doc| 10 + 50 * doc).collect();
@@ -95,7 +97,7 @@ fn built(dir: &Path) -> PathBuf {
 
 const QUERIES: [&str; 5] = ["every even third", "even third", "short every", "every even short", "once even"];
 
-/// A table each, once, for the lists of queries that have room for all of theirs.
+/// One table each, made once, for queries that have room for all their lists' tables.
 #[test]
 fn test_tables_take_up_no_more_than_they_may() {
     let dir = tempfile::tempdir().unwrap();
@@ -113,8 +115,8 @@ fn test_tables_take_up_no_more_than_they_may() {
             let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
             let mut terms = open(&index, searcher.codec(), &plan, &scoring).unwrap();
             let missing = |terms: &[Scored<'_>], made: &BTreeSet<u32>| {
-                let long = terms.iter().filter(|term| term.cursor.df() >= 5000 / 64);
-                long.filter(|term| !made.contains(&term.id)).map(|term| size(term.cursor.df())).sum::<usize>()
+                let long = terms.iter().filter(|term| term.cursor.list().df() >= 5000 / 64);
+                long.filter(|term| !made.contains(&term.id)).map(|term| size(term.cursor.list().df())).sum::<usize>()
             };
             // Nothing was read, so none pays.
             let fits = taken + missing(&terms, &made) <= room;
@@ -123,16 +125,16 @@ fn test_tables_take_up_no_more_than_they_may() {
             assert!(terms.iter().all(|term| there || term.table.is_none()), "{text}");
             assert!(!tables.furnish(&mut terms, &scorer, When::Now), "{text}: made, or no room");
             for term in &terms {
-                let long = term.cursor.df() >= 5000 / 64;
+                let long = term.cursor.list().df() >= 5000 / 64;
                 assert_eq!(term.table.is_some(), long && fits, "{text} in {room}");
-                taken += if term.table.is_some() && made.insert(term.id) { size(term.cursor.df()) } else { 0 };
+                taken += if term.table.is_some() && made.insert(term.id) { size(term.cursor.list().df()) } else { 0 };
             }
             assert_eq!(tables.bytes(), taken);
         }
     }
 }
 
-/// What a reader says of a posting, from a byte, holds for what the posting adds.
+/// A reader's bounds of a posting, from its byte, hold for the posting's part.
 #[test]
 fn test_postings_are_bounded_from_below_and_above() {
     let dir = tempfile::tempdir().unwrap();
@@ -147,14 +149,15 @@ fn test_postings_are_bounded_from_below_and_above() {
         let scoring = Scoring::Bm25(Bm25Scorer::new(index.lens(), norm, bounds()));
         let plan = searcher.plan(&searcher.parse(QUERIES[0]).unwrap()).unwrap();
         let terms = open(&index, searcher.codec(), &plan, &scoring).unwrap();
-        for term in terms {
-            let List::Blocks(list) = term.probe.list() else { panic!("a long list") };
-            let table = Table::new(list, &term.weight, &scorer).unwrap();
-            let reader = Reader::new(list.clone(), term.weight, table.into());
+        for mut term in terms {
+            let List::Blocks(list) = term.cursor.list().clone() else { panic!("a long list") };
+            let weight = term.weight;
+            term.table = Some(Table::new(&list, &weight, &scorer).unwrap().into());
+            let reader = Reader::new(&mut term).unwrap();
             let mut docs = Vec::new();
             list.decode_all(&mut docs).unwrap();
             for (position, &doc) in docs.iter().enumerate() {
-                let part = scorer.part(&term.weight, doc, list.tf.get(position).unwrap(), position);
+                let part = scorer.part(&weight, doc, list.tf.get(position).unwrap(), position);
                 let (least, most) = reader.bounds_at(position);
                 // Queries leave room for twice as much by rounding.
                 assert!(least <= part * (1.0 + 1.4e-6) && part <= most, "{least} to {most}: {part}");
@@ -165,7 +168,7 @@ fn test_postings_are_bounded_from_below_and_above() {
     assert!(widths.len() > 20 && widths.contains(&255), "parts of all sizes: {widths:?}");
 }
 
-/// Searches with tables, and says how many queries were answered and how many refused for damage.
+/// Searches with tables; returns the numbers of queries answered and refused for damage.
 fn asked(target: &Path) -> (usize, usize) {
     let (mut answered, mut refused) = (0, 0);
     let Ok(index) = Index::open(target) else { return (0, 0) };
@@ -183,7 +186,7 @@ fn asked(target: &Path) -> (usize, usize) {
     (answered, refused)
 }
 
-/// Words that say anything: an answer, or an error that says so; and what cannot be made is no error by itself.
+/// Words of any content: an answer, or an error; a table that cannot be made is no error by itself.
 #[test]
 fn test_damaged_lists_have_no_table() {
     let dir = tempfile::tempdir().unwrap();
@@ -206,8 +209,8 @@ fn test_damaged_lists_have_no_table() {
     }
 }
 
-/// Blocks that agree with their skip entries, but start behind all documents: their list has no table, which would not have room for
-/// such documents.
+/// Blocks that agree with their skip entries, but start behind all documents: their list has no table, since it would
+/// not have room for such documents.
 #[test]
 fn test_documents_that_there_are_not() {
     let dir = tempfile::tempdir().unwrap();

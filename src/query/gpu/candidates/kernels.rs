@@ -1,55 +1,32 @@
-//! The kernels of an intersection, put together for a method, a codec and an adapter.
+//! Puts the kernels of an intersection together, for a method, a codec and an adapter.
 
-use crate::codec::{Codec, Memory, TEAM};
-use crate::gpu::kernel::constants;
-use crate::gpu::{Access, Gpu, GpuError, Pipeline};
+use super::results::Which;
+use crate::codec::Codec;
+use crate::gpu::{Assembler, Gpu, GpuError, Kernel, Memory, Pipeline, wgsl};
 use crate::query::Scores;
-use crate::query::gpu::kernels::{Parts, TEAMS, search_rounds};
-use crate::query::intersect::{Pass, Recipe};
+use crate::query::gpu::kernels::{Parts, SCORE_BITS, TEAMS};
+use crate::query::gpu::recipe::Recipe;
+use crate::query::gpu::rows::{CandidateHead, CandidateParams, CandidateQuery, CandidateState, PartJob};
 use std::sync::Arc;
 
-/// Words of counters before what queries have.
-pub const HEAD: u32 = 16;
-/// Words of counters and places of a query.
-pub const QUERY_WORDS: u32 = 5;
-/// Classes that the scores of a query's results are counted by.
+/// Number of classes by which the scores of a query's results are counted.
 pub const CLASSES: u32 = 1024;
-/// Results that a thread counts by class.
+/// Number of results that a thread counts by class.
 pub const TALLY_SPAN: u32 = 16;
-/// Which of them counts blocks.
-pub const BLOCKS_DECODED: u32 = 1;
-/// Bytes of the parameters of each kernel.
-pub const IMMEDIATES: u32 = 36;
 
-/// The kernels that all methods share; all kernels have the same buffers.
+/// The kernels that all methods share. All kernels have the same buffers.
 #[derive(Debug)]
 pub struct Kernels {
     builder: Builder,
-    /// The postings of the first lists.
-    pub expand: Pipeline,
-    /// How many candidates stay.
-    pub sum: Pipeline,
-    /// Where they go.
-    pub offsets: Pipeline,
-    /// They go there.
-    pub compact: Pipeline,
-    /// How many results are in which class of scores.
-    pub tally: Pipeline,
-    /// The class from which on they are wanted.
-    pub choose: Pipeline,
-    /// Where results go.
-    pub totals: Pipeline,
-    /// They go there.
-    pub gather: Pipeline,
+    /// In the order of `texts`.
+    pub shared: Vec<Pipeline>,
 }
 
 /// What kernels are put together from.
 struct Builder {
     gpu: Gpu,
     codec: Arc<dyn Codec>,
-    memory: Memory,
-    documents: u32,
-    scores: Scores,
+    assembler: Assembler,
 }
 
 impl std::fmt::Debug for Builder {
@@ -58,34 +35,45 @@ impl std::fmt::Debug for Builder {
     }
 }
 
-impl Builder {
-    fn build(&self, name: &'static str, text: &str, more: &[(&str, u32)], words: u32) -> Result<Pipeline, GpuError> {
-        use Access::{Read as R, ReadWrite as W};
-        let codec = self.codec.as_ref();
-        let mut values = vec![
-            ("DOCS", self.documents),
-            ("HEADER", codec.header_words() as u32),
-            ("SEARCH", search_rounds(self.documents, codec)),
-            ("COUNTS", HEAD),
-            ("BLOCKS_DECODED", BLOCKS_DECODED),
-            ("QUERY_WORDS", QUERY_WORDS),
-            ("CLASSES", CLASSES),
-        ];
-        values.extend_from_slice(more);
-        let parts = Parts {
-            codec,
-            shader: codec.shader(),
-            lists: self.memory,
-            tables: None,
-            constants: constants(&values),
-            subgroups: self.gpu.subgroups() == Some((TEAM, TEAM)),
-            workgroup_words: TEAMS + words,
-        };
-        let list = include_str!("../../../../shaders/rank/list.wgsl");
-        let text = include_str!("../../../../shaders/intersect/candidates.wgsl").to_owned() + text;
-        let own = &[R, R, R, R, R, W, W, W, W, W, W, W];
-        self.gpu.pipeline(&parts.decoder(name, &text, &[list, self.scores.text()], own, IMMEDIATES, (TEAMS, R)))
-    }
+/// The assembler of all kernels for batches of intersections.
+pub(in crate::query::gpu) fn assembler(parts: &Parts<'_>) -> Assembler {
+    let constants = [
+        ("CLASSES", CLASSES),
+        ("CLASS_SHIFT", SCORE_BITS - CLASSES.ilog2()),
+        ("SPAN", TALLY_SPAN),
+        ("CHOSEN", Which::Chosen as u32),
+        ("IN_PLACE", Which::InPlace as u32),
+    ];
+    let assembler = parts.assembler(TEAMS).constants(&constants);
+    let assembler = assembler.constants(CandidateHead::CONSTANTS).constants(CandidateState::CONSTANTS);
+    assembler.rows::<CandidateQuery>("queries").rows::<PartJob>("jobs").params::<CandidateParams>()
+}
+
+/// The kernels that all methods share: expand, sum, offsets, compact, tally, choose, totals, gather.
+///
+/// # Errors
+/// [`GpuError::Shader`]
+pub(in crate::query::gpu) fn texts(assembler: &Assembler) -> Result<[Kernel; 8], GpuError> {
+    let kernel = |name, text| assembler.kernel(name, text);
+    Ok([
+        kernel("expand", wgsl!("and/candidates/expand"))?,
+        kernel("sum", wgsl!("and/candidates/sum"))?,
+        kernel("offsets", wgsl!("and/candidates/offsets"))?,
+        kernel("compact", wgsl!("and/candidates/compact"))?,
+        kernel("tally", wgsl!("and/candidates/tally"))?,
+        kernel("choose", wgsl!("and/candidates/choose"))?,
+        kernel("totals", wgsl!("and/candidates/totals"))?,
+        kernel("gather", wgsl!("and/candidates/gather"))?,
+    ])
+}
+
+/// The kernels of a method.
+///
+/// # Errors
+/// [`GpuError::Shader`]
+pub(in crate::query::gpu) fn of_method(assembler: &Assembler, recipe: &Recipe) -> Result<Vec<Kernel>, GpuError> {
+    let assembler = assembler.clone().with(&recipe.assembler);
+    recipe.passes.iter().map(|pass| assembler.kernel(pass.name, pass.text)).collect()
 }
 
 impl Kernels {
@@ -96,40 +84,25 @@ impl Kernels {
     pub fn new(
         gpu: &Gpu,
         codec: Arc<dyn Codec>,
-        memory: Memory,
+        lists: Memory,
         documents: u32,
         scores: Scores,
     ) -> Result<Self, GpuError> {
-        let builder = Builder { gpu: gpu.clone(), codec, memory, documents, scores };
-        let build = |name, text| builder.build(name, text, &[], 0);
-        Ok(Self {
-            expand: build("expand", include_str!("../../../../shaders/intersect/expand.wgsl"))?,
-            sum: build("sum", include_str!("../../../../shaders/intersect/sum.wgsl"))?,
-            offsets: build("offsets", include_str!("../../../../shaders/intersect/offsets.wgsl"))?,
-            compact: build("compact", include_str!("../../../../shaders/intersect/compact.wgsl"))?,
-            tally: builder.build(
-                "tally",
-                include_str!("../../../../shaders/intersect/tally.wgsl"),
-                &[("SPAN", TALLY_SPAN)],
-                CLASSES,
-            )?,
-            choose: build("choose", include_str!("../../../../shaders/intersect/choose.wgsl"))?,
-            totals: build("totals", include_str!("../../../../shaders/intersect/totals.wgsl"))?,
-            gather: build("gather", include_str!("../../../../shaders/intersect/gather.wgsl"))?,
-            builder,
-        })
+        let assembler = assembler(&Parts::new(gpu, codec.as_ref(), lists, documents, scores));
+        let shared = texts(&assembler)?.iter().map(|kernel| gpu.pipeline(kernel)).collect::<Result<_, _>>()?;
+        Ok(Self { shared, builder: Builder { gpu: gpu.clone(), codec, assembler } })
     }
 
-    /// Compiles those of a method.
+    /// Compiles the kernels of a method.
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
     pub fn of_method(&self, recipe: &Recipe) -> Result<Vec<Pipeline>, GpuError> {
-        let build = |pass: &Pass| self.builder.build(pass.name, &pass.text, &recipe.constants, pass.workgroup_words);
-        recipe.passes.iter().map(build).collect()
+        let Builder { gpu, assembler, .. } = &self.builder;
+        of_method(assembler, recipe)?.iter().map(|kernel| gpu.pipeline(kernel)).collect()
     }
 
-    /// The codec that they read.
+    /// The codec of the lists that the kernels read.
     pub fn codec(&self) -> &dyn Codec {
         self.builder.codec.as_ref()
     }

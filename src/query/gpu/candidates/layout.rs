@@ -1,70 +1,34 @@
-//! What a batch consists of: rows of queries and terms, and for each pass which workgroup does what.
+//! The layout of a batch: rows of queries and terms, and jobs, which tell each workgroup of a pass what to do.
 
-use super::super::slot::TermRow;
-use super::kernels::TALLY_SPAN;
+use super::kernels::{CLASSES, TALLY_SPAN};
 use crate::query::gpu::kernels::{TEAMS, THREADS};
-use crate::query::intersect::{Recipe, Unit};
+use crate::query::gpu::recipe::{Recipe, Unit};
+use crate::query::gpu::rows::{CandidateHead, CandidateQuery, CandidateState, PartJob, TermRow};
 
-/// Lengths of lists and sums of two of them with room to spare are less than 2^32.
+/// With at most so many documents, the sum of the lengths of two lists is well below 2^32.
 pub const MOST_DOCUMENTS: u32 = 1 << 30;
 
-/// How much the buffers of a batch hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capacity {
-    /// Queries.
-    pub queries: u32,
-    /// Terms of all of them.
-    pub terms: u32,
-    /// Jobs.
-    pub jobs: u32,
-    /// Candidates of all queries.
-    pub slots: u32,
-    /// Words of `heads`.
-    pub heads: u32,
-}
-
-impl Capacity {
-    /// Room for a batch that needs either.
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            queries: self.queries.max(other.queries),
-            terms: self.terms.max(other.terms),
-            jobs: self.jobs.max(other.jobs),
-            slots: self.slots.max(other.slots),
-            heads: self.heads.max(other.heads),
-        }
-    }
-
-    /// Whether there is room for a batch that needs `other`.
-    pub fn holds(self, other: Self) -> bool {
-        self.queries >= other.queries
-            && self.terms >= other.terms
-            && self.jobs >= other.jobs
-            && self.slots >= other.slots
-            && self.heads >= other.heads
-    }
-}
-
-/// Jobs of one kind for all queries: those of the queries with the most terms come first, so that a round has the first of them.
+/// Jobs of one kind for all queries. Jobs of the queries with the most terms come first, so the jobs of a round are the
+/// first ones.
 #[derive(Debug)]
 pub struct Jobs {
-    /// The first.
+    /// Number of the first job.
     pub first: u32,
-    /// Behind those of each query.
+    /// For each query where its jobs end, counted from the first job.
     ends: Vec<u32>,
 }
 
 impl Jobs {
-    fn add(jobs: &mut Vec<[u32; 2]>, counts: impl Iterator<Item = u32>) -> Self {
+    fn add(jobs: &mut Vec<PartJob>, counts: impl Iterator<Item = u32>) -> Self {
         let first = jobs.len() as u32;
         let ends = counts.zip(0..).map(|(count, query)| {
-            jobs.extend((0..count).map(|number| [query, number]));
+            jobs.extend((0..count).map(|part| PartJob { query, part }));
             jobs.len() as u32 - first
         });
         Self { first, ends: ends.collect() }
     }
 
-    /// How many the first `queries` queries have.
+    /// How many jobs the first `queries` queries have.
     pub fn of(&self, queries: u32) -> u32 {
         queries.checked_sub(1).map_or(0, |last| self.ends[last as usize])
     }
@@ -73,45 +37,39 @@ impl Jobs {
 /// A batch.
 #[derive(Debug)]
 pub struct Layout {
-    /// For each row of `queries` which query of the batch it is.
+    /// For each row of `queries` the place of its query in the batch.
     pub order: Vec<usize>,
-    /// (first term, terms, start, room), by number of terms, the most first.
-    pub queries: Vec<[u32; 4]>,
-    /// Terms.
+    /// The queries, those with the most terms first.
+    pub queries: Vec<CandidateQuery>,
+    /// The terms of all queries.
     pub terms: Vec<TermRow>,
-    /// All jobs.
-    pub jobs: Vec<[u32; 2]>,
-    /// Those that decode the first lists.
+    /// The jobs of all passes.
+    pub jobs: Vec<PartJob>,
+    /// Jobs that decode the shortest lists.
     pub expand: Jobs,
-    /// By distance of the candidates.
+    /// Jobs over slots, for each distance of [`Unit::Slots`].
     slots: Vec<(u32, Jobs)>,
-    /// Those of each round, from round 1 on.
+    /// Jobs over parts of pairs of lists, for each round from round 1 on.
     parts: Vec<Jobs>,
     slot_count: u32,
-    /// Blocks of all lists.
-    pub blocks: u64,
 }
 
-const BLOCKS: usize = 2;
-const DF: usize = 3;
-
 impl Layout {
-    /// For queries whose rows go by the lengths of their lists.
+    /// For queries whose rows are in the order of the lengths of their lists.
     pub fn new(batch: &[Vec<TermRow>], recipe: &Recipe) -> Self {
         let mut order: Vec<usize> = (0..batch.len()).collect();
         order.sort_by_key(|&query| std::cmp::Reverse(batch[query].len()));
-        let (mut queries, mut terms, mut start, mut blocks) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut queries, mut terms, mut start) = (Vec::new(), Vec::new(), 0);
         for &query in &order {
             let rows = &batch[query];
-            let room = rows[0][DF];
-            queries.push([terms.len() as u32, rows.len() as u32, start, room]);
+            let room = rows[0].df;
+            queries.push(CandidateQuery { first: terms.len() as u32, terms: rows.len() as u32, start, room });
             terms.extend_from_slice(rows);
             start += room.next_multiple_of(THREADS);
-            blocks += rows.iter().map(|row| u64::from(row[BLOCKS])).sum::<u64>();
         }
         let mut jobs = Vec::new();
-        let firsts = |column: usize| order.iter().map(move |&query| batch[query][0][column]);
-        let expand = Jobs::add(&mut jobs, firsts(BLOCKS).map(|blocks| blocks.div_ceil(TEAMS)));
+        let firsts = || order.iter().map(|&query| batch[query][0]);
+        let expand = Jobs::add(&mut jobs, firsts().map(|row| row.blocks.div_ceil(TEAMS)));
         let mut strides = vec![1, TALLY_SPAN];
         strides.extend(recipe.passes.iter().filter_map(|pass| match pass.unit {
             Unit::Slots(stride) => Some(stride),
@@ -121,7 +79,7 @@ impl Layout {
         strides.dedup();
         let mut slots = Vec::new();
         for stride in strides {
-            slots.push((stride, Jobs::add(&mut jobs, firsts(DF).map(|df| df.div_ceil(stride).div_ceil(THREADS)))));
+            slots.push((stride, Jobs::add(&mut jobs, firsts().map(|row| row.df.div_ceil(stride).div_ceil(THREADS)))));
         }
         let mut parts = Vec::new();
         if let Some(part) = recipe.parts {
@@ -129,32 +87,32 @@ impl Layout {
             for round in 1..most {
                 let of_round = order.iter().map_while(|&query| Some((batch[query][0], batch[query].get(round)?)));
                 let counts = of_round.map(|(first, row)| {
-                    // one that is longer by more now will not be longer by less
-                    let far = row[DF] / first[DF] > part.ratio;
-                    if far { 0 } else { (first[DF] + row[BLOCKS] * part.block_len).div_ceil(part.weight) }
+                    // candidates only become fewer: a list that is too long now stays too long
+                    let far = row.df / first.df > part.ratio;
+                    if far { 0 } else { (first.df + row.blocks * part.block_len).div_ceil(part.weight) }
                 });
                 parts.push(Jobs::add(&mut jobs, counts));
             }
         }
-        Self { order, queries, terms, jobs, expand, slots, parts, slot_count: start, blocks }
+        Self { order, queries, terms, jobs, expand, slots, parts, slot_count: start }
     }
 
-    /// Rounds, if there is one for each list but the first.
+    /// How many rounds there are, if each list but the first has a round.
     pub fn rounds(&self) -> u32 {
-        self.queries.first().map_or(0, |query| query[1] - 1)
+        self.queries.first().map_or(0, |query| query.terms - 1)
     }
 
     /// How many queries have a list for a round.
     pub fn queries_of(&self, round: u32) -> u32 {
-        self.queries.partition_point(|query| query[1] > round) as u32
+        self.queries.partition_point(|query| query.terms > round) as u32
     }
 
-    /// Jobs with a workgroup's candidates each.
+    /// Jobs over neighbouring slots, as many as a workgroup has threads.
     pub fn tiles(&self) -> &Jobs {
         &self.slots[0].1
     }
 
-    /// The first job of a pass, how many it has, and how many workgroups they take.
+    /// The first job of a pass, its number of jobs, and its number of workgroups.
     pub fn jobs_of(&self, unit: Unit, round: u32, queries: u32) -> [u32; 3] {
         match unit {
             Unit::Queries => [0, queries, queries],
@@ -170,15 +128,27 @@ impl Layout {
         }
     }
 
-    /// What it needs.
-    pub fn capacity(&self) -> Capacity {
+    /// Slots for candidates of all queries.
+    pub fn slots(&self) -> u32 {
+        self.slot_count
+    }
+
+    /// The buffers that the batch needs, and how many words each has.
+    pub fn buffers(&self) -> [(&'static str, u64); 10] {
+        let rows = |count: usize, bytes: usize| (count * bytes / 4) as u64;
         let parts = self.parts.iter().map(|jobs| jobs.ends.last().copied().unwrap_or(0)).max().unwrap_or(0);
-        Capacity {
-            queries: self.queries.len() as u32,
-            terms: self.terms.len() as u32,
-            jobs: self.jobs.len() as u32,
-            slots: self.slot_count,
-            heads: self.slot_count.max(2 * parts),
-        }
+        let (slots, queries) = (u64::from(self.slot_count), self.queries.len() as u64);
+        [
+            ("terms", rows(self.terms.len(), size_of::<TermRow>())),
+            ("queries", rows(self.queries.len(), size_of::<CandidateQuery>())),
+            ("jobs", rows(self.jobs.len(), size_of::<PartJob>())),
+            ("candidates", 2 * slots),
+            ("scores", 2 * slots),
+            ("flags", slots),
+            ("heads", slots.max(2 * u64::from(parts))),
+            ("sums", slots / u64::from(THREADS) + 1),
+            ("state", u64::from(CandidateHead::WORDS) + u64::from(CandidateState::WORDS + CLASSES) * queries),
+            ("results", u64::from(CandidateHead::WORDS) + queries + 2 * slots),
+        ]
     }
 }

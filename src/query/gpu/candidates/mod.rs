@@ -6,62 +6,82 @@
 //! sum        how many stay, of each workgroup's                                         │ a round for each list, or one
 //! offsets    where these go                                                             │ for all
 //! compact    they move there                                                            ┘
-//! tally      how many results are in which class of scores     ┐ if the host chooses the best of them: it is sent no more
-//! choose     the class that the k-th best is in                 ┘ than these and the rest of that class
+//! tally      how many results are in which class of scores     ┐ if the host chooses the best: it gets the results
+//! choose     the class that the k-th best is in                 ┘ of this class and of higher ones only
 //! totals     where the results of each query go
-//! gather     results side by side, to the host, or to a method of [`crate::query::topk`] that chooses the best on the device
+//! gather     results side by side, for the host, or for a method of [`crate::query::topk`] on the device
 //! ```
 //!
-//! All queries of a batch go through the passes together, in one submission (PARA: Ao et al., PVLDB 4(8), 2011, section 4.1, after
-//! Wu et al., IPDPS workshops 2010); a single query is a batch of one. Lists stay as they are in the memory of the device; only candidates are
-//! docIDs in words. For ranking each has a score, to which every list adds in fixed point (Ding et al., WWW 2009, section 8.2).
+//! All queries of a batch go through the passes together, in one submission (PARA: Ao et al., PVLDB 4(8), 2011, section
+//! 4.1, after Wu et al., IPDPS workshops 2010). A single query is a batch of one. Lists stay compressed in the memory
+//! of the device; only candidates are plain docIDs. For ranking each candidate has a score in fixed point, to which
+//! every list adds (Ding et al., WWW 2009, section 8.2).
 //!
 //! | file | its one job |
 //! |---|---|
-//! | [`layout`] | what a batch consists of, and who does what |
-//! | [`kernels`] | the shaders, put together |
-//! | [`slot`] | a batch's buffers and passes |
-//! | [`results`] | which results the host is sent |
-//! | [`tables`] | what methods keep with lists |
+//! | [`layout`] | lays a batch out in rows, and says which workgroup does what |
+//! | [`kernels`] | puts the shaders together |
+//! | [`passes`] | takes a batch through its passes |
+//! | [`results`] | says which results go to the host, and reads them |
+//! | [`tables`] | keeps the tables that methods make of lists |
 
 pub mod kernels;
 pub mod layout;
+pub mod passes;
 pub mod results;
-pub mod slot;
 pub mod tables;
 
 #[cfg(test)]
 mod tests;
 
-use super::arena::Arena;
-use super::slot::TermRow;
-use crate::Error;
-use crate::Result;
+use super::batches::{Added, Context, Lack, Way};
+use super::found::Found;
+use super::residence::Request;
+use super::rows::{CandidateState, TermRow};
+use super::slot::Slot;
+use super::topk::GpuTopK;
 use crate::codec::Codec;
-use crate::gpu::{Gpu, Pipeline};
-use crate::index::ListWords;
-use crate::query::Scores;
-use crate::query::intersect::{Intersector, On, Recipe, intersector};
-use kernels::Kernels;
+use crate::gpu::{Gpu, GpuError, Memory, Pending, Pipeline};
+use crate::postings::{List, ListWords};
+use crate::query::and::{AND, AndMethod, GpuAnd};
+use crate::query::gpu::kernels::THREADS;
+use crate::query::gpu::recipe::Recipe;
+use crate::query::{Plan, Scores};
+use crate::{Error, Result};
+use kernels::{CLASSES, Kernels};
 use layout::Layout;
-pub use slot::Flight;
-use slot::{Engine, Slot};
+use passes::{Outside, Passes, Sent};
 use std::sync::Arc;
 use tables::Tables;
 
-pub use results::{Found, Want};
+pub use results::Want;
 
-/// Intersects lists that are in an arena, by one method.
+/// How much a batch may ask for.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Slots for candidates. A slot takes 36 bytes. A query that has more candidates is a batch by itself.
+    slots: u64,
+    /// Queries. Each takes 4 KiB for counters.
+    queries: usize,
+}
+
+/// The rows of a batch. It grows until it reaches its limits.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// For each query the rows of its terms, in the order of the lengths of their lists.
+    queries: Vec<Vec<TermRow>>,
+    slots: u64,
+}
+
+/// Intersects lists that are in the memory of a device, by one method.
 pub struct Candidates {
     gpu: Gpu,
     kernels: Kernels,
-    /// Those that there have been, and what they have made of lists: one may go back to them.
+    /// All methods so far, with the tables that they made: the caller may go back to one of them.
     methods: Vec<Method>,
-    /// The one that goes on.
+    /// Which of them is in use.
     at: usize,
-    /// Those that no batch is in.
-    slots: Vec<Slot>,
-    timed: bool,
+    limits: Limits,
 }
 
 /// A method, compiled.
@@ -73,35 +93,67 @@ pub struct Method {
     tables: Tables,
 }
 
-/// The method that `spec` means: a name, or a name with parameters after a colon; and what it consists of for a codec.
+impl Limits {
+    /// As much as one buffer of the adapter holds, but at most 2 GiB for a batch.
+    fn of(gpu: &Gpu) -> Self {
+        let words = gpu.report().max_binding_bytes / 4;
+        // a buffer has two words a slot, and is made somewhat larger
+        let queries = (words / u64::from(CandidateState::WORDS + CLASSES + 1)).clamp(1, 1 << 16);
+        Self { slots: (words / 4).min(1 << 26), queries: queries as usize }
+    }
+
+    /// Whether a batch takes one more query, with so many candidates.
+    fn hold(self, rows: &Rows, candidates: u32) -> bool {
+        let slots = rows.slots + slots_of(candidates);
+        rows.queries.is_empty() || (slots <= self.slots && rows.queries.len() < self.queries)
+    }
+}
+
+/// The slots of a query with so many candidates: whole workgroups of them.
+fn slots_of(candidates: u32) -> u64 {
+    u64::from(candidates).next_multiple_of(THREADS.into())
+}
+
+impl Rows {
+    fn push(&mut self, terms: Vec<TermRow>) {
+        self.slots += terms.first().map_or(0, |term| slots_of(term.df));
+        self.queries.push(terms);
+    }
+
+    /// Number of queries.
+    pub fn count(&self) -> usize {
+        self.queries.len()
+    }
+}
+
+/// The method that `spec` means, and its recipe for a codec. `spec` is a name, or a name with parameters after a colon.
 ///
 /// # Errors
-/// [`Error::UnknownName`], or [`Error::Invalid`] for a method that does not run on a GPU, for parameters, or for a codec that the method
-/// cannot read.
-pub fn recipe(spec: &str, codec: &dyn Codec) -> Result<(&'static Intersector, Recipe)> {
+/// [`Error::UnknownName`], or [`Error::Invalid`] for a method that does not run on a GPU, for parameters, or for a
+/// codec that the method cannot read.
+pub fn recipe(spec: &str, codec: &dyn Codec) -> Result<(&'static AndMethod, Recipe)> {
     let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
-    let method = intersector(name.trim())?;
-    match &method.on {
-        On::Gpu(gpu) => Ok((method, gpu.recipe(method.name, settings, codec)?)),
-        On::Cpu(_) => Err(Error::Invalid {
+    let method = AND.find(name.trim())?;
+    match AND.gpu(method)? {
+        GpuAnd::Candidates(gpu) => Ok((method, gpu.recipe(method.name, settings, codec)?)),
+        GpuAnd::Ranges => Err(Error::Invalid {
             what: format!("intersector \"{}\"", method.name),
-            why: "runs on the CPU; choose one that runs on a GPU".to_owned(),
+            why: "has kernels of its own and looks up no candidates; choose another".to_owned(),
         }),
     }
 }
 
 impl Candidates {
-    /// For lists of `codec` in `arena`, with docIDs less than `documents`, which score by `scores`.
+    /// For lists of `codec` in the memory `lists`. Their docIDs are less than `documents`, and they score by `scores`.
     ///
     /// # Errors
     /// As of [`recipe`]; [`Error::Gpu`].
     pub fn new(
         gpu: &Gpu,
         codec: Arc<dyn Codec>,
-        arena: &Arena,
+        lists: Memory,
         (documents, scores): (u32, Scores),
         spec: &str,
-        timed: bool,
     ) -> Result<Self> {
         // before any kernel is compiled
         recipe(spec, codec.as_ref())?;
@@ -111,8 +163,9 @@ impl Candidates {
                 why: format!("are more than a GPU's intersector takes, {}", layout::MOST_DOCUMENTS),
             });
         }
-        let kernels = Kernels::new(gpu, codec, arena.memory(), documents, scores)?;
-        let mut candidates = Self { gpu: gpu.clone(), kernels, methods: Vec::new(), at: 0, slots: Vec::new(), timed };
+        let kernels = Kernels::new(gpu, codec, lists, documents, scores)?;
+        let limits = Limits::of(gpu);
+        let mut candidates = Self { gpu: gpu.clone(), kernels, methods: Vec::new(), at: 0, limits };
         candidates.change(spec)?;
         Ok(candidates)
     }
@@ -120,7 +173,7 @@ impl Candidates {
     /// Goes on by another method.
     ///
     /// # Errors
-    /// As of [`Self::new`]; then the method stays.
+    /// As of [`Self::new`]. After an error the old method stays.
     pub fn change(&mut self, spec: &str) -> Result<()> {
         self.at = match self.methods.iter().position(|method| method.spec == spec) {
             Some(known) => known,
@@ -134,12 +187,13 @@ impl Candidates {
         Ok(())
     }
 
-    /// Whether the method keeps something with lists.
+    /// Whether the method keeps tables with lists.
     pub fn has_tables(&self) -> bool {
         self.methods[self.at].recipe.table.is_some()
     }
 
-    /// Puts what the method keeps with list number `number` into the row of a term. False if there is no room for it in this batch.
+    /// Puts what the method keeps with list number `number` into the row of a term. False if there is no room for the
+    /// list's table in this batch.
     ///
     /// # Errors
     /// [`Error::Damaged`]
@@ -147,46 +201,108 @@ impl Candidates {
         let Method { recipe, tables, .. } = &mut self.methods[self.at];
         let Some(make) = &recipe.table else { return Ok(true) };
         match tables.of(number, list, make)? {
-            Some(numbers) => row[9..].copy_from_slice(&numbers),
+            Some(numbers) => row.kept = numbers,
             None => return Ok(false),
         }
         Ok(true)
     }
 
-    /// Lets go of all that the method keeps with lists: the next batch starts anew.
+    /// Drops all that the method keeps with lists. The next batch makes it anew.
     pub fn clear_tables(&mut self) {
         self.methods[self.at].tables.clear();
     }
 
-    /// Asks for what all lists of each query have. Rows of a query go by the lengths of their lists; no query is empty.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if the device cannot choose the best of so many; [`Error::Gpu`]: it was lost, or has not enough memory.
-    pub fn submit(&mut self, arena: &Arena, queries: &[Vec<TermRow>], want: Want<'_>) -> Result<Flight> {
-        let method = &mut self.methods[self.at];
-        let layout = Layout::new(queries, &method.recipe);
-        method.tables.flush(&self.gpu)?;
-        let needed = layout.capacity();
-        let slot = match self.slots.iter().position(|slot| slot.capacity.holds(needed)) {
-            Some(fit) => self.slots.swap_remove(fit),
-            // no smaller than one before in anything, so that batches of different shapes do not replace each other's for ever
-            None => {
-                let needed = self.slots.pop().map_or(needed, |slot| needed.or(slot.capacity));
-                Slot::new(&self.gpu, needed)?
-            }
-        };
-        let engine =
-            Engine { gpu: &self.gpu, kernels: &self.kernels, method, number: self.at, arena, timed: self.timed };
-        slot.submit(engine, layout, want)
+    /// Adds a query whose lists are on the device. False if the batch is full.
+    pub fn add(&self, rows: &mut Rows, terms: Vec<TermRow>) -> bool {
+        let fits = self.limits.hold(rows, terms.first().map_or(0, |term| term.df));
+        if fits {
+            rows.push(terms);
+        }
+        fits
     }
 
-    /// Waits for it.
+    /// Sends a batch to find the docIDs that all lists of each query have. No query is empty, and its rows are in the
+    /// order of the lengths of their lists.
     ///
     /// # Errors
-    /// [`Error::Gpu`]: the device was lost.
-    pub fn finish(&mut self, flight: Flight) -> Result<Found> {
-        let (found, slot) = flight.finish(&self.gpu)?;
-        self.slots.push(slot);
-        Ok(found)
+    /// [`Error::Limit`] if the device cannot choose the best of so many. [`Error::Gpu`] if it was lost, or has not
+    /// enough memory.
+    pub fn send(
+        &mut self,
+        slot: &mut Slot,
+        outside: &Outside<'_>,
+        rows: &Rows,
+        want: Want<'_>,
+        timed: bool,
+    ) -> Result<(Pending, Sent)> {
+        let Self { gpu, kernels, methods, at, .. } = self;
+        let method = &mut methods[*at];
+        method.tables.flush(gpu)?;
+        let layout = Layout::new(&rows.queries, &method.recipe);
+        Passes { gpu, kernels, method, number: *at, timed }.submit(slot, outside, layout, want)
+    }
+}
+
+/// Answers the queries of one call to an engine.
+pub(super) struct Call<'d> {
+    pub(super) candidates: &'d mut Candidates,
+    pub(super) topk: Option<&'d GpuTopK>,
+    pub(super) k: u32,
+}
+
+impl Way for Call<'_> {
+    type Rows = Rows;
+    type Sent = Sent;
+
+    fn has_answers(&self, plan: &Plan) -> bool {
+        self.k > 0 && !plan.terms.is_empty() && plan.missing == 0
+    }
+
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan) -> Result<Added> {
+        let shortest = plan.terms.iter().map(|term| term.info.df).min().unwrap_or(0);
+        if !self.candidates.limits.hold(rows, shortest) {
+            return Ok(Added::Full);
+        }
+        let searcher = context.searcher;
+        let scale = searcher.scale_of(plan);
+        let mut terms: Vec<_> = plan.terms.iter().collect();
+        terms.sort_by_key(|term| term.info.df);
+        let mut own = Vec::with_capacity(terms.len());
+        for term in terms {
+            let Request::Placed(placed) = context.residence.request(&term.info, false)? else {
+                return Ok(Added::Lacks(Lack::Lists));
+            };
+            let mut row = searcher.row_of(term, &placed, scale);
+            if placed.blocks > 1
+                && self.candidates.has_tables()
+                && let List::Blocks(list) = searcher.index().list(&term.info, searcher.codec())?
+                && !self.candidates.add_table(&mut row, list.number, &list)?
+            {
+                return Ok(Added::Lacks(Lack::Tables));
+            }
+            own.push(row);
+        }
+        rows.push(own);
+        Ok(Added::Yes(1.0 / scale))
+    }
+
+    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Sent)> {
+        let want = Want::Best { k: self.k, topk: self.topk };
+        self.candidates.send(slot, &context.lists(), rows, want, context.timed)
+    }
+
+    fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Sent) -> Result<Found, GpuError> {
+        passes::finish(gpu, slot, pending, sent)
+    }
+
+    fn abandon(&mut self, _: &mut Context<'_>, _: &Rows) {}
+
+    fn halve(&mut self, queries: usize) {
+        let Limits { slots, .. } = self.candidates.limits;
+        self.candidates.limits = Limits { slots: slots / 2, queries: (queries / 2).max(1) };
+    }
+
+    fn clear_tables(&mut self) {
+        self.candidates.clear_tables();
     }
 }

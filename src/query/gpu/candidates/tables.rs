@@ -1,19 +1,20 @@
-//! What methods keep with lists, in the memory of the device: made when a list is first asked for.
+//! The tables that a method keeps with lists, in the memory of the device. A table is made when its list is first asked
+//! for.
 
 use crate::Result;
 use crate::gpu::{Buffer, Gpu, GpuError, Usage};
-use crate::index::ListWords;
-use crate::query::intersect::MakeTable;
+use crate::postings::ListWords;
+use crate::query::gpu::recipe::MakeTable;
 use std::collections::HashMap;
 
-/// Words of the largest buffer that is asked for.
+/// The buffer of tables has at most so many words.
 const MOST_WORDS: u64 = 1 << 28;
 
-/// Tables of lists. If there is no room for one more, all are let go.
+/// Tables of lists. If there is no room for one more, all are dropped.
 #[derive(Debug)]
 pub struct Tables {
     buffer: Option<Buffer>,
-    /// Of each buffer another one.
+    /// Another one for each buffer.
     number: u64,
     most: u64,
     words: Vec<u32>,
@@ -30,7 +31,7 @@ impl Tables {
         Self { buffer: None, number: 0, most, words: Vec::new(), there: 0, numbers: HashMap::new() }
     }
 
-    /// What goes with the terms of a list; `None` if there is no room until all tables are let go.
+    /// The numbers that go with the terms of a list. `None` if there is no room until all tables are dropped.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`]
@@ -50,14 +51,14 @@ impl Tables {
         Ok(Some(table.numbers))
     }
 
-    /// Lets go of all.
+    /// Drops all tables.
     pub fn clear(&mut self) {
         self.words.clear();
         self.numbers.clear();
         self.there = 0;
     }
 
-    /// Brings those that are not there.
+    /// Brings the tables that are not on the device yet.
     ///
     /// # Errors
     /// The device was lost, or has not enough memory.
@@ -77,12 +78,12 @@ impl Tables {
         Ok(())
     }
 
-    /// Which memory it is.
+    /// Tells buffers apart: another buffer has another number.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The memory, after [`Self::flush`].
+    /// The buffer of the tables; call [`Self::flush`] first.
     pub fn buffer(&self) -> Option<&Buffer> {
         self.buffer.as_ref()
     }

@@ -1,14 +1,20 @@
 //! Answers of the device against those of the CPU.
 
 mod answers;
+mod shaders;
 mod trouble;
 
-use super::*;
+use super::residence::Residence;
+use super::{GpuEngine, Options, Report};
 use crate::Error;
 use crate::gpu::testing::gpu;
+use crate::gpu::{Gpu, Memory};
 use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
-use crate::query::Bm25;
+use crate::query::engine::{Answers, Effort, Engine as _, GpuMethods, Queries};
+use crate::query::or::{self, OrMethod};
+use crate::query::topk::{PARTIAL_SORT, TopKMethod};
+use crate::query::{Bm25, Hit, Mode, Plan, Scores, Searcher};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -28,8 +34,8 @@ impl Random {
     }
 }
 
-/// Documents with words of every frequency: `all` is in each, `w<i>` in one of i + 1 on average, sometimes often; some words
-/// only in one stretch of documents, or in one document.
+/// Documents with words of every frequency: `all` is in each, `w<i>` in one of i + 1 on average, sometimes often; some
+/// words only in one stretch of documents, or in one document.
 fn collection(documents: u32) -> Vec<String> {
     let mut random = Random(u64::from(documents) + 7);
     let one = |doc: u32| {
@@ -101,8 +107,8 @@ fn plans(searcher: &Searcher<'_>, texts: &[impl AsRef<str>]) -> Vec<Plan> {
     texts.iter().map(|text| searcher.plan(&searcher.parse(text.as_ref()).unwrap()).unwrap()).collect()
 }
 
-/// Fails unless `got` is a right answer: as many hits as there are, best first, each with its document's score, and nothing
-/// better left out. Scores may differ by what fixed point rounds.
+/// Fails unless `got` is a right answer: as many hits as there are, best first, each with its document's score, and
+/// nothing better left out. Scores may differ by what fixed point rounds.
 fn check(searcher: &Searcher<'_>, plan: &Plan, mode: Mode, k: usize, got: &[Hit], what: &str) {
     let want = searcher.search(plan, mode, k).unwrap();
     let and = |k| searcher.search(plan, Mode::And, k).unwrap();
@@ -123,17 +129,47 @@ fn check(searcher: &Searcher<'_>, plan: &Plan, mode: Mode, k: usize, got: &[Hit]
     assert!(got.windows(2).all(|pair| pair[0].score >= pair[1].score), "{what}: best first");
 }
 
-/// Checks a batch in all modes.
-fn check_batch(engine: &mut GpuSearcher<'_>, plans: &[Plan], k: usize, what: &str) -> Report {
+/// An engine by ranges, or accumulators.
+fn by<'a>(
+    searcher: &'a Searcher<'a>,
+    gpu: &Gpu,
+    options: Options,
+    or: &'static OrMethod,
+    topk: &'static TopKMethod,
+) -> crate::Result<GpuEngine<'a>> {
+    GpuEngine::new(searcher, gpu, options, GpuMethods { intersect: None, or, topk }, Mode::AndOr)
+}
+
+/// An engine by the methods that are not asked for by name.
+fn engine<'a>(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> crate::Result<GpuEngine<'a>> {
+    by(searcher, gpu, options, &or::RANGES, &PARTIAL_SORT)
+}
+
+/// All queries in one batch.
+fn search(engine: &mut GpuEngine<'_>, plans: &[Plan], mode: Mode, k: usize) -> crate::Result<(Vec<Vec<Hit>>, Report)> {
+    match engine.search(&Queries { plans, sizes: &[plans.len()], k }, mode)? {
+        Answers { hits, effort: Effort::Gpu(report) } => Ok((hits, report)),
+        Answers { .. } => panic!("the CPU answered"),
+    }
+}
+
+/// Checks a batch in all modes, none of which the CPU may answer.
+fn check_batch(engine: &mut GpuEngine<'_>, plans: &[Plan], k: usize, what: &str) -> Report {
+    let report = check_batch_with_cpu(engine, plans, k, what);
+    assert_eq!(report.by_cpu, 0, "{what}: queries that the CPU answered");
+    report
+}
+
+/// Checks a batch in all modes, of which the CPU may answer what does not fit.
+fn check_batch_with_cpu(engine: &mut GpuEngine<'_>, plans: &[Plan], k: usize, what: &str) -> Report {
     let mut sum = Report::default();
     for mode in [Mode::And, Mode::Or, Mode::AndOr] {
-        let (hits, report) = engine.search(plans, mode, k).unwrap();
+        let (hits, report) = search(engine, plans, mode, k).unwrap();
         assert_eq!(hits.len(), plans.len());
         for (i, (plan, hits)) in plans.iter().zip(&hits).enumerate() {
-            check(engine.searcher, plan, mode, k, hits, &format!("{what}, {mode:?}, k = {k}, query {i}"));
+            check(engine.searcher(), plan, mode, k, hits, &format!("{what}, {mode:?}, k = {k}, query {i}"));
         }
-        sum.by_cpu += report.by_cpu;
-        sum.add(report.work, &report.passes);
+        sum.merge(&report);
     }
     sum
 }

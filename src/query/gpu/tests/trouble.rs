@@ -21,15 +21,15 @@ fn test_lists_come_and_go() {
         for memory in [4096, all / 8, all / 3, 4 * all] {
             let what = format!("{codec} in {memory} of {all} bytes");
             let options = Options { memory: Some(memory), ..Options::default() };
-            let mut engine = GpuSearcher::new(&searcher, &gpu, options).unwrap();
-            let report = check_batch(&mut engine, &many, 10, &what);
+            let mut engine = engine(&searcher, &gpu, options).unwrap();
+            let report = check_batch_with_cpu(&mut engine, &many, 10, &what);
             let counts = engine.residence();
             assert!(if memory < all / 2 { report.by_cpu > 0 } else { report.by_cpu == 0 }, "{what}: {}", report.by_cpu);
             assert_eq!(counts.evicted > 0, memory < all, "{what}: {counts:?}");
             assert!(counts.hits > 0 && counts.misses > 0, "{what}: {counts:?}");
             brought.push(counts.words);
             let before = engine.residence();
-            check_batch(&mut engine, &few, 10, &what);
+            check_batch_with_cpu(&mut engine, &few, 10, &what);
             if memory > all {
                 assert_eq!(engine.residence().misses, before.misses, "everything stayed");
             }
@@ -45,16 +45,16 @@ fn test_preloading_into_too_little_memory_is_refused() {
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let options = |memory| Options { memory: Some(memory), preload: true, ..Options::default() };
-    let error = GpuSearcher::new(&searcher, &gpu, options(bytes_of_all(&searcher) / 2)).err().unwrap();
+    let error = engine(&searcher, &gpu, options(bytes_of_all(&searcher) / 2)).err().unwrap();
     assert!(matches!(&error, Error::Invalid { .. }) && error.to_string().contains("--gpu-memory"), "{error}");
     // two thirds are for lists, the rest for tables
-    let mut engine = GpuSearcher::new(&searcher, &gpu, options(bytes_of_all(&searcher) * 3 / 2 + 64)).unwrap();
-    let report = check_batch(&mut engine, &plans(&searcher, &QUERIES), 10, "few tables");
+    let mut engine = engine(&searcher, &gpu, options(bytes_of_all(&searcher) * 3 / 2 + 64)).unwrap();
+    let report = check_batch_with_cpu(&mut engine, &plans(&searcher, &QUERIES), 10, "few tables");
     assert!(report.batches > 0, "{report:?}");
 }
 
-/// Flips words of the files of lists. Lists that are brought when they are asked for are looked at first, so there is an error
-/// or an answer; before all lists are brought at once, checksums are compared.
+/// Flips words of the files of lists. Lists that are brought when they are asked for are looked at first, so there is
+/// an error or an answer; before all lists are brought at once, checksums are compared.
 #[test]
 fn test_damaged_lists() {
     let Some(gpu) = gpu() else { return };
@@ -86,7 +86,7 @@ fn test_damaged_lists() {
                 .collect();
             for preload in [false, true] {
                 let options = Options { preload, ..Options::default() };
-                let mut engine = match GpuSearcher::new(&searcher, &gpu, options) {
+                let mut engine = match engine(&searcher, &gpu, options) {
                     Ok(engine) => engine,
                     // checksums are compared before all lists are brought
                     Err(Error::Damaged { .. }) if preload => {
@@ -98,7 +98,7 @@ fn test_damaged_lists() {
                 assert!(!preload, "{codec}: damage that checksums do not see");
                 for mode in [Mode::And, Mode::Or] {
                     for plan in &plans {
-                        match engine.search(std::slice::from_ref(plan), mode, 5) {
+                        match search(&mut engine, std::slice::from_ref(plan), mode, 5) {
                             Ok((hits, _)) => assert!(hits[0].iter().all(|hit| hit.doc < 2000), "{codec}: {hits:?}"),
                             Err(Error::Damaged { .. }) => refused += 1,
                             Err(error) => panic!("{codec}: {error}"),
@@ -119,11 +119,11 @@ fn test_a_device_that_is_gone() {
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let plans = plans(&searcher, &QUERIES);
-    let mut engine = GpuSearcher::new(&searcher, &gpu, Options::default()).unwrap();
-    check_batch(&mut engine, &plans, 10, "before");
-    engine.gpu().destroy();
+    let mut lost = engine(&searcher, &gpu, Options::default()).unwrap();
+    check_batch_with_cpu(&mut lost, &plans, 10, "before");
+    lost.gpu().destroy();
     for _ in 0..2 {
-        assert!(matches!(engine.search(&plans, Mode::Or, 10), Err(Error::Gpu(_))));
+        assert!(matches!(search(&mut lost, &plans, Mode::Or, 10), Err(Error::Gpu(_))));
     }
-    assert!(matches!(GpuSearcher::new(&searcher, &gpu, Options::default()), Err(Error::Gpu(_))));
+    assert!(matches!(engine(&searcher, &gpu, Options::default()), Err(Error::Gpu(_))));
 }

@@ -3,31 +3,13 @@
 mod queries;
 
 use super::layout::MOST_DOCUMENTS;
-use crate::codec::{self, Codec, Skip};
+use crate::codec::{self, Codec};
 use crate::gpu::testing::gpu;
-use crate::index::ListWords;
+use crate::postings::{Encoded, ListWords};
+use crate::query::and::{AND, RANGES};
 use crate::query::gpu::ListIntersector;
-use crate::query::intersect::{INTERSECTORS, On};
+use crate::query::method::EngineKind;
 use std::sync::Arc;
-
-/// A list in memory.
-struct Encoded {
-    words: Vec<u32>,
-    skips: Vec<Skip>,
-    df: u32,
-}
-
-impl Encoded {
-    fn new(codec: &dyn Codec, docs: &[u32]) -> Self {
-        let (mut words, mut skips) = (Vec::new(), Vec::new());
-        codec.encode(docs, &mut words, &mut skips);
-        Self { words, skips, df: docs.len() as u32 }
-    }
-
-    fn list<'a>(&'a self, codec: &'a dyn Codec, documents: u32) -> ListWords<'a> {
-        ListWords::in_memory(codec, &self.words, &self.skips, self.df, documents).unwrap()
-    }
-}
 
 /// What lists of docIDs have in common.
 fn common(lists: &[&Vec<u32>]) -> Vec<u32> {
@@ -39,14 +21,14 @@ fn common(lists: &[&Vec<u32>]) -> Vec<u32> {
 
 /// All methods on a GPU.
 fn names() -> Vec<&'static str> {
-    INTERSECTORS.iter().filter(|method| matches!(method.on, On::Gpu(_))).map(|method| method.name).collect()
+    AND.on(EngineKind::Gpu).map(|method| method.name).filter(|name| *name != RANGES.name).collect()
 }
 
 /// What every method finds over a codec that it reads must be what the lists have in common.
 fn check(codec: &Arc<dyn Codec>, specs: &[&str], lists: &[Vec<u32>], queries: &[Vec<usize>], documents: u32) {
     let Some(gpu) = gpu() else { return };
     let encoded: Vec<Encoded> = lists.iter().map(|docs| Encoded::new(codec.as_ref(), docs)).collect();
-    let words: Vec<ListWords<'_>> = encoded.iter().map(|list| list.list(codec.as_ref(), documents)).collect();
+    let words: Vec<ListWords<'_>> = encoded.iter().map(|list| list.list(codec.as_ref(), documents).unwrap()).collect();
     let mut intersector = ListIntersector::new(&gpu, codec, &words, documents, "gpu-binary", false).unwrap();
     let lists_of = |query: &[usize]| query.iter().map(|&list| &lists[list]).collect::<Vec<_>>();
     let expected: Vec<Vec<u32>> = queries.iter().map(|query| common(&lists_of(query))).collect();
@@ -193,7 +175,8 @@ fn test_damaged_lists_end() {
                 list.skips[at as usize].first ^= draw(state, 1, u32::MAX)[0];
             }
         }
-        let damaged: Vec<ListWords<'_>> = encoded.iter().map(|list| list.list(codec.as_ref(), DOCUMENTS)).collect();
+        let damaged: Vec<ListWords<'_>> =
+            encoded.iter().map(|list| list.list(codec.as_ref(), DOCUMENTS).unwrap()).collect();
         let mut intersector = ListIntersector::new(&gpu, &codec, &damaged, DOCUMENTS, "gpu-binary", false).unwrap();
         for spec in names() {
             // what a method keeps with lists is made of their docIDs, which have to be sound
@@ -217,5 +200,24 @@ fn test_refusals() {
     assert!(refused("merge", "raw").contains("runs on the CPU"));
     assert!(refused("pmf:levels=5", "raw").contains("levels is 0 to 4"));
     assert!(refused("pmf:depth=1", "raw").contains("levels"));
-    assert!(refused("zipper", "raw").contains("merge-path, pmf, wu, gpu-binary"));
+    assert!(names().iter().all(|name| refused("zipper", "raw").contains(name)));
+}
+
+#[test]
+fn test_batches_are_filled_up_to_their_limits() {
+    use super::{Limits, Rows};
+    use crate::query::gpu::rows::TermRow;
+    let limits = Limits { slots: 1000, queries: 4 };
+    let batch = |candidates: &[u32]| {
+        let mut rows = Rows::default();
+        let mut fits = |df: u32| {
+            let fits = limits.hold(&rows, df);
+            rows.push(vec![TermRow { df, ..TermRow::default() }]);
+            fits
+        };
+        candidates.iter().take_while(|&&df| fits(df)).count()
+    };
+    assert_eq!(batch(&[1; 9]), 4, "queries");
+    assert_eq!(batch(&[300, 300, 200, 1]), 2, "slots, of which a query has a multiple of 128");
+    assert_eq!(batch(&[5000, 1]), 1, "a query with more by itself");
 }

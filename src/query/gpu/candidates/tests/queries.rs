@@ -1,12 +1,14 @@
 //! Conjunctions to an index, against the CPU.
 
 use super::names;
+use crate::gpu::Gpu;
 use crate::gpu::testing::gpu;
 use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
+use crate::query::engine::{Answers, Effort, Engine as _, GpuMethods, Queries};
 use crate::query::gpu::candidates::recipe;
-use crate::query::gpu::{GpuIntersector, Options};
-use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, RADIX_SORT};
+use crate::query::gpu::{GpuEngine, Options, Report};
+use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, PARTIAL_SORT, RADIX_SORT, TopKMethod};
 use crate::query::{Bm25, Hit, Mode, Plan, Scores, Searcher};
 
 /// Terms of every shape over 2,500 documents, with frequencies that are all one, small, and large.
@@ -62,6 +64,31 @@ fn plans(searcher: &Searcher<'_>) -> Vec<Plan> {
     QUERIES.iter().map(|text| searcher.plan(&searcher.parse(text).unwrap()).unwrap()).collect()
 }
 
+/// What answers conjunctions by an intersector.
+fn by<'a>(
+    searcher: &'a Searcher<'a>,
+    gpu: &Gpu,
+    options: Options,
+    topk: &'static TopKMethod,
+    name: &str,
+) -> crate::Result<GpuEngine<'a>> {
+    let methods = GpuMethods { intersect: Some(name.to_owned()), topk, ..GpuMethods::default() };
+    GpuEngine::new(searcher, gpu, options, methods, Mode::And)
+}
+
+/// Queries in batches of these sizes.
+fn in_batches(engine: &mut GpuEngine<'_>, plans: &[Plan], sizes: &[usize], k: usize) -> (Vec<Vec<Hit>>, Report) {
+    match engine.and(&Queries { plans, sizes, k }).unwrap() {
+        Answers { hits, effort: Effort::Gpu(report) } => (hits, report),
+        Answers { .. } => panic!("the CPU answered"),
+    }
+}
+
+/// All queries in one batch.
+fn search(engine: &mut GpuEngine<'_>, plans: &[Plan], k: usize) -> Vec<Vec<Hit>> {
+    in_batches(engine, plans, &[plans.len()], k).0
+}
+
 /// The same documents; scores but for what floats and fixed point lose, and with ties anyhow.
 fn check_hits(found: &[Hit], expected: &[Hit], all: &[Hit], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
@@ -81,36 +108,56 @@ fn test_queries_agree_with_the_cpu() {
         let plans = plans(&searcher);
         let all: Vec<Vec<Hit>> = plans.iter().map(|plan| searcher.search(plan, Mode::And, 5000).unwrap()).collect();
         let options = Options { preload: codec != "lrc", timed: true, ..Options::default() };
-        let mut intersector = GpuIntersector::new(&searcher, &gpu, options, "gpu-binary").unwrap();
+        let mut engine = by(&searcher, &gpu, options, &PARTIAL_SORT, "gpu-binary").unwrap();
         for name in names() {
             if recipe(name, searcher.codec().codec()).is_err() {
                 continue;
             }
-            intersector.change(name).unwrap();
-            let (docs, report) = intersector.intersect(&plans).unwrap();
-            assert_eq!(report.by_cpu, 0);
-            for ((text, docs), all) in QUERIES.iter().zip(docs).zip(&all) {
-                let mut expected: Vec<u32> = all.iter().map(|hit| hit.doc).collect();
-                expected.sort_unstable();
-                assert_eq!(docs, expected, "{text} by {name} over {codec}");
-            }
+            engine.set_intersector(name).unwrap();
             for k in [1, 10, 5000] {
-                let (hits, _) = intersector.search(&plans, k).unwrap();
+                let (hits, report) = in_batches(&mut engine, &plans, &[plans.len()], k);
+                assert_eq!(report.by_cpu, 0, "{name} over {codec}");
+                assert!(!gpu.timestamps() || report.passes.iter().any(|(pass, _)| *pass == "expand"));
                 for ((text, hits), (plan, all)) in QUERIES.iter().zip(&hits).zip(plans.iter().zip(&all)) {
                     let expected = searcher.search(plan, Mode::And, k).unwrap();
                     check_hits(hits, &expected, all, &format!("{text} by {name} over {codec}, k = {k}"));
                 }
             }
             // one by one, as a batch each
-            let (alone, _) = intersector.search(&plans[4..5], 10).unwrap();
-            let (together, _) = intersector.search(&plans, 10).unwrap();
+            let alone = search(&mut engine, &plans[4..5], 10);
+            let together = search(&mut engine, &plans, 10);
             assert_eq!(alone[0], together[4]);
             // in batches of given sizes, and what these leave over
-            let (hits, report) = intersector.search_batches(&plans, &[1, 0, 5, 2], 10).unwrap();
+            let (hits, report) = in_batches(&mut engine, &plans, &[1, 0, 5, 2], 10);
             assert!(hits == together && report.batches == 4, "{name} over {codec}: {} batches", report.batches);
         }
-        assert!(intersector.search(&plans, 0).unwrap().0.iter().all(Vec::is_empty));
+        assert!(search(&mut engine, &plans, 0).iter().all(Vec::is_empty));
     }
+}
+
+/// Conjunctions by an intersector, disjunctions by ranges, in turn, over the same lists, which are brought once.
+#[test]
+fn test_both_ways_share_the_lists() {
+    let Some(gpu) = gpu() else { return };
+    let (_dir, index) = index("simdbp");
+    let searcher = Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
+    let plans = plans(&searcher);
+    let mut engine = by(&searcher, &gpu, Options::default(), &PARTIAL_SORT, "hs").unwrap();
+    let mut misses = Vec::new();
+    for round in 0..2 {
+        for mode in [Mode::And, Mode::Or] {
+            let asked = Queries { plans: &plans, sizes: &[7, 7, 7], k: 10 };
+            let Answers { hits, effort } = engine.search(&asked, mode).unwrap();
+            assert!(matches!(effort, Effort::Gpu(Report { batches: 3, .. })), "{mode:?}: {effort:?}");
+            for ((text, hits), plan) in QUERIES.iter().zip(&hits).zip(&plans) {
+                let expected = searcher.search(plan, mode, 10).unwrap();
+                let all = searcher.search(plan, mode, 5000).unwrap();
+                check_hits(hits, &expected, &all, &format!("{text}, {mode:?}, round {round}"));
+            }
+            misses.push(engine.residence().misses);
+        }
+    }
+    assert_eq!(misses, [8; 4], "each list of more than one posting is brought once");
 }
 
 /// The host is sent no more than it needs, and the device itself chooses the same.
@@ -124,20 +171,20 @@ fn test_the_best_are_chosen_on_the_device() {
         let plans = plans(&searcher);
         for topk in [&GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT] {
             for name in ["gpu-binary", "wu", "merge-path"] {
-                let on_host = Options { preload: true, ..Options::default() };
-                let mut by_host = GpuIntersector::new(&searcher, &gpu, on_host, name).unwrap();
-                let mut by_device = GpuIntersector::new(&searcher, &gpu, Options { topk, ..on_host }, name).unwrap();
+                let options = Options { preload: true, ..Options::default() };
+                let mut by_host = by(&searcher, &gpu, options, &PARTIAL_SORT, name).unwrap();
+                let mut by_device = by(&searcher, &gpu, options, topk, name).unwrap();
                 for k in [1, 2, 10, 500, 5000] {
-                    let (expected, _) = by_host.search(&plans, k).unwrap();
-                    assert_eq!(by_device.search(&plans, k).unwrap().0, expected, "{name}, {}, k = {k}", topk.name);
+                    let expected = search(&mut by_host, &plans, k);
+                    assert_eq!(search(&mut by_device, &plans, k), expected, "{name}, {}, k = {k}", topk.name);
                     // from a batch of many to one of few, and back
-                    assert_eq!(by_device.search(&plans[3..5], k).unwrap().0, expected[3..5]);
+                    assert_eq!(search(&mut by_device, &plans[3..5], k), expected[3..5]);
                 }
             }
         }
     }
-    let heap = Options { topk: &HEAP, ..Options::default() };
-    assert!(GpuIntersector::new(&plain(), &gpu, heap, "hs").err().unwrap().to_string().contains("partial-sort"));
+    let heap = by(&plain(), &gpu, Options::default(), &HEAP, "hs").err();
+    assert!(heap.unwrap().to_string().contains("partial-sort"));
 }
 
 #[test]
@@ -146,16 +193,19 @@ fn test_little_memory_makes_batches_and_the_cpu_helps() {
     let (_dir, index) = index("raw");
     let searcher = Searcher::new(&index, Some("raw"), Bm25::default()).unwrap();
     let plans = plans(&searcher);
-    let options = |words: u64| Options { memory: Some(4 * words), ..Options::default() };
-    let mut whole = GpuIntersector::new(&searcher, &gpu, Options::default(), "hs").unwrap();
-    let (expected, report) = whole.intersect(&plans).unwrap();
+    // of which lists have two thirds
+    let options = |words: u64| Options { memory: Some(6 * words), ..Options::default() };
+    let mut whole = by(&searcher, &gpu, Options::default(), &PARTIAL_SORT, "hs").unwrap();
+    let (expected, report) = in_batches(&mut whole, &plans, &[plans.len()], 5000);
     assert_eq!((report.batches, report.by_cpu), (1, 0));
     // "all" has 2,500 words and never finds room, "even" and "third" do one after the other
-    let mut little = GpuIntersector::new(&searcher, &gpu, options(2048), "hs").unwrap();
-    let (found, report) = little.intersect(&plans).unwrap();
-    assert_eq!(found, expected);
+    let mut little = by(&searcher, &gpu, options(2048), &PARTIAL_SORT, "hs").unwrap();
+    let (found, report) = in_batches(&mut little, &plans, &[plans.len()], 5000);
+    for ((text, found), (expected, plan)) in QUERIES.iter().zip(&found).zip(expected.iter().zip(&plans)) {
+        check_hits(found, expected, &searcher.search(plan, Mode::And, 5000).unwrap(), text);
+    }
     assert!(report.batches > 1 && report.by_cpu > 0, "{report:?}");
-    let error = GpuIntersector::new(&searcher, &gpu, Options { preload: true, ..options(2048) }, "hs").err();
+    let error = by(&searcher, &gpu, Options { preload: true, ..options(2048) }, &PARTIAL_SORT, "hs").err();
     assert!(error.unwrap().to_string().contains("no room for all lists"));
 }
 
@@ -165,8 +215,9 @@ fn test_a_lost_device_is_an_error() {
     let (_dir, index) = index("simdbp");
     let searcher = Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
     let plans = plans(&searcher);
-    let mut intersector = GpuIntersector::new(&searcher, &gpu, Options::default(), "pmf").unwrap();
-    intersector.intersect(&plans).unwrap();
+    let mut engine = by(&searcher, &gpu, Options::default(), &PARTIAL_SORT, "pmf").unwrap();
+    search(&mut engine, &plans, 10);
     gpu.destroy();
-    assert!(matches!(intersector.intersect(&plans), Err(crate::Error::Gpu(_))));
+    let lost = engine.and(&Queries { plans: &plans, sizes: &[], k: 10 });
+    assert!(matches!(lost, Err(crate::Error::Gpu(_))));
 }

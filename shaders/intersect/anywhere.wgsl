@@ -1,5 +1,0 @@
-// Where a docID can be in a block is not known any better: the method's search goes over docIDs that are read one by one.
-fn find_in_block(t: Term, doc: u32, number: u32, low: u32, high: u32) -> u32 {
-    let at = search(t, doc, low, high, false);
-    return select(NONE, at, doc_at(t, at) == doc);
-}

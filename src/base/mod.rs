@@ -1,0 +1,30 @@
+//! Tools that know nothing of search.
+//!
+//! | module | its one job |
+//! |---|---|
+//! | `avx512` | registers of 64 bytes, if the processor has them |
+//! | [`bits`] | fields of bits in words |
+//! | [`choice`] | rows of a registry by name |
+//! | [`in_order`] | tasks on several threads, results in order |
+//! | [`map`] | mapped files, which may shrink while they are read |
+//! | [`means`] | threads, memory, cancellation and progress of long work |
+//! | [`memory`] | how much there is, and sizes as people write them |
+//! | [`params`] | parameters of a registry's row |
+//! | `random` | random numbers and logarithms, the same on every machine |
+//! | [`simd`] | what the processor can do |
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+pub mod bits;
+pub mod choice;
+pub mod in_order;
+pub mod map;
+pub mod means;
+pub mod memory;
+pub mod params;
+pub(crate) mod random;
+pub mod simd;
+
+/// Work that was cancelled before it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;

@@ -1,0 +1,72 @@
+//! Choices of the library as clap knows them: the library itself names no command line.
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use crate::pipeline::Pipeline;
+use crate::query::engine::EngineKind;
+use crate::query::{Mode, Scores};
+
+fn value(name: &'static str, help: &'static str) -> Option<PossibleValue> {
+    Some(PossibleValue::new(name).help(help))
+}
+
+impl ValueEnum for Pipeline {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Overlapped, Self::Serial, Self::Cpu]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Overlapped => value("overlapped", "Block i+1 is parsed while block i is sorted (Index_gpu+)"),
+            Self::Serial => value("serial", "Parse a block, then sort it, in turn (Index_gpu)"),
+            Self::Cpu => value("cpu", "As serial, sorted on the CPU (Index_cpu)"),
+        }
+    }
+}
+
+impl ValueEnum for EngineKind {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Cpu, Self::Gpu]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Cpu => value("cpu", "The CPU: a query on one core, a file of them on all"),
+            Self::Gpu => value(
+                "gpu",
+                "A GPU, in batches; the CPU answers what does not fit there, and everything if the device fails",
+            ),
+        }
+    }
+}
+
+impl ValueEnum for Scores {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Bm25, Self::Impacts]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Bm25 => value("bm25", "BM25, in single precision"),
+            Self::Impacts => value(
+                "impacts",
+                "Quantised impacts: integers, the same to the bit on every engine; the index must have them",
+            ),
+        }
+    }
+}
+
+impl ValueEnum for Mode {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::And, Self::Or, Self::AndOr]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::And => value("and", "Those with all terms; a term that no document has matches none"),
+            Self::Or => value("or", "Those with any term"),
+            Self::AndOr => value("and-or", "As `and`, but if that finds fewer than k, as `or`"),
+        }
+    }
+}

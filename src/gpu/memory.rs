@@ -1,0 +1,240 @@
+//! Device memory for lists: one address space of words over a few large buffers, given out and taken back in pieces.
+
+use super::shader::Piece;
+use super::{Access, AdapterReport, Buffer, Gpu, GpuError, Upload, Usage};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Addresses are 32 bits wide.
+const MAX_WORDS: u64 = 1 << 32;
+
+/// The memory of lists as kernels see it: one address space of words over several buffers, since a binding spans less
+/// than 2 GiB. Word `at` is word `at % 2^bits` of buffer `at / 2^bits`. No single read crosses buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What its buffers are called in a kernel; with a number behind it if there are several.
+    pub name: &'static str,
+    /// What stands before the names of the functions that read and write it.
+    pub prefix: &'static str,
+    /// Number of buffers; need not be a power of two.
+    pub segments: u32,
+    /// Bits of an address within a buffer, 31 at most.
+    pub bits: u32,
+}
+
+impl Memory {
+    /// One buffer, `postings`, read by `word` and `words4`.
+    pub const ONE: Self = Self { name: "postings", prefix: "", segments: 1, bits: 31 };
+
+    /// What kernels call one of its buffers.
+    fn buffer(self, segment: u32) -> String {
+        if self.segments == 1 { self.name.to_owned() } else { format!("{}{segment}", self.name) }
+    }
+
+    /// WGSL for kernels: the buffers, `word` and `words4`, and for writing also `store`, which writes one word. No
+    /// function goes outside a buffer. A buffer has at least four words.
+    pub fn piece(self, access: Access) -> Piece {
+        let mode = if access == Access::Read { "read" } else { "read_write" };
+        let mut text = String::new();
+        // writing to a String cannot fail
+        for segment in 0..self.segments {
+            let _ = writeln!(text, "var<storage, {mode}> {}: array<u32>;", self.buffer(segment));
+        }
+        let prefix = self.prefix;
+        let one = self.switch(|name| format!("        return {name}[min(i, arrayLength(&{name}) - 1u)];\n"));
+        let four = self.switch(|name| {
+            format!(
+                "        let j = min(i, arrayLength(&{name}) - 4u);
+        return vec4<u32>({name}[j], {name}[j + 1u], {name}[j + 2u], {name}[j + 3u]);
+"
+            )
+        });
+        let _ = write!(
+            text,
+            "\nfn {prefix}word(at: u32) -> u32 {{\n{one}}}\n\nfn {prefix}words4(at: u32) -> vec4<u32> {{\n{four}}}\n\n"
+        );
+        if access == Access::ReadWrite {
+            let body = self.switch(|name| format!("        {name}[min(i, arrayLength(&{name}) - 1u)] = value;\n"));
+            let _ = write!(text, "fn {prefix}store(at: u32, value: u32) {{\n{body}}}\n\n");
+        }
+        Piece::Printed(text)
+    }
+
+    /// A function body that does what `each` prints for a buffer, with index `i`.
+    fn switch(self, each: impl Fn(&str) -> String) -> String {
+        if self.segments == 1 {
+            return format!("    let i = at;\n{}", each(&self.buffer(0)));
+        }
+        let mut text = format!("    let i = at & {}u;\n    switch at >> {}u {{\n", (1u32 << self.bits) - 1, self.bits);
+        for segment in 0..self.segments {
+            let case = if segment + 1 == self.segments { "default".to_owned() } else { format!("case {segment}u") };
+            text += &format!("    {case}: {{\n{}    }}\n", each(&self.buffer(segment)));
+        }
+        text + "    }\n"
+    }
+}
+
+/// Device memory for lists.
+#[derive(Debug)]
+pub struct Arena {
+    gpu: Gpu,
+    memory: Memory,
+    names: Vec<String>,
+    segments: Vec<Segment>,
+    upload: Upload,
+}
+
+/// One buffer.
+#[derive(Debug)]
+struct Segment {
+    buffer: Buffer,
+    /// Free pieces: where each starts, and its words.
+    free: BTreeMap<u32, u32>,
+}
+
+/// Words of the largest buffer that can be bound, and the bits of an address in it.
+fn segment(report: &AdapterReport) -> (u64, u32) {
+    let words = report.max_binding_bytes.min(report.max_buffer_bytes) / 4;
+    // a buffer one word short of a power of two counts as one: no list uses the last word of a window
+    let bits = (words + 1).max(2).ilog2().min(29);
+    (words.min(1 << bits), bits)
+}
+
+impl Arena {
+    /// Makes memory of `words` words, 16 GiB at most, under the names in `memory`, whose sizes are ignored.
+    ///
+    /// # Errors
+    /// The device has less memory, or was lost.
+    pub fn new(gpu: &Gpu, memory: Memory, words: u64) -> Result<Self, GpuError> {
+        let (largest, bits) = segment(gpu.report());
+        let words = words.clamp(1 << 10, MAX_WORDS);
+        let count = words.div_ceil(largest).min(MAX_WORDS >> bits);
+        let mut segments = Vec::new();
+        let mut rest = words;
+        for _ in 0..count {
+            let size = rest.min(largest);
+            rest -= size;
+            let buffer = gpu.buffer("lists", 4 * size.max(4), Usage::Storage)?;
+            segments.push(Segment { buffer, free: BTreeMap::from([(0, size as u32)]) });
+        }
+        let bits = if count == 1 { Memory::ONE.bits } else { bits };
+        let memory = Memory { segments: count as u32, bits, ..memory };
+        let names = (0..memory.segments).map(|segment| memory.buffer(segment)).collect();
+        Ok(Self { gpu: gpu.clone(), memory, names, segments, upload: Upload::default() })
+    }
+
+    /// How kernels see it.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Its buffers, by the names that kernels have for them.
+    pub fn buffers(&self) -> impl Iterator<Item = (&str, &Buffer)> {
+        self.names.iter().map(|name| &**name).zip(self.segments.iter().map(|segment| &segment.buffer))
+    }
+
+    /// Words that are not given out.
+    pub fn free_words(&self) -> u64 {
+        self.segments.iter().flat_map(|segment| segment.free.values()).map(|&words| u64::from(words)).sum()
+    }
+
+    fn base(&self, segment: usize) -> u32 {
+        if self.memory.segments == 1 { 0 } else { (segment as u32) << self.memory.bits }
+    }
+
+    fn place(&self, at: u32) -> (usize, u32) {
+        match self.memory.segments {
+            1 => (0, at),
+            _ => ((at >> self.memory.bits) as usize, at & ((1 << self.memory.bits) - 1)),
+        }
+    }
+
+    /// Takes `words` free words in one buffer, from the smallest piece that fits; `None` if none does.
+    pub fn take(&mut self, words: u32) -> Option<u32> {
+        let pieces =
+            self.segments.iter().enumerate().flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at)));
+        let (len, number, at) = pieces.filter(|&(len, ..)| len >= words).min()?;
+        let free = &mut self.segments[number].free;
+        free.remove(&at);
+        if len > words {
+            free.insert(at + words, len - words);
+        }
+        Some(self.base(number) + at)
+    }
+
+    /// Gives back what [`Self::take`] gave.
+    pub fn give(&mut self, at: u32, words: u32) {
+        let (number, mut at) = self.place(at);
+        let mut len = words;
+        let free = &mut self.segments[number].free;
+        if let Some(next) = free.remove(&(at + len)) {
+            len += next;
+        }
+        if let Some((&before, &size)) = free.range(..at).next_back().filter(|&(&before, &size)| before + size == at) {
+            (at, len) = (before, size + len);
+        }
+        free.insert(at, len);
+    }
+
+    /// Copies words to an address; they must lie in one piece.
+    ///
+    /// # Errors
+    /// Out of memory, or lost.
+    pub fn write(&mut self, at: u32, words: &[u32]) -> Result<(), GpuError> {
+        let (number, at) = self.place(at);
+        let buffer = &self.segments[number].buffer;
+        self.upload.run_at(&self.gpu, words, buffer, 4 * u64::from(at), &|_| ())
+    }
+
+    /// True if one write may cover `words` words at `a` and the piece at `b`.
+    pub fn adjoin(&self, a: u32, words: u32, b: u32) -> bool {
+        a.checked_add(words) == Some(b) && self.place(a).0 == self.place(b).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::testing::gpu;
+    use proptest::prelude::*;
+
+    #[test]
+    fn test_segments_of_real_adapters() {
+        let report = |bytes| {
+            let mut report = crate::gpu::adapters().into_iter().next()?;
+            (report.max_binding_bytes, report.max_buffer_bytes) = (bytes, 1 << 32);
+            Some(report)
+        };
+        if let (Some(h200), Some(llvmpipe)) = (report((1 << 31) - 4), report(1 << 27)) {
+            assert_eq!(segment(&h200), ((1 << 29) - 1, 29));
+            assert_eq!(segment(&llvmpipe), (1 << 25, 25));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn test_pieces_do_not_overlap_and_come_back_whole(sizes in prop::collection::vec(1u32..300, 1..60), seed in any::<u64>()) {
+            let Some(gpu) = gpu() else { return Ok(()) };
+            let mut arena = Arena::new(&gpu, Memory::ONE, 4096).unwrap();
+            let mut held: Vec<(u32, u32)> = Vec::new();
+            let mut state = seed;
+            for &size in &sizes {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                if state >> 62 == 0 && !held.is_empty() {
+                    let (at, len) = held.swap_remove(state as usize % held.len());
+                    arena.give(at, len);
+                }
+                let Some(at) = arena.take(size) else { continue };
+                prop_assert!(at + size <= 4096);
+                prop_assert!(held.iter().all(|&(other, len)| at + size <= other || other + len <= at));
+                held.push((at, size));
+                prop_assert_eq!(arena.free_words() + held.iter().map(|&(_, len)| u64::from(len)).sum::<u64>(), 4096);
+            }
+            for (at, len) in held {
+                arena.give(at, len);
+            }
+            prop_assert_eq!(arena.take(4096), Some(0), "one piece again");
+        }
+    }
+}

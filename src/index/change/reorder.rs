@@ -1,0 +1,318 @@
+//! A finished index under other docIDs.
+//!
+//! Every list is mapped, sorted again and encoded in every codec of the index, with its frequencies and score bounds.
+//! Lengths, ids, URLs, titles and ranks move with their documents, quantised impacts with their postings; the
+//! dictionary and the termIDs stay. The output is decoded and compared, posting by posting, before the new index takes
+//! the old one's place in one step. Whatever ends the process before leaves the old index as it was.
+
+use super::reencode::{BATCH, REPORT};
+use super::{stage, verify};
+use crate::base::in_order::in_order;
+use crate::base::means::Means;
+use crate::index::format::tables::Place;
+use crate::index::read::lists::{Batch, Source, batches, differs, frequencies};
+use crate::index::read::reader::{CodecRef, Index};
+use crate::index::write::publish;
+use crate::index::write::writer::{IndexWriter, ManifestFields};
+use crate::index::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder};
+use crate::order::Permutation;
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The new order.
+pub struct Reorder<'a> {
+    /// Old docIDs to new ones.
+    pub permutation: &'a Permutation,
+    /// What the manifest says about it.
+    pub order: String,
+    /// Where the index goes; over the old one if there is no path.
+    pub output: Option<&'a Path>,
+    /// Whether an index at `output` may be replaced.
+    pub force: bool,
+    /// Whether to store quantised impacts if the index has none; present ones move along.
+    pub impacts: bool,
+    /// What the work may use.
+    pub means: Means,
+}
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub struct Reordered {
+    /// Where the index is.
+    pub index: PathBuf,
+    /// Each codec with its bytes before and after.
+    pub codecs: Vec<(String, u64, u64)>,
+    /// Seconds of writing.
+    pub write_seconds: f64,
+    /// Seconds of comparing.
+    pub compare_seconds: f64,
+}
+
+/// Gives the documents of the index at `dir` other docIDs.
+///
+/// # Errors
+/// [`Error::Invalid`] if the permutation is one of another number of documents, [`Error::Exists`],
+/// [`Error::Damaged`] if the index is damaged or a list came back otherwise, [`Error::Changed`] if somebody wrote to it
+/// meanwhile, [`Error::Interrupted`], [`Error::Io`].
+pub fn reorder(dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
+    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let index = Index::open(&dir)?;
+    reordered(&index, &dir, change).map_err(|error| index.cause(error))
+}
+
+fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
+    let statistics = index.statistics();
+    if u64::from(change.permutation.documents()) != statistics.documents {
+        let why = format!(
+            "is one of {} documents, but the index has {}",
+            change.permutation.documents(),
+            statistics.documents
+        );
+        return Err(Error::Invalid { what: "the order".to_owned(), why });
+    }
+    verify::checksums(dir, &index.manifest().files)?;
+    if change.output.is_none() {
+        publish::nothing_else(dir, index.manifest())?;
+    }
+    let began = Instant::now();
+    let target = change.output.unwrap_or(dir);
+    let codecs: Vec<_> = index.codecs().map(|codec| codec.shared()).collect();
+    let window = index.manifest().window_words;
+    let force = change.force || change.output.is_none();
+    let mut writer = IndexWriter::with_window(target, force, &codecs, window)?;
+    if dir.join(REPORT).is_file() {
+        publish::link(dir, writer.temp_dir(), REPORT)?;
+    }
+    writer.adopt_terms(index)?;
+    let docs = Arc::new(documents(index, change, &mut writer)?);
+    if let Some(ranks) = index.pagerank() {
+        let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();
+        writer.pagerank(&moved)?;
+    }
+
+    let source = Source::new(index, index.codec(None)?, None)?;
+    let work = batches(index, BATCH[0])?;
+    let postings: u64 = work.iter().map(|batch| batch.postings).sum();
+    let mapper = Mapper { index, source: &source, change, sorters: Mutex::default() };
+    let encode = |task: usize| -> Result<(EncodedLists, u64)> {
+        let batch = mapper.lists(work[task])?;
+        Ok((ListEncoder::new(codecs.clone(), docs.clone()).encode(&batch), work[task].postings))
+    };
+    change.means.progress.begin(stage::ENCODE, postings);
+    in_order::<_, crate::Error>(work.len(), &change.means, encode, |(lists, done)| {
+        writer.append(lists)?;
+        change.means.progress.advance(done);
+        Ok(())
+    })?;
+    let write_seconds = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    let fields = ManifestFields { analyzer: index.manifest().analyzer.clone(), order: change.order.clone() };
+    let mut bytes_after = Vec::new();
+    let check = |made: &Path| {
+        let new = Index::open(made)?;
+        bytes_after = codec_bytes(&new);
+        change.means.progress.begin(stage::COMPARE, postings);
+        compare(&mapper, &new, &work)?;
+        new.unchanged()?;
+        index.unchanged()
+    };
+    // Impacts do not depend on the order, so new ones equal the old ones in their new places.
+    let impacts = change.impacts || index.impacts().is_some();
+    writer.finish_checked(&docs, fields, impacts.then_some(&change.means), check)?;
+    let compare_seconds = began.elapsed().as_secs_f64();
+    let codecs =
+        codec_bytes(index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();
+    Ok(Reordered { index: target.to_owned(), codecs, write_seconds, compare_seconds })
+}
+
+fn codec_bytes(index: &Index) -> Vec<(String, u64)> {
+    let size = |name: &str| {
+        let file = |file: &str| index.manifest().file(&format!("{name}/{file}")).map_or(0, |file| file.bytes);
+        file("postings.bin") + file("lists.bin")
+    };
+    index.codecs().map(|codec| (codec.codec().name().to_owned(), size(codec.codec().name()))).collect()
+}
+
+/// Writes the document table in the new order. A quarter of the memory holds the names of some documents at a time; the
+/// old table is read once for each such part.
+fn documents(index: &Index, change: &Reorder<'_>, writer: &mut IndexWriter) -> Result<DocTable> {
+    let new_of_old = change.permutation.new_of_old();
+    let old_of_new = change.permutation.old_of_new();
+    let mut out = writer.documents()?;
+    let frames = index.names.frames();
+    let mut inflated = 0u64;
+    for i in 0..frames {
+        // A name in memory is three strings beside its bytes.
+        let (docs, bytes) = index.names.frame_size(i)?;
+        inflated += bytes as u64 + docs as u64 * (size_of::<DocName>() + 48) as u64;
+    }
+    let parts = inflated.div_ceil((change.means.memory / 4).max(1 << 20)).max(1) as usize;
+    let part_len = old_of_new.len().div_ceil(parts).max(1);
+    let lens = index.lens();
+    for (part, old) in old_of_new.chunks(part_len).enumerate() {
+        change.means.go_on()?;
+        let first = part * part_len;
+        let wanted = first..first + old.len();
+        let found: Vec<Vec<(usize, DocName)>> = (0..frames)
+            .into_par_iter()
+            .map(|i| {
+                let names = index.names.read_frame(i)?;
+                let docs = index.names.frame_docs(i)?;
+                let placed = docs.zip(names).map(|(doc, name)| (new_of_old[doc as usize] as usize, name));
+                Ok(placed.filter(|(new, _)| wanted.contains(new)).collect())
+            })
+            .collect::<Result<_>>()?;
+        let mut names = vec![DocName::default(); old.len()];
+        for (new, name) in found.into_iter().flatten() {
+            names[new - first] = name;
+        }
+        for (name, &old) in names.iter().zip(old) {
+            out.push(&name.id, &name.url, &name.title, lens.get(old as usize).copied().unwrap_or(0))?;
+        }
+    }
+    out.finish()
+}
+
+/// Gives lists their new docIDs.
+struct Mapper<'a> {
+    index: &'a Index,
+    source: &'a Source<'a>,
+    change: &'a Reorder<'a>,
+    /// Sorters that no thread uses now: they hold memory for every document.
+    sorters: Mutex<Vec<PostingSorter>>,
+}
+
+impl Mapper<'_> {
+    /// The lists of a batch under the new docIDs, those of one document included.
+    fn lists(&self, batch: Batch) -> Result<ListBatch> {
+        let lock = || self.sorters.lock().unwrap_or_else(PoisonError::into_inner);
+        let new_of_old = self.change.permutation.new_of_old();
+        let sorter = lock().pop();
+        let mut sorter = sorter.unwrap_or_else(|| PostingSorter::new(new_of_old.len()));
+        let lists = mapped(self.index, self.source, batch, new_of_old, &mut sorter);
+        lock().push(sorter);
+        lists
+    }
+}
+
+fn mapped(
+    index: &Index,
+    source: &Source<'_>,
+    batch: Batch,
+    new_of_old: &[u32],
+    sorter: &mut PostingSorter,
+) -> Result<ListBatch> {
+    let decoded = source.decode(batch)?;
+    let mut lists = decoded.iter();
+    let mut tfs = Vec::new();
+    let mut out = ListBatch { first_term: batch.first, ..ListBatch::default() };
+    for id in batch.first..batch.end {
+        let term = index.term(id)?;
+        out.lens.push(term.df);
+        match term.place {
+            Place::Single { doc } => {
+                out.docs.push(new_of_old[doc as usize]);
+                out.tfs.push(term.tf_max);
+            }
+            Place::List { .. } => {
+                let Some((list, docs)) = lists.next() else { continue };
+                frequencies(list, docs.len(), &mut tfs)?;
+                sorter.sort(docs, &tfs, new_of_old, &mut out);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Sorts postings under their new docIDs.
+struct PostingSorter {
+    keys: Vec<u64>,
+    /// The frequency at each docID, and a bit for each present docID; made when first needed.
+    tf_of: Vec<u32>,
+    there: Vec<u64>,
+    documents: usize,
+}
+
+impl PostingSorter {
+    fn new(documents: usize) -> Self {
+        Self { keys: Vec::new(), tf_of: Vec::new(), there: Vec::new(), documents }
+    }
+
+    /// Appends a list to `out`.
+    fn sort(&mut self, docs: &[u32], tfs: &[u32], new_of_old: &[u32], out: &mut ListBatch) {
+        // If a list has one document in 64 or more, walking a bit for each document beats sorting.
+        if docs.len() < self.documents / 64 || docs.len() < 256 {
+            self.keys.clear();
+            let keys =
+                docs.iter().zip(tfs).map(|(&doc, &tf)| u64::from(new_of_old[doc as usize]) << 32 | u64::from(tf));
+            self.keys.extend(keys);
+            self.keys.sort_unstable();
+            out.docs.extend(self.keys.iter().map(|key| (key >> 32) as u32));
+            out.tfs.extend(self.keys.iter().map(|&key| key as u32));
+            return;
+        }
+        if self.there.is_empty() {
+            self.there.resize(self.documents.div_ceil(64), 0);
+            self.tf_of.resize(self.documents, 0);
+        }
+        for (&doc, &tf) in docs.iter().zip(tfs) {
+            let new = new_of_old[doc as usize] as usize;
+            self.there[new / 64] |= 1 << (new % 64);
+            self.tf_of[new] = tf;
+        }
+        for (i, word) in self.there.iter_mut().enumerate() {
+            let mut rest = std::mem::take(word);
+            while rest != 0 {
+                let new = 64 * i + rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                out.docs.push(new as u32);
+                out.tfs.push(self.tf_of[new]);
+            }
+        }
+    }
+}
+
+/// Decodes everything written and compares it with its source.
+fn compare(mapper: &Mapper<'_>, new: &Index, work: &[Batch]) -> Result<()> {
+    let codecs: Vec<CodecRef<'_>> = new.codecs().collect();
+    let sources = codecs.iter().map(|&codec| Source::new(new, codec, None)).collect::<Result<Vec<_>>>()?;
+    let compare = |task: usize| {
+        let expected = mapper.lists(work[task])?;
+        for (i, found) in sources.iter().enumerate() {
+            let found = found.decode(work[task])?;
+            let mut lists = found.iter();
+            let (mut at, mut tfs) = (0, Vec::new());
+            for (id, &df) in (expected.first_term..).zip(&expected.lens) {
+                let range = at..at + df as usize;
+                at = range.end;
+                if df == 1 {
+                    let term = new.term(id)?;
+                    if (term.place, term.tf_max)
+                        != (Place::Single { doc: expected.docs[range.start] }, expected.tfs[range.start])
+                    {
+                        return Err(new.bad_term(id, "has another posting than before"));
+                    }
+                    continue;
+                }
+                let Some((list, docs)) = lists.next() else { return Err(new.bad_term(id, "has no list")) };
+                let mut same = docs == &expected.docs[range.clone()];
+                if i == 0 {
+                    frequencies(list, docs.len(), &mut tfs)?;
+                    same &= tfs == expected.tfs[range];
+                }
+                if !same {
+                    return Err(differs(list, list.codec));
+                }
+            }
+        }
+        Ok(work[task].postings)
+    };
+    in_order::<_, crate::Error>(work.len(), &mapper.change.means, compare, |postings| {
+        mapper.change.means.progress.advance(postings);
+        Ok(())
+    })
+}

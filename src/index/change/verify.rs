@@ -1,0 +1,423 @@
+//! Checks an index: checksums of all files, then everything that one file says about another.
+
+use crate::codec::MAX_BLOCK_LEN;
+use crate::error::damaged;
+use crate::index::format::manifest::{FileSpec, MANIFEST, Manifest};
+use crate::index::format::tables::Place;
+use crate::index::format::{HEADER_WORDS, docs};
+use crate::index::read::reader::{CodecFiles, CodecRef, Index};
+use crate::index::{format, impacts};
+use crate::order::pagerank::DAMPING;
+use crate::postings::{Blocks, List, ListWords};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// No more problems than this are kept; the rest is counted.
+const KEPT: usize = 100;
+
+/// Terms that one task checks.
+const CHUNK: u64 = 4096;
+
+/// What [`verify`] found.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// The first problems, each with file and byte offset; none if the index is sound.
+    pub problems: Vec<Error>,
+    /// Number of problems, also those not kept.
+    pub problem_count: u64,
+    /// Bytes whose checksums were computed.
+    pub bytes: u64,
+    /// Lists decoded, each codec counted.
+    pub lists: u64,
+    /// Postings decoded, each codec counted.
+    pub postings: u64,
+}
+
+#[derive(Default)]
+struct Problems {
+    kept: Mutex<Vec<Error>>,
+    count: AtomicU64,
+}
+
+impl Problems {
+    fn add(&self, problem: Error) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept.len() < KEPT {
+            kept.push(problem);
+        }
+    }
+
+    fn take<T>(&self, result: Result<T>) -> Option<T> {
+        result.map_err(|problem| self.add(problem)).ok()
+    }
+
+    fn none(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    fn check(&self, sound: bool, path: &Path, offset: u64, what: impl FnOnce() -> String) {
+        if !sound {
+            self.add(damaged(path, offset, what()));
+        }
+    }
+}
+
+/// Checks the index in a directory on all cores. Damage is not an error but in the result.
+///
+/// Checks every checksum; the dictionary (sorted, every termID once); every list in every codec (decodes, increases,
+/// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries and
+/// bounds are true); impacts (what the postings give); frequencies (add up to cf per term and to the length per
+/// document); the document table (every frame inflates, lengths and duplicate ids add up); and ranks (within reach of
+/// each other, with a sum of 1).
+///
+/// # Errors
+/// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read, [`Error::Changed`] if
+/// somebody wrote to it meanwhile.
+pub fn verify(dir: &Path) -> Result<Verified> {
+    let problems = Problems::default();
+    let mut verified = Verified::default();
+    let manifest = match Manifest::read(dir) {
+        Err(error @ Error::Damaged { .. }) => {
+            problems.add(error);
+            return Ok(finish(verified, problems));
+        }
+        manifest => manifest?,
+    };
+    verified.bytes = manifest.files.par_iter().map(|file| checksum(dir, file, &problems)).sum();
+    // Beyond a wrong checksum the rest would only repeat it, less clearly. Also, a dictionary that is not the writer's
+    // must not be walked.
+    let trusted = problems.none();
+    if let Some(index) = problems.take(Index::open(dir)) {
+        let deep = Deep { index: &index, problems: &problems, lists: AtomicU64::new(0), postings: AtomicU64::new(0) };
+        if trusted {
+            deep.dictionary();
+        }
+        deep.terms();
+        deep.codecs();
+        impacts::check(&index, &|problem| problems.add(problem));
+        deep.documents();
+        deep.pagerank();
+        // Whatever was found is of no use if the files changed under the search.
+        index.unchanged()?;
+        verified.lists = deep.lists.into_inner();
+        verified.postings = deep.postings.into_inner();
+    }
+    Ok(finish(verified, problems))
+}
+
+fn finish(mut verified: Verified, problems: Problems) -> Verified {
+    verified.problem_count = problems.count.into_inner();
+    verified.problems = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    verified
+}
+
+impl Index {
+    /// Compares the checksums of the files that `wanted` accepts, by their names in the manifest, with the manifest's.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Io`].
+    pub fn check_checksums(&self, wanted: impl Fn(&str) -> bool) -> Result<()> {
+        checksums(self.dir(), self.manifest().files.iter().filter(|file| wanted(&file.name)))
+    }
+}
+
+/// Fails if the content of one of these files does not match the manifest: an index made from a damaged one would be
+/// damaged, with right checksums.
+pub(in crate::index) fn checksums<'a>(dir: &Path, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {
+    let problems = Problems::default();
+    let files: Vec<_> = files.into_iter().collect();
+    let _: u64 = files.into_par_iter().map(|file| checksum(dir, file, &problems)).sum();
+    let kept = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    kept.into_iter().next().map_or(Ok(()), Err)
+}
+
+fn checksum(dir: &Path, spec: &FileSpec, problems: &Problems) -> u64 {
+    let path: PathBuf = dir.join(&spec.name);
+    let read = || -> Result<(u64, u64)> {
+        let mut file = File::open(&path).map_err(Error::io("open", &path))?;
+        let mut hash = Xxh3::new();
+        let mut buffer = vec![0; 1 << 20];
+        let mut bytes = 0;
+        loop {
+            let n = file.read(&mut buffer).map_err(Error::io("read", &path))?;
+            if n == 0 {
+                return Ok((bytes, hash.digest()));
+            }
+            bytes += n as u64;
+            hash.update(&buffer[..n]);
+        }
+    };
+    let Some((bytes, digest)) = problems.take(read()) else { return 0 };
+    let found = format!("{digest:016x}");
+    problems.check(found == spec.xxh3, &path, 0, || {
+        format!(
+            "checksum {found} of its {bytes} bytes, but the manifest says {}; somewhere in the file bytes have changed",
+            spec.xxh3
+        )
+    });
+    bytes
+}
+
+struct Deep<'a> {
+    index: &'a Index,
+    problems: &'a Problems,
+    lists: AtomicU64,
+    postings: AtomicU64,
+}
+
+impl Deep<'_> {
+    fn manifest_path(&self) -> PathBuf {
+        self.index.dir().join(MANIFEST)
+    }
+
+    /// Every term leads to a termID of its own; the order is that of the automaton.
+    fn dictionary(&self) {
+        let terms = self.index.statistics().terms;
+        let mut seen = vec![0u64; terms.div_ceil(64) as usize];
+        let mut count = 0;
+        let mut last: Vec<u8> = Vec::new();
+        let path = self.index.dir().join("terms.fst");
+        let walked = self.index.each_term(|term, id| {
+            let (word, bit) = (id as usize / 64, 1 << (id % 64));
+            self.problems.check(seen[word] & bit == 0, &path, 0, || format!("two terms have termID {id}"));
+            self.problems.check(count == 0 || last.as_slice() < term, &path, 0, || "terms out of order".to_owned());
+            seen[word] |= bit;
+            last.clear();
+            last.extend_from_slice(term);
+            count += 1;
+            count <= terms
+        });
+        self.problems.take(walked);
+        self.problems.check(count == terms, &path, 0, || format!("{count} terms, but the manifest has {terms}"));
+    }
+
+    /// `terms.bin` by itself: every row can be read, lists are numbered in order, sums are right.
+    fn terms(&self) {
+        let s = self.index.statistics();
+        let (mut postings, mut occurrences, mut lists) = (0u64, 0u64, 0u64);
+        let path = &self.index.terms.words.path;
+        for id in 0..s.terms as u32 {
+            let Some(term) = self.problems.take(self.index.term(id)) else { return };
+            postings = postings.saturating_add(term.df.into());
+            occurrences = occurrences.saturating_add(term.cf);
+            if let Place::List { list, .. } = term.place {
+                let expected = lists;
+                self.problems.check(u64::from(list) == expected, path, 0, || {
+                    format!("term {id} has list {list}, but {expected} is next")
+                });
+                lists += 1;
+            }
+        }
+        let manifest = self.manifest_path();
+        self.problems.check((postings, lists) == (s.postings, s.lists), &manifest, 0, || {
+            format!("{} postings in {} lists, but terms.bin has {postings} in {lists}", s.postings, s.lists)
+        });
+        self.problems.check(occurrences == s.tokens, path, 0, || {
+            format!("terms occur {occurrences} times, but documents have {} tokens", s.tokens)
+        });
+    }
+
+    fn codecs(&self) {
+        let lens = self.index.lens();
+        let sums: Vec<AtomicU32> = lens.iter().map(|_| AtomicU32::new(0)).collect();
+        let whole = AtomicBool::new(true);
+        let terms = self.index.statistics().terms;
+        let chunks: Vec<u64> = (0..terms.div_ceil(CHUNK)).collect();
+        chunks.into_par_iter().for_each(|chunk| {
+            let mut buffer = Box::new([0; MAX_BLOCK_LEN]);
+            for id in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(terms) {
+                let outcome = self.all_codecs(id as u32, &sums, &mut buffer);
+                whole.fetch_and(outcome.is_ok(), Ordering::Relaxed);
+                self.problems.take(outcome);
+            }
+        });
+        for codec in self.index.codecs() {
+            self.problems.take(self.starts(codec.files));
+        }
+        // A damaged list is not summed to its end: its documents' sums would only repeat the damage.
+        let summed = if whole.into_inner() { sums } else { Vec::new() };
+        for (doc, (sum, &len)) in summed.iter().zip(lens).enumerate() {
+            let sum = sum.load(Ordering::Relaxed);
+            let offset = 4 * (HEADER_WORDS + doc) as u64;
+            self.problems.check(sum == len, self.index.lens_path(), offset, || {
+                format!("document {doc} has length {len}, but its terms occur {sum} times")
+            });
+        }
+    }
+
+    /// The list of a term in every codec; all must have the same docIDs.
+    fn all_codecs(&self, id: u32, sums: &[AtomicU32], docs: &mut [u32; MAX_BLOCK_LEN]) -> Result<()> {
+        let mut first: Option<(u64, &'static str)> = None;
+        for codec in self.index.codecs() {
+            // Frequencies do not depend on the codec: added up with the first one.
+            let digest = self.list(id, codec, first.is_none().then_some(sums), docs)?;
+            let name = codec.codec().name();
+            let (expected, other) = *first.get_or_insert((digest, name));
+            if digest != expected {
+                let what = format!("the list of term {id} has other docIDs in {name} than in {other}");
+                return Err(damaged(&codec.files.postings.path, 0, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// One list: docIDs, bounds and, if `sums` is given, frequencies per document. Returns a hash of its docIDs.
+    fn list(
+        &self,
+        id: u32,
+        codec: CodecRef<'_>,
+        sums: Option<&[AtomicU32]>,
+        docs: &mut [u32; MAX_BLOCK_LEN],
+    ) -> Result<u64> {
+        let Ok(term) = self.index.term(id) else { return Ok(0) };
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        self.postings.fetch_add(term.df.into(), Ordering::Relaxed);
+        let add = |doc: u32, tf: u32| {
+            if let Some(sum) = sums.and_then(|sums| sums.get(doc as usize)) {
+                sum.fetch_add(tf, Ordering::Relaxed);
+            }
+        };
+        let list = match self.index.list(&term, codec)? {
+            List::Single { doc, tf } => {
+                add(doc, tf);
+                return Ok(0);
+            }
+            List::Blocks(list) => list,
+        };
+        let lens = self.index.lens();
+        let default = self.index.default_norm();
+        let (mut cf, mut tf_max) = (0u64, 0);
+        let mut tfs = [0; MAX_BLOCK_LEN];
+        let mut blocks = Blocks::new(List::Blocks(list.clone()));
+        let mut end = list.codec.header_words();
+        let mut digest = Xxh3::new();
+        for block in 0..list.blocks() {
+            let skip = list.skip(block);
+            if skip.offset as usize != end {
+                return Err(bad_list(&list, end, format!("block {block} is said to start at word {}", skip.offset)));
+            }
+            end += list.decode(block, docs)?;
+            let docs = &docs[..list.block_len(block)];
+            digest.update(bytemuck::cast_slice(docs));
+            let bound = crate::score::Bound(skip.bound);
+            let tfs = &mut tfs[..docs.len()];
+            let at = blocks.start(block);
+            blocks.copy_tfs(at, tfs)?;
+            for (&doc, &tf) in docs.iter().zip(&*tfs) {
+                let len = lens.get(doc as usize).copied().unwrap_or(0);
+                if !bound.admits(tf, len, default) || !list.bound.admits(tf, len, default) {
+                    let what = format!("document {doc} exceeds the score bound of block {block}");
+                    return Err(bad_list(&list, skip.offset as usize, what));
+                }
+                add(doc, tf);
+                cf += u64::from(tf);
+                tf_max = tf_max.max(tf);
+            }
+        }
+        if (cf, tf_max) != (term.cf, term.tf_max) {
+            let what = format!(
+                "list {} has {cf} occurrences, at most {tf_max} in a document, but terms.bin says {} and {}",
+                list.number, term.cf, term.tf_max
+            );
+            return Err(damaged(list.tf_path, list.tf_at.saturating_mul(4), what));
+        }
+        self.list_end(&list, end, codec.files)?;
+        Ok(digest.digest())
+    }
+
+    /// Behind a list comes the next one, perhaps after zeros up to the end of the window.
+    fn list_end(&self, list: &ListWords<'_>, words: usize, files: &CodecFiles) -> Result<()> {
+        let window = self.index.manifest().window_words;
+        let end = list.postings_at + words as u64;
+        let next = if u64::from(list.number) + 1 < self.index.statistics().lists {
+            self.index.place(list.number + 1, files)?.0
+        } else {
+            files.end as u64
+        };
+        if next == end {
+            return Ok(());
+        }
+        let gap = usize::try_from(end).ok().zip(usize::try_from(next).ok());
+        let gap = gap.and_then(|(end, next)| files.postings.get().get(end..next));
+        let padding = next == (end / window + 1) * window && gap.is_some_and(|gap| gap.iter().all(|&word| word == 0));
+        if padding {
+            return Ok(());
+        }
+        let what = format!("list {} ends here, but what follows is said to start at word {next}", list.number);
+        Err(damaged(&files.postings.path, 4 * end, what))
+    }
+
+    /// Lists and skip entries start where the first ones must.
+    fn starts(&self, files: &CodecFiles) -> Result<()> {
+        let path = &files.postings.path;
+        let (first, skips) = match self.index.statistics().lists {
+            0 => (files.end as u64, HEADER_WORDS as u64),
+            _ => self.index.place(0, files)?,
+        };
+        let window = self.index.manifest().window_words;
+        let start = format::HEADER_WORDS as u64;
+        self.problems.check([start, window].contains(&first), path, 4 * start, || {
+            format!("the first list starts at word {first}")
+        });
+        self.problems.check([start, window].contains(&skips), &files.lists.words.path, 4 * start, || {
+            format!("the first skip entries start at word {skips}")
+        });
+        Ok(())
+    }
+
+    fn documents(&self) {
+        let s = self.index.statistics();
+        let lens = self.index.lens();
+        let manifest = self.manifest_path();
+        let tokens: u64 = lens.iter().map(|&len| u64::from(len)).sum();
+        let longest = u64::from(lens.iter().copied().max().unwrap_or(0));
+        self.problems.check((tokens, longest) == (s.tokens, s.longest_document), &manifest, 0, || {
+            format!(
+                "{} tokens, at most {} in a document, but docs.bin has {tokens} and {longest}",
+                s.tokens, s.longest_document
+            )
+        });
+        let names = &self.index.names;
+        let frames: Vec<usize> = (0..names.frames()).collect();
+        let mut hashes: Vec<u64> = frames
+            .into_par_iter()
+            .flat_map_iter(|frame| self.problems.take(names.read_frame(frame)).unwrap_or_default())
+            .map(|name| xxh3_64(name.id.as_bytes()))
+            .collect();
+        if hashes.len() as u64 != s.documents {
+            return self.problems.add(damaged(&manifest, 0, format!("{} names of documents", hashes.len())));
+        }
+        hashes.par_sort_unstable();
+        let duplicates = hashes.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+        self.problems.check(duplicates == s.duplicate_ids, &manifest, 0, || {
+            format!("{} duplicate ids, but docs.zst has {duplicates}", s.duplicate_ids)
+        });
+    }
+
+    /// Every rank is at least the share that a jump to any document gives to all; together they add up to 1.
+    fn pagerank(&self) {
+        let Some(ranks) = self.index.pagerank() else { return };
+        let path = self.index.dir().join(docs::RANKS);
+        let least = 0.999 * (1.0 - DAMPING) / ranks.len().max(1) as f64;
+        for (doc, &rank) in ranks.iter().enumerate() {
+            let offset = 4 * (HEADER_WORDS + doc) as u64;
+            let sound = (least..1.001).contains(&f64::from(rank));
+            self.problems.check(sound, &path, offset, || format!("document {doc} has the rank {rank}"));
+        }
+        let sum: f64 = ranks.iter().map(|&rank| f64::from(rank)).sum();
+        self.problems.check(ranks.is_empty() || (sum - 1.0).abs() < 1e-5, &path, 0, || {
+            format!("the ranks add up to {sum}, not to 1")
+        });
+    }
+}
+
+fn bad_list(list: &ListWords<'_>, word: usize, what: String) -> Error {
+    damaged(list.postings_path, 4 * (list.postings_at + word as u64), format!("list {}: {what}", list.number))
+}

@@ -1,0 +1,352 @@
+//! The document table: `docs.bin` (lengths), `docs.zst` (external ids, URLs, titles), `pagerank.bin` (ranks).
+//!
+//! # `docs.bin`
+//! The header of 16 words, then one word per document: its length in tokens.
+//!
+//! # `pagerank.bin`
+//! Only if links were followed. The header of 16 words, then one word per document: its PageRank, an IEEE 754 `f32`.
+//! They add up to 1.
+//!
+//! # `docs.zst`
+//! ```text
+//! [header: 16 words] [zstd frame 0] [zstd frame 1] … [zeros up to a word]
+//! [directory: per frame, byte offset in the file (2 words), first docID (1), inflated bytes (1)]
+//! [footer: documents, frames, byte offset of the directory: 2 words each]
+//! ```
+//! A frame holds the records of consecutive documents; it is closed once it has 16 KiB. A record is three LEB128
+//! numbers, `length of id`, `0 if the URL is the id, else its length + 1`, `length of title`, and then the bytes of the
+//! three, UTF-8. Titles are cut at 4 KiB, ids and URLs at 64 KiB, at a character.
+
+use super::manifest::FileSpec;
+use crate::base::map::Map;
+use crate::error::damaged;
+use crate::index::format;
+use crate::index::format::Kind;
+use crate::index::write::output::Output;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// File of lengths.
+pub(in crate::index) const LENGTHS: &str = "docs.bin";
+/// File of ranks.
+pub(in crate::index) const RANKS: &str = "pagerank.bin";
+/// File of names.
+pub(in crate::index) const NAMES: &str = "docs.zst";
+
+const FRAME: usize = 16 << 10;
+const LEVEL: i32 = 3;
+const MAX_ID: usize = 64 << 10;
+const MAX_TITLE: usize = 4 << 10;
+/// No frame inflates to more.
+const MAX_FRAME: usize = FRAME + 2 * MAX_ID + MAX_TITLE + 16;
+const FOOTER: usize = 24;
+const ENTRY: usize = 16;
+
+/// The lengths of all documents, complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocTable {
+    /// Length of each document in tokens.
+    pub lens: Vec<u32>,
+    /// Their sum.
+    pub total_len: u64,
+    /// Documents whose external id an earlier document has (compared by 64-bit hash).
+    pub duplicates: u64,
+}
+
+/// Takes the documents in docID order. May live on a thread of its own.
+///
+/// Holds 12 bytes per document (length and hash of the id) and one frame.
+pub struct DocTableWriter {
+    lengths: Output,
+    names: Output,
+    zstd: zstd::bulk::Compressor<'static>,
+    raw: Vec<u8>,
+    packed: Vec<u8>,
+    first: u32,
+    directory: Vec<u8>,
+    hashes: Vec<u64>,
+    table: DocTable,
+    files: Arc<Mutex<Vec<FileSpec>>>,
+}
+
+/// `text`, or as many whole characters of it as fit `limit` bytes.
+fn cut(text: &str, limit: usize) -> &str {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+impl DocTableWriter {
+    pub(in crate::index) fn create(dir: &Path, files: Arc<Mutex<Vec<FileSpec>>>) -> Result<Self> {
+        let mut lengths = Output::create(dir, LENGTHS)?;
+        lengths.write_words(&format::header(Kind::DocLengths, 0))?;
+        let mut names = Output::create(dir, NAMES)?;
+        names.write_words(&format::header(Kind::DocNames, 0))?;
+        let zstd = zstd::bulk::Compressor::new(LEVEL).map_err(Error::io("compress", names.path()))?;
+        Ok(Self {
+            lengths,
+            names,
+            zstd,
+            raw: Vec::with_capacity(2 * FRAME),
+            packed: Vec::new(),
+            first: 0,
+            directory: Vec::new(),
+            hashes: Vec::new(),
+            table: DocTable::default(),
+            files,
+        })
+    }
+
+    /// The next document: external id, URL (may be empty), title (may be empty), length in tokens.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] at document 2^32 - 1; [`Error::Io`].
+    pub fn push(&mut self, id: &str, url: &str, title: &str, len: u32) -> Result<()> {
+        let count = self.table.lens.len() as u64;
+        if count >= format::MAX_DOCUMENTS {
+            return Err(Error::Limit {
+                what: "documents",
+                value: count + 1,
+                limit: format::MAX_DOCUMENTS,
+                hint: "split the collection into several indexes",
+            });
+        }
+        let (id, url, title) = (cut(id, MAX_ID), cut(url, MAX_ID), cut(title, MAX_TITLE));
+        self.hashes.push(xxh3_64(id.as_bytes()));
+        self.lengths.write_words(&[len])?;
+        self.table.lens.push(len);
+        self.table.total_len += u64::from(len);
+        let same = url == id;
+        put_varint(&mut self.raw, id.len());
+        put_varint(&mut self.raw, if same { 0 } else { url.len() + 1 });
+        put_varint(&mut self.raw, title.len());
+        self.raw.extend_from_slice(id.as_bytes());
+        if !same {
+            self.raw.extend_from_slice(url.as_bytes());
+        }
+        self.raw.extend_from_slice(title.as_bytes());
+        if self.raw.len() >= FRAME { self.close_frame() } else { Ok(()) }
+    }
+
+    fn close_frame(&mut self) -> Result<()> {
+        self.packed.clear();
+        self.packed.resize(zstd::zstd_safe::compress_bound(self.raw.len()), 0);
+        let n = self
+            .zstd
+            .compress_to_buffer(&self.raw, &mut self.packed[..])
+            .map_err(Error::io("compress", self.names.path()))?;
+        self.directory.extend(self.names.bytes().to_le_bytes());
+        self.directory.extend(self.first.to_le_bytes());
+        self.directory.extend((self.raw.len() as u32).to_le_bytes());
+        self.names.write(&self.packed[..n])?;
+        self.raw.clear();
+        self.first = self.table.lens.len() as u32;
+        Ok(())
+    }
+
+    /// Closes both files; the table goes to [`crate::index::IndexWriter::encoder`].
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn finish(mut self) -> Result<DocTable> {
+        if !self.raw.is_empty() {
+            self.close_frame()?;
+        }
+        let directory = self.names.bytes().next_multiple_of(4);
+        self.names.pad_to(directory / 4)?;
+        self.names.write(&self.directory)?;
+        let documents = self.table.lens.len() as u64;
+        self.names.write_wide(&[documents, (self.directory.len() / ENTRY) as u64, directory])?;
+        self.hashes.sort_unstable();
+        self.table.duplicates = self.hashes.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+        let specs = [self.lengths.finish()?, self.names.finish()?];
+        self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(specs);
+        Ok(self.table)
+    }
+}
+
+/// External names of one document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocName {
+    /// External id.
+    pub id: String,
+    /// URL, or empty.
+    pub url: String,
+    /// Title, or empty.
+    pub title: String,
+}
+
+/// `docs.zst`, mapped.
+pub(in crate::index) struct NameTable {
+    path: PathBuf,
+    map: Map,
+    documents: u64,
+    frames: usize,
+    directory: usize,
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+impl NameTable {
+    pub(in crate::index) fn new(path: PathBuf, map: Map, documents: u64) -> Result<Self> {
+        let bytes = &map[..];
+        let footer = bytes.len().checked_sub(FOOTER).filter(|&at| at >= 4 * format::HEADER_WORDS);
+        let Some(footer) = footer else {
+            return Err(damaged(&path, 0, "the file is too short"));
+        };
+        let (n, frames, directory) = (u64_at(bytes, footer), u64_at(bytes, footer + 8), u64_at(bytes, footer + 16));
+        if n != documents {
+            let what = format!("names of {n} documents, but the manifest has {documents}");
+            return Err(damaged(&path, footer as u64, what));
+        }
+        let fits = frames.checked_mul(ENTRY as u64).and_then(|len| len.checked_add(directory)) == Some(footer as u64)
+            && directory >= 4 * format::HEADER_WORDS as u64
+            && (frames > 0) == (documents > 0);
+        if !fits {
+            return Err(damaged(&path, footer as u64 + 8, "the directory of frames is not where it must be"));
+        }
+        Ok(Self { path, documents, frames: frames as usize, directory: directory as usize, map })
+    }
+
+    pub(in crate::index) fn frames(&self) -> usize {
+        self.frames
+    }
+
+    /// Byte range, docID range and inflated size of a frame.
+    fn frame(&self, i: usize) -> Result<(std::ops::Range<usize>, std::ops::Range<u32>, usize)> {
+        let at = self.directory + ENTRY * i;
+        let (start, first, raw) = (u64_at(&self.map, at), u32_at(&self.map, at + 8), u32_at(&self.map, at + 12));
+        let (end, last) = if i + 1 < self.frames {
+            (u64_at(&self.map, at + ENTRY), u64::from(u32_at(&self.map, at + ENTRY + 8)))
+        } else {
+            (self.directory as u64, self.documents)
+        };
+        let sound = start >= 4 * format::HEADER_WORDS as u64
+            && start < end
+            && end <= self.directory as u64
+            && u64::from(first) < last
+            && last <= self.documents
+            && raw as usize <= MAX_FRAME
+            && (i > 0 || first == 0);
+        if !sound {
+            return Err(damaged(&self.path, at as u64, "the entry of a frame is out of bounds"));
+        }
+        Ok((start as usize..end as usize, first..last as u32, raw as usize))
+    }
+
+    /// How many documents frame `i` has, and bytes of their records.
+    pub(in crate::index) fn frame_size(&self, i: usize) -> Result<(usize, usize)> {
+        let (_, docs, bytes) = self.frame(i)?;
+        Ok((docs.len(), bytes))
+    }
+
+    /// The documents of frame `i`.
+    pub(in crate::index) fn frame_docs(&self, i: usize) -> Result<std::ops::Range<u32>> {
+        Ok(self.frame(i)?.1)
+    }
+
+    /// The records of frame `i`, in docID order.
+    pub(in crate::index) fn read_frame(&self, i: usize) -> Result<Vec<DocName>> {
+        let (bytes, docs, raw) = self.frame(i)?;
+        let start = bytes.start as u64;
+        let bad = |what: String| damaged(&self.path, start, what);
+        let mut source = &self.map[bytes];
+        if i + 1 == self.frames {
+            // Zeros up to a word follow the last frame.
+            let len =
+                zstd::zstd_safe::find_frame_compressed_size(source).map_err(|_| bad("not a zstd frame".to_owned()))?;
+            source = source.get(..len).ok_or_else(|| bad("not a zstd frame".to_owned()))?;
+        }
+        let text = zstd::bulk::decompress(source, raw).map_err(|error| bad(format!("does not inflate: {error}")))?;
+        if text.len() != raw {
+            return Err(bad(format!("inflates to {} bytes, not {raw}", text.len())));
+        }
+        let mut rest = &text[..];
+        let mut names = Vec::new();
+        for doc in docs.clone() {
+            let name = read_record(&mut rest).ok_or_else(|| bad(format!("the record of document {doc} is damaged")))?;
+            names.push(name);
+        }
+        if !rest.is_empty() {
+            return Err(bad(format!("{} bytes after the record of document {}", rest.len(), docs.end - 1)));
+        }
+        Ok(names)
+    }
+
+    /// The names of a document.
+    pub(in crate::index) fn name(&self, doc: u32) -> Result<DocName> {
+        Ok(self.names(&[doc])?.pop().unwrap_or_default())
+    }
+
+    /// The names of documents in ascending order.
+    pub(in crate::index) fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
+        let mut names = Vec::with_capacity(docs.len());
+        let mut frame: (u32, Vec<DocName>) = (0, Vec::new());
+        for &doc in docs {
+            if doc.checked_sub(frame.0).is_none_or(|i| i as usize >= frame.1.len()) {
+                let number = self.frame_of(doc)?;
+                frame = (self.frame(number)?.1.start, self.read_frame(number)?);
+            }
+            let name = doc.checked_sub(frame.0).and_then(|i| frame.1.get(i as usize));
+            names.push(name.cloned().ok_or_else(|| self.no_document(doc))?);
+        }
+        Ok(names)
+    }
+
+    fn no_document(&self, doc: u32) -> Error {
+        damaged(&self.path, self.directory as u64, format!("no frame has document {doc}"))
+    }
+
+    /// The number of a document's frame.
+    fn frame_of(&self, doc: u32) -> Result<usize> {
+        let (mut low, mut high) = (0, self.frames);
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.frame(middle)?.1.end <= doc { low = middle + 1 } else { high = middle }
+        }
+        if low < self.frames { Ok(low) } else { Err(self.no_document(doc)) }
+    }
+}
+
+fn read_varint(rest: &mut &[u8]) -> Option<usize> {
+    let mut value = 0;
+    for i in 0..4 {
+        let (&byte, tail) = rest.split_first()?;
+        *rest = tail;
+        value |= usize::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn read_record(rest: &mut &[u8]) -> Option<DocName> {
+    let (id, url, title) = (read_varint(rest)?, read_varint(rest)?, read_varint(rest)?);
+    let mut take = |len: usize| {
+        let (text, tail) = rest.split_at_checked(len)?;
+        *rest = tail;
+        String::from_utf8(text.to_vec()).ok()
+    };
+    let id = take(id)?;
+    let url = if url == 0 { id.clone() } else { take(url - 1)? };
+    Some(DocName { id, url, title: take(title)? })
+}

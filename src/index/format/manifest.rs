@@ -1,0 +1,216 @@
+//! `manifest.json`: the description of the index and of its files. Written last.
+//!
+//! Two builds of the same input with the same options give the same manifest: it holds no times, no machine, no paths
+//! of the output.
+
+use crate::error::damaged;
+use crate::index::{format, impacts};
+use crate::text::AnalyzerSpec;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Name of the manifest in the index directory.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Value of [`Manifest::format`].
+pub const FORMAT: &str = "gamut-index";
+
+/// A manifest larger than this is not read.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The whole manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// [`format::VERSION`].
+    pub version: u32,
+    /// Version of the gamut that wrote the index.
+    pub gamut: String,
+    /// How documents were turned into terms; queries are treated the same way.
+    pub analyzer: AnalyzerSpec,
+    /// What decided the docIDs: `input` for the order of the input.
+    pub order: String,
+    /// Words of a window, see [`mod@format`].
+    pub window_words: u64,
+    /// Parameters that the stored impacts are made for.
+    pub impacts: ImpactSpec,
+    /// Sizes of the collection.
+    pub statistics: Statistics,
+    /// Codecs, in the order of the registry.
+    pub codecs: Vec<CodecSpec>,
+    /// Every other file but `build-report.json`, by name.
+    pub files: Vec<FileSpec>,
+    /// XXH3-64 of this file with sixteen zeros here.
+    pub checksum: String,
+}
+
+/// The value of [`Manifest::checksum`] while the checksum is computed.
+pub(in crate::index) const NO_CHECKSUM: &str = "0000000000000000";
+
+/// Parameters of the stored impacts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImpactSpec {
+    /// BM25's k1.
+    pub k1: f32,
+    /// BM25's b.
+    pub b: f32,
+    /// The greatest share of a score of any posting, stored as impact 255; only with `impacts.bin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<f32>,
+}
+
+/// Sizes of the collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Documents.
+    pub documents: u64,
+    /// Distinct terms.
+    pub terms: u64,
+    /// (term, document) pairs.
+    pub postings: u64,
+    /// Sum of the document lengths.
+    pub tokens: u64,
+    /// Length of the longest document.
+    pub longest_document: u64,
+    /// Documents with the external id of an earlier one.
+    pub duplicate_ids: u64,
+    /// Terms of more than one document.
+    pub lists: u64,
+}
+
+/// A codec that the index holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodecSpec {
+    /// Name and folder.
+    pub name: String,
+    /// Its parameters, as [`crate::codec::Settings`] writes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
+    /// Id in the files.
+    pub id: u8,
+    /// DocIDs per block.
+    pub block_len: u32,
+}
+
+/// A file of the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSpec {
+    /// Path from the index directory, with `/`.
+    pub name: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// XXH3-64 of the content with seed 0, 16 hexadecimal digits.
+    pub xxh3: String,
+}
+
+impl Manifest {
+    /// Reads and checks the manifest of the index at `dir`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is none, [`Error::Io`] if it cannot be read, [`Error::Damaged`] if it is malformed
+    /// or of another version.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join(MANIFEST);
+        let bytes = match std::fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let why = "has no manifest.json, so it is no gamut index; `gamut index` makes one".to_owned();
+                return Err(Error::Invalid { what: dir.display().to_string(), why });
+            }
+            metadata => metadata.map_err(Error::io("open", &path))?.len(),
+        };
+        if bytes > MAX_BYTES {
+            return Err(damaged(&path, MAX_BYTES, "the manifest is too long to be one"));
+        }
+        let text = std::fs::read(&path).map_err(Error::io("read", &path))?;
+        Self::parse(&path, &text)
+    }
+
+    fn parse(path: &Path, text: &[u8]) -> Result<Self> {
+        /// The fields of every version.
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+            version: u32,
+        }
+        let bad = |error: serde_json::Error| {
+            let offset = byte_offset(text, error.line(), error.column());
+            damaged(path, offset, format!("not a manifest: {error}"))
+        };
+        let head: Head = serde_json::from_slice(text).map_err(bad)?;
+        if head.format != FORMAT {
+            return Err(damaged(path, 0, format!("format is \"{}\", not \"{FORMAT}\"", head.format)));
+        }
+        if head.version != format::VERSION {
+            let what = format!(
+                "format version {}, but this gamut reads version {}; build the index again, or use the gamut that wrote it",
+                head.version,
+                format::VERSION
+            );
+            return Err(damaged(path, 0, what));
+        }
+        let manifest: Self = serde_json::from_slice(text).map_err(bad)?;
+        if checksum_of(text, &manifest.checksum) != manifest.checksum {
+            return Err(damaged(path, 0, "the manifest was changed after it was written; its checksum is wrong"));
+        }
+        let why = manifest.nonsense();
+        why.map_or(Ok(manifest), |why| Err(damaged(path, 0, why)))
+    }
+
+    /// Content that no writer writes, if any.
+    fn nonsense(&self) -> Option<String> {
+        let s = &self.statistics;
+        if !self.window_words.is_power_of_two() || !(16..=format::WINDOW_WORDS).contains(&self.window_words) {
+            return Some(format!("a window of {} words", self.window_words));
+        }
+        if s.documents > format::MAX_DOCUMENTS || s.terms > u64::from(u32::MAX) || s.lists > s.terms {
+            return Some("more documents, terms or lists than the format allows".to_owned());
+        }
+        if self.impacts.k1.to_bits() != crate::score::DEFAULT_K1.to_bits()
+            || self.impacts.b.to_bits() != crate::score::DEFAULT_B.to_bits()
+        {
+            return Some("impacts of other parameters than this format version has".to_owned());
+        }
+        let quantised = self.file(impacts::IMPACTS).is_some();
+        if self.impacts.maximum.is_some() != quantised
+            || self.impacts.maximum.is_some_and(|m| !(m.is_finite() && m > 0.0))
+        {
+            return Some("a greatest share of a score that does not go with the files".to_owned());
+        }
+        self.codecs.is_empty().then(|| "no codec".to_owned())
+    }
+
+    /// The entry of a file.
+    pub fn file(&self, name: &str) -> Option<&FileSpec> {
+        self.files.iter().find(|file| file.name == name)
+    }
+
+    /// The text of the file, with its checksum.
+    pub fn to_json(&self) -> String {
+        let blank = Self { checksum: NO_CHECKSUM.to_owned(), ..self.clone() };
+        let mut text = serde_json::to_string_pretty(&blank).expect("strings and numbers always serialise");
+        text.push('\n');
+        let checksum = format!("{:016x}", xxh3_64(text.as_bytes()));
+        if let Some(at) = text.rfind(NO_CHECKSUM) {
+            text.replace_range(at..at + NO_CHECKSUM.len(), &checksum);
+        }
+        text
+    }
+}
+
+/// The checksum of a manifest's text whose last field is `stated`.
+fn checksum_of(text: &[u8], stated: &str) -> String {
+    let mut text = text.to_vec();
+    let at = memchr::memmem::rfind(&text, stated.as_bytes()).filter(|_| stated.len() == NO_CHECKSUM.len());
+    if let Some(at) = at {
+        text[at..at + NO_CHECKSUM.len()].copy_from_slice(NO_CHECKSUM.as_bytes());
+    }
+    format!("{:016x}", xxh3_64(&text))
+}
+
+fn byte_offset(text: &[u8], line: usize, column: usize) -> u64 {
+    let before: usize = text.split_inclusive(|&b| b == b'\n').take(line.saturating_sub(1)).map(<[u8]>::len).sum();
+    (before + column.saturating_sub(1)) as u64
+}

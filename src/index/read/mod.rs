@@ -1,0 +1,16 @@
+//! Reads a built index: files mapped, nothing loaded, nothing trusted.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `reader` | opens an index, finds terms, lists and documents |
+//! | `dictionary` | `terms.fst` |
+//! | `changed` | whether files are what they were when the index was opened |
+//! | `lists` | all lists in termID order, in batches |
+//! | [`lengths`], [`linearity`] | statistics of lists |
+
+mod changed;
+pub(in crate::index) mod dictionary;
+pub mod lengths;
+pub mod linearity;
+pub(in crate::index) mod lists;
+pub(in crate::index) mod reader;

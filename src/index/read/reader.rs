@@ -1,0 +1,493 @@
+//! Reads an index directory: files mapped, nothing loaded, nothing trusted.
+//!
+//! [`Index::open`] checks the manifest and every file's length and header. Later reads check their own data: damage
+//! gives [`Error::Damaged`], never a panic. Checksums are for [`crate::index::change::verify`].
+
+use super::dictionary::Dictionary;
+use crate::base::map::{Map, Watch};
+use crate::codec::{self, Codec, Skip};
+use crate::error::damaged;
+use crate::index::format::docs::{DocName, NameTable};
+use crate::index::format::manifest::{Manifest, Statistics};
+use crate::index::format::tables::{GROUP, Place, TermInfo};
+use crate::index::format::{HEADER_WORDS, Kind, docs, tables};
+use crate::index::impacts::Impacts;
+use crate::index::{format, impacts};
+use crate::postings::Cursor;
+use crate::postings::list::{List, ListWords};
+use crate::postings::tf::Frequencies;
+use crate::score::{DEFAULT_B, DEFAULT_K1, Norm};
+use crate::{Error, Result};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A built index.
+pub struct Index {
+    dir: PathBuf,
+    manifest: Manifest,
+    pub(in crate::index) dictionary: Dictionary,
+    pub(in crate::index) terms: Table,
+    lens: Words,
+    ranks: Option<Words>,
+    pub(in crate::index) names: NameTable,
+    pub(in crate::index) tf: Words,
+    pub(in crate::index) impacts: Option<Table>,
+    codecs: Vec<CodecFiles>,
+    /// One for each mapped file.
+    pub(super) watches: Vec<Arc<Watch>>,
+}
+
+/// A mapped file of whole words.
+pub(in crate::index) struct Words {
+    pub(in crate::index) path: PathBuf,
+    map: Map,
+}
+
+impl Words {
+    pub(in crate::index) fn get(&self) -> &[u32] {
+        // Maps start at a page and `open` checked that the length is whole words, so this cannot fail.
+        bytemuck::try_cast_slice(&self.map).unwrap_or(&[])
+    }
+
+    /// The words from `at` to the end of its window or of the file; `None` if `at` is outside.
+    pub(in crate::index) fn window_from(&self, at: u64, window: u64, end: usize) -> Option<&[u32]> {
+        let from = usize::try_from(at).ok().filter(|&from| from >= HEADER_WORDS)?;
+        let end = usize::try_from((at / window).checked_add(1)?.checked_mul(window)? - 1).unwrap_or(end).min(end);
+        self.get().get(from..end)
+    }
+}
+
+/// Packed rows of `terms.bin` or `lists.bin`.
+pub(in crate::index) struct Table {
+    pub(in crate::index) words: Words,
+    /// Word offsets of group 0 and of the directory.
+    start: usize,
+    directory: usize,
+    rows: u64,
+}
+
+impl Table {
+    /// `start`: where group 0 is; `directory`, `groups` and `rows` come from the footer.
+    fn new(words: Words, start: u64, directory: u64, groups: u64, rows: u64, footer: usize) -> Result<Self> {
+        let sound = groups == rows.div_ceil(GROUP as u64)
+            && start >= HEADER_WORDS as u64
+            && start <= directory
+            && directory.checked_add(2 * groups) == Some(footer as u64);
+        if !sound {
+            return Err(damaged(&words.path, 4 * footer as u64, "the footer does not fit the file"));
+        }
+        Ok(Self { words, start: start as usize, directory: directory as usize, rows })
+    }
+
+    /// Word offset of group 0: where the lists before the tables end.
+    pub(in crate::index) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Word offset in the file of the directory entry of a row's group.
+    fn entry(&self, row: u64) -> usize {
+        self.directory + 2 * (row / GROUP as u64) as usize
+    }
+
+    /// The group of a row, the row's number in it and the number of rows of the group.
+    pub(in crate::index) fn group(&self, row: u64) -> Option<(&[u32], usize, usize)> {
+        if row >= self.rows {
+            return None;
+        }
+        let words = self.words.get();
+        let at = wide(words.get(self.entry(row)..)?)?;
+        let at = usize::try_from(at).ok()?.checked_add(self.start)?;
+        let first = row / GROUP as u64 * GROUP as u64;
+        let rows = (self.rows - first).min(GROUP as u64) as usize;
+        Some((words.get(at..self.directory)?, (row - first) as usize, rows))
+    }
+
+    pub(in crate::index) fn bad_row(&self, row: u64, what: &str) -> Error {
+        let offset = 4 * self.entry(row.min(self.rows.saturating_sub(1))) as u64;
+        damaged(&self.words.path, offset, format!("{what} {row} of {} cannot be read", self.rows))
+    }
+}
+
+fn wide(words: &[u32]) -> Option<u64> {
+    Some(u64::from(*words.first()?) | u64::from(*words.get(1)?) << 32)
+}
+
+/// The files of one codec.
+pub(in crate::index) struct CodecFiles {
+    pub(in crate::index) codec: Arc<dyn Codec>,
+    pub(in crate::index) postings: Words,
+    pub(in crate::index) lists: Table,
+    /// Words of `postings.bin` from the writer.
+    pub(in crate::index) end: usize,
+}
+
+/// The words of lists, as they lie in the files.
+#[derive(Clone, Copy, Debug)]
+pub struct ListFiles<'a> {
+    /// `postings.bin`.
+    pub postings: &'a [u32],
+    /// `lists.bin` up to the end of the skip entries.
+    pub skips: &'a [u32],
+    /// `tf.bin`.
+    pub tf: &'a [u32],
+    /// No part of a list crosses windows of so many words; the last word of a window is not used.
+    pub window: u64,
+}
+
+/// One of an index's codecs.
+#[derive(Clone, Copy)]
+pub struct CodecRef<'a> {
+    pub(in crate::index) files: &'a CodecFiles,
+}
+
+impl<'a> CodecRef<'a> {
+    /// The codec.
+    pub fn codec(&self) -> &'a dyn Codec {
+        self.files.codec.as_ref()
+    }
+
+    /// The codec, shared.
+    pub fn shared(&self) -> Arc<dyn Codec> {
+        self.files.codec.clone()
+    }
+}
+
+impl Index {
+    /// Opens the index in a directory.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file cannot be opened, [`Error::Damaged`] if one has a wrong length or header, or a version
+    /// that this gamut does not read.
+    pub fn open(dir: &Path) -> Result<Self> {
+        if cfg!(target_endian = "big") {
+            return Err(Error::Invalid {
+                what: "this machine".to_owned(),
+                why: "is big-endian; index files are little-endian memory images".to_owned(),
+            });
+        }
+        let manifest = Manifest::read(dir)?;
+        for file in &manifest.files {
+            if !known_file(&file.name) {
+                let what = format!("lists the file \"{}\", which this gamut does not know", file.name);
+                return Err(damaged(&dir.join(crate::index::format::manifest::MANIFEST), 0, what));
+            }
+            let path = dir.join(&file.name);
+            let bytes = std::fs::metadata(&path).map_err(Error::io("open", &path))?.len();
+            if bytes != file.bytes {
+                let what = format!("{bytes} bytes long, but the manifest says {}; build the index again", file.bytes);
+                return Err(damaged(&path, bytes.min(file.bytes), what));
+            }
+        }
+        let s = manifest.statistics;
+        let path_of = |name: &str| {
+            manifest.file(name).map(|file| dir.join(&file.name)).ok_or_else(|| {
+                damaged(
+                    &dir.join(crate::index::format::manifest::MANIFEST),
+                    0,
+                    format!("does not list the file \"{name}\""),
+                )
+            })
+        };
+        let watches = RefCell::new(Vec::new());
+        let map = |path: &Path| -> Result<Map> {
+            let map = Map::open(path).map_err(Error::io("map", path))?;
+            watches.borrow_mut().push(map.watch().clone());
+            Ok(map)
+        };
+        let words = |name: &str, kind: Kind, codec: u8| {
+            let path = path_of(name)?;
+            let map = map(&path)?;
+            if map.len() % 4 != 0 {
+                return Err(damaged(&path, map.len() as u64, "not a whole number of words"));
+            }
+            let words = Words { path, map };
+            format::check_header(&words.path, words.get(), kind, codec)?;
+            Ok(words)
+        };
+        let footer = |words: &Words| -> Result<([u64; 4], usize)> {
+            let all = words.get();
+            let at = all.len().checked_sub(8).filter(|&at| at >= HEADER_WORDS);
+            let at = at.ok_or_else(|| damaged(&words.path, 0, "the file is too short"))?;
+            Ok(([0, 2, 4, 6].map(|i| wide(&all[at + i..]).unwrap_or(0)), at))
+        };
+        let disagree = |path: &Path, offset: usize, what: &str| {
+            damaged(path, 4 * offset as u64, format!("another number of {what} than in the manifest"))
+        };
+
+        let terms = words("terms.bin", Kind::Terms, 0)?;
+        let ([count, lists, groups, directory], at) = footer(&terms)?;
+        if (count, lists) != (s.terms, s.lists) {
+            return Err(disagree(&terms.path, at, "terms or lists"));
+        }
+        let terms = Table::new(terms, HEADER_WORDS as u64, directory, groups, count, at)?;
+        let lens = words(docs::LENGTHS, Kind::DocLengths, 0)?;
+        if (lens.get().len() - HEADER_WORDS) as u64 != s.documents {
+            return Err(disagree(&lens.path, lens.get().len(), "documents"));
+        }
+        let ranks = match manifest.file(docs::RANKS) {
+            Some(_) => Some(words(docs::RANKS, Kind::PageRank, 0)?),
+            None => None,
+        };
+        if let Some(ranks) = ranks.as_ref().filter(|ranks| ranks.get().len() != lens.get().len()) {
+            return Err(disagree(&ranks.path, ranks.get().len(), "documents"));
+        }
+        let path = path_of(docs::NAMES)?;
+        let names = map(&path)?;
+        let head: Vec<u32> = names.chunks_exact(4).take(HEADER_WORDS).map(bytemuck::pod_read_unaligned).collect();
+        format::check_header(&path, &head, Kind::DocNames, 0)?;
+        let names = NameTable::new(path, names, s.documents)?;
+        let path = path_of("terms.fst")?;
+        let dictionary = Dictionary::new(map(&path)?, path, s.terms)?;
+        let tf = words("tf.bin", Kind::Frequencies, 0)?;
+        // The table at the end of a file of lists, and the last number of its footer.
+        let places = |file: Words| -> Result<(Table, u64)> {
+            let ([rows, start, groups, last], at) = footer(&file)?;
+            if rows != s.lists {
+                return Err(disagree(&file.path, at, "lists"));
+            }
+            let directory = (at as u64).checked_sub(groups.saturating_mul(2));
+            let directory = directory.ok_or_else(|| disagree(&file.path, at, "groups"))?;
+            Ok((Table::new(file, start, directory, groups, rows, at)?, last))
+        };
+        let impacts = match manifest.file(impacts::IMPACTS) {
+            Some(_) => Some(places(words(impacts::IMPACTS, Kind::Impacts, 0)?)?),
+            None => None,
+        };
+        // Terms with one document have no impact in the file, and only they have no list.
+        let listed = s.postings.checked_sub(s.terms - s.lists);
+        if let Some((table, _)) = impacts.as_ref().filter(|(_, stored)| Some(*stored) != listed) {
+            return Err(disagree(&table.words.path, table.words.get().len() - 2, "postings"));
+        }
+        let impacts = impacts.map(|(table, _)| table);
+        let mut codecs = Vec::new();
+        for spec in &manifest.codecs {
+            let codec = codec::family(&spec.name)?.codec(&spec.settings)?;
+            if (codec.id(), codec.block_len() as u32) != (spec.id, spec.block_len) {
+                let what = format!("codec {} has another id or block length than in this gamut", spec.name);
+                return Err(damaged(&dir.join(crate::index::format::manifest::MANIFEST), 0, what));
+            }
+            let postings = words(&format!("{}/postings.bin", spec.name), Kind::Postings, spec.id)?;
+            let lists = words(&format!("{}/lists.bin", spec.name), Kind::Lists, spec.id)?;
+            let (lists, end) = places(lists)?;
+            if end != postings.get().len() as u64 {
+                return Err(damaged(&lists.words.path, 0, "the footer says that postings.bin has another length"));
+            }
+            codecs.push(CodecFiles { codec, postings, lists, end: end as usize });
+        }
+        let watches = watches.into_inner();
+        Ok(Self { dir: dir.to_owned(), manifest, dictionary, terms, lens, ranks, names, tf, impacts, codecs, watches })
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Sizes of the collection.
+    pub fn statistics(&self) -> Statistics {
+        self.manifest.statistics
+    }
+
+    /// Length in tokens of every document.
+    pub fn lens(&self) -> &[u32] {
+        self.lens.get().get(HEADER_WORDS..).unwrap_or(&[])
+    }
+
+    /// PageRank of every document, if the index was built with its links. They add up to 1; damage may make them
+    /// anything, but [`crate::index::change::verify`] sees that.
+    pub fn pagerank(&self) -> Option<&[f32]> {
+        self.ranks.as_ref().map(|ranks| bytemuck::cast_slice(ranks.get().get(HEADER_WORDS..).unwrap_or(&[])))
+    }
+
+    /// The quantised impacts, if the index has them.
+    pub fn impacts(&self) -> Option<Impacts<'_>> {
+        let maximum = self.manifest.impacts.maximum?;
+        self.impacts.as_ref().map(|table| Impacts::new(self, table, maximum))
+    }
+
+    pub(in crate::index) fn lens_path(&self) -> &Path {
+        &self.lens.path
+    }
+
+    /// BM25's length norm for some parameters.
+    pub fn norm(&self, k1: f32, b: f32) -> Norm {
+        Norm::new(k1, b, self.manifest.statistics.documents, self.manifest.statistics.tokens)
+    }
+
+    /// The norm of the stored bounds.
+    pub fn default_norm(&self) -> Norm {
+        self.norm(DEFAULT_K1, DEFAULT_B)
+    }
+
+    /// The codecs, in the order of the manifest.
+    pub fn codecs(&self) -> impl ExactSizeIterator<Item = CodecRef<'_>> {
+        self.codecs.iter().map(|files| CodecRef { files })
+    }
+
+    /// The codec called `name`, or the last one if there is no name: later codecs of the registry are the more capable
+    /// ones.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] if the index has no such codec.
+    pub fn codec(&self, name: Option<&str>) -> Result<CodecRef<'_>> {
+        let files = match name {
+            Some(name) => self.codecs.iter().find(|files| files.codec.name() == name),
+            None => self.codecs.last(),
+        };
+        files.map(|files| CodecRef { files }).ok_or_else(|| Error::UnknownName {
+            kind: "codec of this index",
+            name: name.unwrap_or_default().to_owned(),
+            choices: self.codecs.iter().map(|files| files.codec.name()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The termID of a term.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn lookup(&self, term: &[u8]) -> Result<Option<u32>> {
+        self.dictionary.get(term)
+    }
+
+    /// Calls `visit` with every term in byte order and its termID, until it returns false.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn each_term(&self, visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
+        self.dictionary.each(visit)
+    }
+
+    /// What is known about a termID.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a termID that does not exist.
+    pub fn term(&self, id: u32) -> Result<TermInfo> {
+        let row = u64::from(id);
+        let bad = || self.terms.bad_row(row, "term");
+        let (group, row, rows) = self.terms.group(row).ok_or_else(bad)?;
+        let info = tables::read_term(group, row, rows).ok_or_else(bad)?;
+        let documents = self.manifest.statistics.documents;
+        let inside = match info.place {
+            Place::Single { doc } => u64::from(doc) < documents,
+            Place::List { list, .. } => u64::from(list) < self.manifest.statistics.lists,
+        };
+        if inside && u64::from(info.df) <= documents { Ok(info) } else { Err(bad()) }
+    }
+
+    /// An error about a term.
+    pub(in crate::index) fn bad_term(&self, id: u32, what: &str) -> Error {
+        damaged(&self.terms.words.path, 0, format!("term {id} {what}"))
+    }
+
+    /// The postings of a term.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn list<'a>(&'a self, term: &TermInfo, codec: CodecRef<'a>) -> Result<List<'a>> {
+        let documents = self.manifest.statistics.documents as u32;
+        let (number, bound, tf_at) = match term.place {
+            Place::Single { doc } => return Ok(List::Single { doc, tf: term.tf_max }),
+            Place::List { list, bound, tf_at } => (list, bound, tf_at),
+        };
+        let files = codec.files;
+        let window = self.manifest.window_words;
+        let (at, skip_at) = self.place(number, files)?;
+        let words = files.postings.window_from(at, window, files.end);
+        let words = words.ok_or_else(|| files.lists.bad_row(number.into(), "the place of list"))?;
+        let blocks = (term.df as usize).div_ceil(files.codec.block_len());
+        let bad_list = || damaged(&files.postings.path, 4 * at, format!("list {number} is cut short"));
+        let (words, skips, first): (_, &[Skip], _) = if blocks == 1 {
+            let (&first, words) = words.split_first().ok_or_else(bad_list)?;
+            (words, &[], first)
+        } else {
+            let entries = files.lists.words.window_from(skip_at, window, files.lists.start);
+            let entries = entries.and_then(|entries| entries.get(..3 * blocks));
+            let entries =
+                entries.ok_or_else(|| files.lists.bad_row(number.into(), "the place of skip entries of list"))?;
+            (words, bytemuck::cast_slice(entries), entries[0])
+        };
+        let ones = term.cf == u64::from(term.df);
+        let frequencies = if ones { Some(&[][..]) } else { self.tf.window_from(tf_at, window, self.tf.get().len()) };
+        let frequencies = frequencies.ok_or_else(|| {
+            let offset = tf_at.saturating_mul(4);
+            damaged(&self.tf.path, offset, format!("the frequencies of list {number} are not in the file"))
+        })?;
+        Ok(List::Blocks(ListWords {
+            codec: files.codec.as_ref(),
+            words,
+            skips,
+            first,
+            bound,
+            df: term.df,
+            documents,
+            number,
+            tf: Frequencies::new(frequencies, term.df, ones),
+            postings_at: at + u64::from(blocks == 1),
+            skips_at: skip_at,
+            tf_at,
+            postings_path: &files.postings.path,
+            tf_path: &self.tf.path,
+        }))
+    }
+
+    /// Word offsets of a list's postings and skip entries.
+    pub(in crate::index) fn place(&self, list: u32, files: &CodecFiles) -> Result<(u64, u64)> {
+        let bad = || files.lists.bad_row(list.into(), "the place of list");
+        let (group, row, rows) = files.lists.group(list.into()).ok_or_else(bad)?;
+        tables::read_places(group, row, rows).map(|[postings, skips]| (postings, skips)).ok_or_else(bad)
+    }
+
+    /// The words of the files that lists lie in, from the start of each file.
+    pub fn list_files<'a>(&'a self, codec: CodecRef<'a>) -> ListFiles<'a> {
+        let files = codec.files;
+        let lists = files.lists.words.get();
+        ListFiles {
+            postings: files.postings.get(),
+            skips: lists.get(..files.lists.start).unwrap_or(lists),
+            tf: self.tf.get(),
+            window: self.manifest.window_words,
+        }
+    }
+
+    /// A cursor before the first posting of a term.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn cursor<'a>(&'a self, term: &TermInfo, codec: CodecRef<'a>) -> Result<Cursor<'a>> {
+        Ok(Cursor::new(self.list(term, codec)?))
+    }
+
+    /// External id, URL and title of a document.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a docID that does not exist.
+    pub fn name(&self, doc: u32) -> Result<DocName> {
+        self.names.name(doc)
+    }
+
+    /// The same for several documents in ascending order; each block of the table is unpacked once.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a docID that does not exist.
+    pub fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
+        self.names.names(docs)
+    }
+}
+
+/// True for the names that an index of this version can have, so that a manifest cannot lead outside its directory.
+fn known_file(name: &str) -> bool {
+    let in_folder = |folder: &str, file: &str| {
+        codec::FAMILIES.iter().any(|codec| codec.name == folder) && ["postings.bin", "lists.bin"].contains(&file)
+    };
+    match name.split_once('/') {
+        Some((folder, file)) => in_folder(folder, file),
+        None => ["terms.fst", "terms.bin", "tf.bin", impacts::IMPACTS, docs::LENGTHS, docs::NAMES, docs::RANKS]
+            .contains(&name),
+    }
+}

@@ -1,0 +1,15 @@
+//! Writes an index beside its target and publishes it whole.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `writer` | the files of an index, and the manifest last |
+//! | `encode` | lists of postings → words of every codec |
+//! | `parts` | the files of a codec, and the table of terms |
+//! | `output` | a file with its length and checksum |
+//! | `publish` | the exchange of a finished directory |
+
+pub(in crate::index) mod encode;
+pub(in crate::index) mod output;
+pub(in crate::index) mod parts;
+pub(in crate::index) mod publish;
+pub(in crate::index) mod writer;

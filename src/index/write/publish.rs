@@ -1,0 +1,148 @@
+//! From a temporary directory to the target, at once.
+
+use crate::index::format::manifest::{MANIFEST, Manifest};
+use crate::{Error, Result};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Refuses a target that may not be written.
+pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
+    let metadata = match fs::symlink_metadata(target) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(Error::Io { action: "look at", path: target.to_owned(), source }),
+    };
+    let empty = metadata.is_dir() && fs::read_dir(target).map_err(Error::io("read", target))?.next().is_none();
+    if empty {
+        return Ok(());
+    }
+    if !force {
+        return Err(Error::Exists { path: target.to_owned() });
+    }
+    if target.join(MANIFEST).is_file() {
+        return Ok(());
+    }
+    Err(Error::Invalid {
+        what: format!("--force on {}", target.display()),
+        why: "there is something that is no gamut index, which gamut does not delete; give another name".to_owned(),
+    })
+}
+
+fn parent_of(target: &Path) -> PathBuf {
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A directory beside the target, removed when dropped.
+pub(crate) fn temporary_beside(target: &Path) -> Result<tempfile::TempDir> {
+    let parent = parent_of(target);
+    fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
+    let name = target.file_name().ok_or_else(|| Error::Invalid {
+        what: target.display().to_string(),
+        why: "does not end in a name that a directory could have".to_owned(),
+    })?;
+    let prefix = format!(".{}.", name.to_string_lossy());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".unfinished");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    builder.tempdir_in(&parent).map_err(Error::io("create a directory in", &parent))
+}
+
+/// Syncs a directory's entries, where the operating system can.
+fn sync_dir(dir: &Path) -> Result<()> {
+    if cfg!(unix) {
+        let file = fs::File::open(dir).map_err(Error::io("open", dir))?;
+        file.sync_all().map_err(Error::io("sync", dir))?;
+    }
+    Ok(())
+}
+
+/// Moves the finished directory to the target; old content that may go is removed.
+pub(in crate::index) fn publish(dir: tempfile::TempDir, target: &Path, force: bool) -> Result<()> {
+    for entry in fs::read_dir(dir.path()).map_err(Error::io("read", dir.path()))? {
+        let path = entry.map_err(Error::io("read", dir.path()))?.path();
+        if path.is_dir() {
+            sync_dir(&path)?;
+        }
+    }
+    sync_dir(dir.path())?;
+    check_target(target, force)?;
+    let parent = parent_of(target);
+    let exists = fs::symlink_metadata(target).is_ok();
+    if exists && exchange(dir.path(), target) {
+        // The target's old content now has the temporary name; dropping `dir` removes it.
+        sync_dir(&parent)?;
+        return dir.close().map_err(Error::io("remove the old", target));
+    }
+    let old = if exists {
+        // Two renames: a crash between them leaves the old index under the hidden name.
+        let old = temporary_beside(target)?;
+        fs::rename(target, old.path().join("old")).map_err(Error::io("move away", target))?;
+        Some(old)
+    } else {
+        None
+    };
+    fs::rename(dir.path(), target).map_err(Error::io("rename to", target))?;
+    // The directory is no longer under its temporary name, so there is nothing for it to remove.
+    let _ = dir.keep();
+    sync_dir(&parent)?;
+    if let Some(old) = old {
+        old.close().map_err(Error::io("remove the old", target))?;
+    }
+    Ok(())
+}
+
+/// Fails if the directory of an index contains foreign files: another directory is about to take its place, and they
+/// would be lost.
+pub(in crate::index) fn nothing_else(dir: &Path, manifest: &Manifest) -> Result<()> {
+    let ours = |name: &str| {
+        [MANIFEST, crate::index::change::reencode::REPORT].contains(&name)
+            || manifest.files.iter().any(|file| file.name.split('/').next() == Some(name))
+    };
+    for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
+        let entry = entry.map_err(Error::io("read", dir))?;
+        let name = entry.file_name();
+        if !ours(&name.to_string_lossy()) {
+            let why = "is not part of the index that is about to be replaced; move it away, or choose another output"
+                .to_owned();
+            return Err(Error::Invalid { what: entry.path().display().to_string(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Makes `to/name` the same file as `from/name`, or one with the same bytes.
+pub(in crate::index) fn link(from: &Path, to: &Path, name: &str) -> Result<()> {
+    let (from, to) = (from.join(name), to.join(name));
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    }
+    if fs::hard_link(&from, &to).is_ok() {
+        return Ok(());
+    }
+    fs::copy(&from, &to).map_err(Error::io("copy", &from))?;
+    fs::File::open(&to).and_then(|file| file.sync_all()).map_err(Error::io("sync", &to))
+}
+
+/// Swaps two paths in one step; false where that cannot be done.
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> bool {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt as _;
+    let (Ok(a), Ok(b)) = (CString::new(a.as_os_str().as_bytes()), CString::new(b.as_os_str().as_bytes())) else {
+        return false;
+    };
+    // SAFETY: both pointers are to NUL-terminated strings that live until the call returns.
+    let result =
+        unsafe { libc::renameat2(libc::AT_FDCWD, a.as_ptr(), libc::AT_FDCWD, b.as_ptr(), libc::RENAME_EXCHANGE) };
+    result == 0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> bool {
+    false
+}

@@ -1,0 +1,335 @@
+//! Writes an index directory: a temporary one beside the target, synced, manifest last, then renamed.
+
+use super::encode::{EncodedLists, ListEncoder};
+use super::output::Output;
+use super::parts::{Appender, CodecWriter, TermTableWriter};
+use super::publish;
+use crate::base::means::Means;
+use crate::codec::{self, Codec};
+use crate::index::format::Kind;
+use crate::index::format::docs::{DocTable, DocTableWriter};
+use crate::index::format::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, MANIFEST, Manifest, Statistics};
+use crate::index::{format, impacts};
+use crate::score::{DEFAULT_B, DEFAULT_K1};
+use crate::text::AnalyzerSpec;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Writes an index. See [`IndexWriter::create`] for the order of the calls.
+pub struct IndexWriter {
+    target: PathBuf,
+    force: bool,
+    dir: tempfile::TempDir,
+    window: u64,
+    codecs: Vec<Arc<dyn Codec>>,
+    tf: Output,
+    terms: TermTableWriter,
+    lists: Vec<CodecWriter>,
+    postings: u64,
+    files: Arc<Mutex<Vec<FileSpec>>>,
+    dictionary: Arc<Mutex<Option<u64>>>,
+}
+
+/// Fields of the manifest that the writer cannot know by itself.
+#[derive(Clone, Debug)]
+pub struct ManifestFields {
+    /// How text became terms.
+    pub analyzer: AnalyzerSpec,
+    /// What decided the docIDs: `input`.
+    pub order: String,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Sizes of the collection.
+    pub statistics: Statistics,
+    /// Every file but `build-report.json`, with the manifest last.
+    pub files: Vec<FileSpec>,
+}
+
+impl IndexWriter {
+    /// Starts an index that [`Self::finish`] will put at `target`. Until then nothing is there, and dropping the writer
+    /// removes its files.
+    ///
+    /// Order of the calls. First the [`DocTableWriter`] takes all documents. Then any threads call
+    /// [`ListEncoder::encode`], and one calls [`Self::append`] in term order, while the [`TermsWriter`] may run on
+    /// another. Both must be finished before [`Self::finish`].
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if `target` exists, is not an empty directory, and `force` is not given, [`Error::Invalid`] if
+    /// `force` is given and it is no index, [`Error::Io`].
+    pub fn create(target: &Path, force: bool, codecs: &[Arc<dyn Codec>]) -> Result<Self> {
+        Self::with_window(target, force, codecs, format::WINDOW_WORDS)
+    }
+
+    pub(in crate::index) fn with_window(
+        target: &Path,
+        force: bool,
+        codecs: &[Arc<dyn Codec>],
+        window: u64,
+    ) -> Result<Self> {
+        if codecs.is_empty() {
+            return Err(Error::Invalid { what: "codecs".to_owned(), why: "an index needs at least one".to_owned() });
+        }
+        publish::check_target(target, force)?;
+        let dir = publish::temporary_beside(target)?;
+        let mut codecs = codecs.to_vec();
+        codecs.sort_by_key(|codec| codec::rank(codec.id()));
+        codecs.dedup_by_key(|codec| codec.id());
+        let lists =
+            codecs.iter().map(|codec| CodecWriter::create(dir.path(), codec.as_ref())).collect::<Result<_>>()?;
+        let mut tf = Output::create(dir.path(), "tf.bin")?;
+        tf.write_words(&format::header(Kind::Frequencies, 0))?;
+        Ok(Self {
+            target: target.to_owned(),
+            force,
+            window,
+            codecs,
+            tf,
+            terms: TermTableWriter::create(dir.path())?,
+            lists,
+            postings: 0,
+            files: Arc::default(),
+            dictionary: Arc::default(),
+            dir,
+        })
+    }
+
+    /// The directory in the making, on the target's file system. Foreign files in it must be gone before
+    /// [`Self::finish`], except `build-report.json`, which stays.
+    pub fn temp_dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Starts the document table.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn documents(&mut self) -> Result<DocTableWriter> {
+        DocTableWriter::create(self.dir.path(), self.files.clone())
+    }
+
+    /// An encoder for the codecs of this index.
+    pub fn encoder(&self, docs: Arc<DocTable>) -> ListEncoder {
+        ListEncoder::new(self.codecs.clone(), docs)
+    }
+
+    /// Starts the dictionary.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn terms(&mut self) -> Result<TermsWriter> {
+        let output = Output::create(self.dir.path(), "terms.fst")?;
+        let path = output.path().to_owned();
+        let builder = fst::MapBuilder::new(output).map_err(fst_error(&path))?;
+        Ok(TermsWriter { builder, path, count: 0, files: self.files.clone(), dictionary: self.dictionary.clone() })
+    }
+
+    /// Stores a PageRank for each document, in docID order.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn pagerank(&mut self, values: &[f32]) -> Result<()> {
+        let mut output = Output::create(self.dir.path(), crate::index::format::docs::RANKS)?;
+        output.write_words(&format::header(Kind::PageRank, 0))?;
+        output.write_words(bytemuck::cast_slice(values))?;
+        let spec = output.finish()?;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec);
+        Ok(())
+    }
+
+    /// Takes the dictionary of another index, whose termIDs this one keeps.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(in crate::index) fn adopt_terms(&mut self, other: &crate::index::Index) -> Result<()> {
+        const NAME: &str = "terms.fst";
+        publish::link(other.dir(), self.dir.path(), NAME)?;
+        let spec = other.manifest().file(NAME).cloned();
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).extend(spec);
+        *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = Some(other.statistics().terms);
+        Ok(())
+    }
+
+    /// Appends the next lists. How lists were cut into batches leaves no trace in the bytes.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for too many terms or a list too long for a window, [`Error::Invalid`] for
+    /// lists out of order, [`Error::Io`].
+    pub fn append(&mut self, lists: EncodedLists) -> Result<()> {
+        if u64::from(lists.first_term) != self.terms.count {
+            return Err(Error::Invalid {
+                what: format!("lists from termID {}", lists.first_term),
+                why: format!("{} is next", self.terms.count),
+            });
+        }
+        let mut tf = Appender::new(&mut self.tf, self.window);
+        for row in &lists.rows {
+            let mut row = *row;
+            if row.df > 1 {
+                row.tf_at = tf.list(&lists.tf, row.tf_at, "words of a list of term frequencies")?;
+            }
+            self.postings += u64::from(row.df);
+            self.terms.push(row)?;
+        }
+        tf.flush(&lists.tf)?;
+        for (writer, encoded) in self.lists.iter_mut().zip(&lists.codecs) {
+            writer.append(encoded, self.window)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the files, writes the manifest and moves the directory to its place.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if documents or terms are unfinished or do not match the lists, [`Error::Io`].
+    pub fn finish(self, docs: &DocTable, fields: ManifestFields) -> Result<Summary> {
+        self.finish_checked(docs, fields, None, |_| Ok(()))
+    }
+
+    /// As [`Self::finish`], with quantised impacts if `impacts` has means for them, and with a last check of the
+    /// complete directory before it moves.
+    ///
+    /// # Errors
+    /// Those of [`Self::finish`] and of `check`; [`Error::Interrupted`].
+    pub fn finish_checked(
+        self,
+        docs: &DocTable,
+        fields: ManifestFields,
+        impacts: Option<&Means>,
+        check: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Summary> {
+        let terms = self.terms.count;
+        let dictionary = *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
+        if dictionary != Some(terms) {
+            return Err(Error::Invalid {
+                what: "the dictionary".to_owned(),
+                why: match dictionary {
+                    Some(count) => format!("has {count} terms, but there are lists of {terms}"),
+                    None => "was not finished".to_owned(),
+                },
+            });
+        }
+        let lists = self.terms.lists;
+        let mut files = vec![self.tf.finish()?, self.terms.finish()?];
+        for writer in self.lists {
+            files.extend(writer.finish()?);
+        }
+        files.append(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner));
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        if !files.iter().any(|file| file.name == crate::index::format::docs::NAMES) {
+            return Err(Error::Invalid { what: "the document table".to_owned(), why: "was not finished".to_owned() });
+        }
+        let ranks = files.iter().find(|file| file.name == crate::index::format::docs::RANKS);
+        let documents = docs.lens.len() + format::HEADER_WORDS;
+        if ranks.is_some_and(|file| file.bytes != 4 * documents as u64) {
+            let why = "are of another number of documents than the document table".to_owned();
+            return Err(Error::Invalid { what: "the ranks".to_owned(), why });
+        }
+        let statistics = Statistics {
+            documents: docs.lens.len() as u64,
+            terms,
+            postings: self.postings,
+            tokens: docs.total_len,
+            longest_document: docs.lens.iter().copied().max().unwrap_or(0).into(),
+            duplicate_ids: docs.duplicates,
+            lists,
+        };
+        let mut manifest = Manifest {
+            format: FORMAT.to_owned(),
+            version: format::VERSION,
+            gamut: env!("CARGO_PKG_VERSION").to_owned(),
+            analyzer: fields.analyzer,
+            order: fields.order,
+            window_words: self.window,
+            impacts: ImpactSpec { k1: DEFAULT_K1, b: DEFAULT_B, maximum: None },
+            statistics,
+            codecs: self.codecs.iter().map(|codec| CodecSpec::of(codec.as_ref())).collect(),
+            files,
+            checksum: String::new(),
+        };
+        let mut manifest_file = write_manifest(self.dir.path(), &manifest)?;
+        if let Some(means) = impacts {
+            manifest_file = add_impacts(self.dir.path(), &mut manifest, means)?;
+        }
+        let mut files = manifest.files;
+        files.push(manifest_file);
+        check(self.dir.path())?;
+        publish::publish(self.dir, &self.target, self.force)?;
+        Ok(Summary { statistics, files })
+    }
+}
+
+/// Writes the manifest into the directory of an index in the making.
+pub(in crate::index) fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<FileSpec> {
+    let mut output = Output::create(dir, MANIFEST)?;
+    output.write(manifest.to_json().as_bytes())?;
+    output.finish()
+}
+
+/// Adds the impacts to an otherwise complete index in the making, and writes its manifest again.
+pub(in crate::index) fn add_impacts(dir: &Path, manifest: &mut Manifest, means: &Means) -> Result<FileSpec> {
+    let (file, maximum) = impacts::make(dir, means)?;
+    manifest.files.push(file);
+    manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
+    manifest.impacts.maximum = Some(maximum);
+    write_manifest(dir, manifest)
+}
+
+impl CodecSpec {
+    /// The manifest's entry for a codec.
+    pub fn of(codec: &dyn Codec) -> Self {
+        let settings = codec.settings().to_string();
+        Self { name: codec.name().to_owned(), settings, id: codec.id(), block_len: codec.block_len() as u32 }
+    }
+}
+
+/// Writes `terms.fst`. May live on a thread of its own.
+pub struct TermsWriter {
+    builder: fst::MapBuilder<Output>,
+    path: PathBuf,
+    count: u64,
+    files: Arc<Mutex<Vec<FileSpec>>>,
+    dictionary: Arc<Mutex<Option<u64>>>,
+}
+
+fn fst_error(path: &Path) -> impl FnOnce(fst::Error) -> Error {
+    let path = path.to_owned();
+    move |error| match error {
+        fst::Error::Io(source) => Error::Io { action: "write", path, source },
+        fst::Error::Fst(error) => Error::Invalid { what: "the order of the terms".to_owned(), why: error.to_string() },
+    }
+}
+
+impl TermsWriter {
+    /// The next term in byte order.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not greater than the one before, [`Error::Io`].
+    pub fn insert(&mut self, term: &[u8], id: u32) -> Result<()> {
+        self.count += 1;
+        self.builder.insert(term, u64::from(id)).map_err(fst_error(&self.path))
+    }
+
+    /// Inserts all of `terms` and finishes.
+    ///
+    /// # Errors
+    /// Those of [`Self::insert`] and [`Self::finish`].
+    pub fn write<T: AsRef<[u8]>>(mut self, terms: impl IntoIterator<Item = (T, u32)>) -> Result<()> {
+        terms.into_iter().try_for_each(|(term, id)| self.insert(term.as_ref(), id))?;
+        self.finish()
+    }
+
+    /// Closes the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn finish(self) -> Result<()> {
+        let spec = self.builder.into_inner().map_err(fst_error(&self.path))?.finish()?;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec);
+        *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.count);
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! The merge phase of a build: runs → lists → codecs → a published index.
+//!
+//! Ranges of termIDs are taken in order by the merge workers; one writer appends what they encoded,
+//! in order. Appending is pure concatenation, so neither the ranges nor the threads show in the bytes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::batch::BatchCounts;
+use super::dictionary::Dictionary;
+use super::links::{self, Spool};
+use super::merge::{self, TermRange};
+use super::options::stage;
+use super::report::{self, BuildReport, InputRecord, Lane, LongWords, Skipped};
+use super::run::Run;
+use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
+use super::sorting::SortOutcome;
+use crate::base::memory;
+use crate::corpus::Corpus;
+use crate::index::{DocTable, EncodedLists, IndexWriter, ListBatch, ListEncoder, ManifestFields};
+use crate::{Error, Result};
+
+/// What the parse phase leaves.
+pub(super) struct Parsed {
+    pub writer: IndexWriter,
+    pub runs: Vec<Run>,
+    pub documents: DocTable,
+    pub links: Option<Spool>,
+    pub dictionary: Dictionary,
+    pub counts: BatchCounts,
+    pub long_words: LongWords,
+    pub skipped: Skipped,
+    pub sorting: SortOutcome,
+    /// Wall time of the phase, seconds.
+    pub seconds: f64,
+}
+
+/// An encoded range on its way to the writer.
+struct Parcel {
+    number: usize,
+    lists: EncodedLists,
+    keys: u64,
+    _permit: OwnedSemaphorePermit,
+}
+
+pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: Parsed) -> Result<BuildReport> {
+    let Parsed { mut writer, runs, documents, links, dictionary, counts, long_words, skipped, sorting, seconds } =
+        parsed;
+    let plan = shared.plan;
+    let mut ranked = None;
+    if let Some(spool) = links {
+        shared.progress().begin(stage::RANK, 0);
+        (writer, ranked) = spawn(shared, {
+            let shared = shared.clone();
+            move || {
+                let (values, report) = links::rank(&shared, spool)?;
+                writer.pagerank(&values)?;
+                Ok((writer, Some(report)))
+            }
+        })
+        .await
+        .unwrap_or_else(panicked)?;
+    }
+    let merge_began = shared.clock.now();
+    shared.progress().begin(stage::MERGE, sorting.keys);
+
+    let dictionary = Arc::new(dictionary);
+    let documents = Arc::new(documents);
+    let runs = Arc::new(runs);
+    let target = merge::task_keys(runs.len(), plan.merge_bytes);
+    let ranges = Arc::new(merge::ranges(&runs, dictionary.len() as u32, target));
+    let next = Arc::new(AtomicUsize::new(0));
+    let window = Arc::new(Semaphore::new(2 * plan.threads));
+    let (parcels_in, parcels) = mpsc::channel::<Parcel>(2 * plan.threads);
+    let terms = spawn(shared, {
+        let (shared, dictionary, sink) = (shared.clone(), dictionary.clone(), writer.terms()?);
+        move || {
+            let from = Instant::now();
+            let order = dictionary.sorted();
+            let out = sink.write(order.into_iter().map(|id| (dictionary.term(id), id)));
+            shared.clock.record(Lane::Terms, from);
+            out
+        }
+    });
+    let mut workers = Vec::new();
+    for number in 0..plan.threads {
+        let encoder = writer.encoder(documents.clone());
+        let (shared_, runs, ranges, next) = (shared.clone(), runs.clone(), ranges.clone(), next.clone());
+        let (window, out) = (window.clone(), parcels_in.clone());
+        workers.push(spawn(shared, move || {
+            let failing = CloseOnDrop(&window);
+            work(&shared_, number, &runs, &ranges, &next, encoder, &window, &out)?;
+            std::mem::forget(failing);
+            Ok(())
+        }));
+    }
+    drop(parcels_in);
+    let append = spawn(shared, {
+        let shared = shared.clone();
+        move || append(&shared, writer, parcels)
+    });
+
+    let mut cause = Cause::default();
+    for worker in workers {
+        worker.await.unwrap_or_else(panicked).unwrap_or_else(|e| cause.keep(e));
+    }
+    let appended = append.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let terms = terms.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    cause.raise()?;
+    let (Some((writer, postings)), Some(())) = (appended, terms) else {
+        return Err(Error::Interrupted);
+    };
+    let merge_seconds = shared.clock.now() - merge_began;
+
+    let finish_began = Instant::now();
+    shared.progress().begin(stage::FINISH, 0);
+    let run_bytes = runs.iter().map(|r| r.bytes).sum();
+    let blocks = sorting.blocks;
+    drop(runs);
+    let runs_dir = writer.temp_dir().join(super::parse::RUNS);
+    std::fs::remove_dir_all(&runs_dir).map_err(Error::io("remove", &runs_dir))?;
+    let statistics = (documents.lens.len() as u64, documents.duplicates);
+    let summary = {
+        let shared_ = shared.clone();
+        spawn(shared, move || {
+            let options = &shared_.options;
+            let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
+            writer.finish_checked(&documents, fields, options.impacts.then_some(&options.means), |_| Ok(()))
+        })
+        .await
+        .unwrap_or_else(panicked)?
+    };
+    shared.clock.record(Lane::Write, finish_began);
+    let spans = shared.clock.spans();
+    let report = BuildReport {
+        version: env!("CARGO_PKG_VERSION").into(),
+        index: shared.options.output.to_string_lossy().into_owned(),
+        inputs: corpus
+            .files()
+            .iter()
+            .map(|f| InputRecord {
+                path: f.path.to_string_lossy().into_owned(),
+                bytes: f.bytes,
+                format: f.format.into(),
+                compression: f.compression.into(),
+            })
+            .collect(),
+        pipeline: shared.options.pipeline,
+        sorter: sorting.sorter,
+        device: sorting.device,
+        driver: sorting.driver,
+        plan,
+        disk_bytes: corpus.total_bytes(),
+        inflated_bytes: counts.inflated_bytes,
+        body_bytes: counts.body_bytes,
+        text_bytes: counts.text_bytes,
+        documents: statistics.0,
+        duplicate_ids: statistics.1,
+        tokens: counts.tokens,
+        long_words,
+        links: ranked,
+        terms: dictionary.len() as u64,
+        postings,
+        keys: sorting.keys,
+        blocks,
+        run_bytes,
+        index_bytes: summary.files.iter().map(|f| f.bytes).sum(),
+        seconds: shared.clock.now(),
+        parse_seconds: seconds,
+        merge_seconds,
+        finish_seconds: finish_began.elapsed().as_secs_f64(),
+        order: "input".into(),
+        order_seconds: 0.0,
+        stages: report::stage_times(&spans),
+        sort_times: sorting.times,
+        sort_hidden: report::hidden_sort(&spans),
+        peak_memory: memory::peak_memory(),
+        warnings: sorting.warnings,
+        skipped,
+    };
+    write_report(&shared.options.output, &report)?;
+    Ok(report)
+}
+
+/// Writes the report into the index.
+pub(super) fn write_report(index: &Path, report: &BuildReport) -> Result<()> {
+    let path = index.join(report::FILE);
+    let text = serde_json::to_vec_pretty(report).map_err(|e| Error::io("write", &path)(e.into()))?;
+    std::fs::write(&path, text).map_err(Error::io("write", &path))
+}
+
+#[allow(clippy::too_many_arguments, reason = "the threads of one stage share what they are given, by name")]
+fn work(
+    shared: &Shared,
+    number: usize,
+    runs: &[Run],
+    ranges: &[TermRange],
+    next: &AtomicUsize,
+    mut encoder: ListEncoder,
+    window: &Arc<Semaphore>,
+    out: &mpsc::Sender<Parcel>,
+) -> Result<()> {
+    let mut batch = ListBatch::default();
+    loop {
+        let Ok(permit) = Handle::current().block_on(window.clone().acquire_owned()) else { return Ok(()) };
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        let Some(&range) = ranges.get(i) else { return Ok(()) };
+        if shared.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let from = Instant::now();
+        merge::merge(runs, range, &mut batch)?;
+        let lists = encoder.encode(&batch);
+        shared.clock.record(Lane::Merge(number), from);
+        let parcel = Parcel { number: i, lists, keys: batch.docs.len() as u64, _permit: permit };
+        if out.blocking_send(parcel).is_err() {
+            return Err(Error::Interrupted);
+        }
+    }
+}
+
+fn append(shared: &Shared, mut writer: IndexWriter, mut parcels: mpsc::Receiver<Parcel>) -> Result<(IndexWriter, u64)> {
+    let (mut early, mut next, mut postings) = (BTreeMap::new(), 0, 0);
+    while let Some(parcel) = parcels.blocking_recv() {
+        early.insert(parcel.number, parcel);
+        while let Some(parcel) = early.remove(&next) {
+            let from = Instant::now();
+            postings += parcel.keys;
+            writer.append(parcel.lists)?;
+            shared.progress().advance(parcel.keys);
+            shared.clock.record(Lane::Write, from);
+            next += 1;
+        }
+    }
+    Ok((writer, postings))
+}

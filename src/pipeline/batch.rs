@@ -1,0 +1,301 @@
+//! A worker's output, and how it is made: a piece of input → documents → counted terms.
+
+use std::time::Instant;
+
+use super::links::{BatchLinks, Collector};
+use super::plan::MemoryPlan;
+use super::terms::{LocalPosting, LocalTerms, NewTerms};
+use crate::base::memory::memory_in_use;
+use crate::corpus::{Doc, DocSink, Piece, PieceEnd, PieceReader, Redirect, Skip};
+use crate::text::{Analyzer, Extractor, TermSink};
+
+/// A document of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchDoc {
+    /// One past its last posting in [`Batch::postings`].
+    pub postings_end: u32,
+    /// Its length in tokens.
+    pub len: u32,
+    /// One past the last byte of its id, URL and title in [`Batch::names`].
+    pub name_ends: [u32; 3],
+}
+
+/// Counts of a batch, for the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchCounts {
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Bytes inflated.
+    pub inflated_bytes: u64,
+    /// Bytes of document bodies (HTML for a crawl).
+    pub body_bytes: u64,
+    /// Bytes of text.
+    pub text_bytes: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// Everything a worker found in one piece.
+#[derive(Default)]
+pub struct Batch {
+    /// The worker, whose local term numbers these are.
+    pub worker: usize,
+    /// True if the worker emptied its dictionary before this batch.
+    pub reset: bool,
+    /// Terms whose local numbers follow those of the worker's earlier batches.
+    pub new_terms: NewTerms,
+    /// Documents, in order.
+    pub docs: Vec<BatchDoc>,
+    /// Postings of all documents, in order of first occurrence within a document.
+    pub postings: Vec<LocalPosting>,
+    /// Ids, URLs and titles of all documents.
+    pub names: String,
+    /// Links of all documents, if they are followed.
+    pub links: BatchLinks,
+    /// Records that are not documents, and damage.
+    pub skips: Vec<Skip>,
+    /// Counts.
+    pub counts: BatchCounts,
+    /// Words dropped for being longer than [`crate::text::MAX_TERM_BYTES`].
+    pub long_words: u64,
+    /// The first document that a long word was dropped from: its offset and id.
+    pub first_long_word: Option<(u64, String)>,
+    /// Bytes that the process would need for the largest document, where the budget has fewer.
+    pub beyond_budget: Option<u64>,
+    /// When the worker began and ended, for the timeline.
+    pub span: Option<(Instant, Instant)>,
+}
+
+impl Batch {
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.new_terms.memory()
+            + self.docs.capacity() * size_of::<BatchDoc>()
+            + self.postings.capacity() * size_of::<LocalPosting>()
+            + self.names.capacity()
+            + self.links.memory()
+    }
+
+    fn clear(&mut self) {
+        self.new_terms.clear();
+        self.docs.clear();
+        self.postings.clear();
+        self.names.clear();
+        self.links.clear();
+        self.skips.clear();
+        self.counts = BatchCounts::default();
+        self.long_words = 0;
+        self.first_long_word = None;
+        self.beyond_budget = None;
+        self.reset = false;
+        self.span = None;
+    }
+
+    /// Id, URL and title of document `i`.
+    pub fn name(&self, i: usize) -> [&str; 3] {
+        let [id, url, title] = self.docs[i].name_ends.map(|e| e as usize);
+        let start = if i == 0 { 0 } else { self.docs[i - 1].name_ends[2] as usize };
+        [&self.names[start..id], &self.names[id..url], &self.names[url..title]]
+    }
+}
+
+/// A worker's tools, kept between pieces.
+pub struct Worker {
+    number: usize,
+    reader: PieceReader,
+    parser: Parser,
+}
+
+/// What turns a document into postings; apart from the reader, which calls it.
+struct Parser {
+    extractor: Extractor,
+    analyzer: Analyzer,
+    terms: LocalTerms,
+    store: (bool, bool),
+    links: Option<Collector>,
+    batch: Batch,
+    plan: MemoryPlan,
+}
+
+impl Worker {
+    /// `store`: keep URLs, keep titles. Links are followed if `extractor` keeps them.
+    pub fn new(
+        number: usize,
+        reader: PieceReader,
+        extractor: Extractor,
+        analyzer: Analyzer,
+        plan: &MemoryPlan,
+        store: (bool, bool),
+    ) -> Self {
+        let terms = LocalTerms::new(plan.local_terms);
+        let links = extractor.keeps_links().then(Collector::default);
+        let parser = Parser { extractor, analyzer, terms, store, links, batch: Batch::default(), plan: *plan };
+        Self { number, reader, parser }
+    }
+
+    /// Reads a piece into `batch`, whose memory is used again; see [`Piece::free`] for the piece's.
+    pub fn read(&mut self, piece: &Piece, mut batch: Batch) -> (Batch, PieceEnd) {
+        let began = Instant::now();
+        batch.clear();
+        batch.worker = self.number;
+        if self.parser.terms.is_full() {
+            self.parser.terms.reset();
+            batch.reset = true;
+        }
+        self.parser.batch = batch;
+        let end = self.reader.read(piece, &mut self.parser);
+        let mut batch = std::mem::take(&mut self.parser.batch);
+        batch.counts.disk_bytes = piece.disk_bytes();
+        batch.counts.inflated_bytes = self.reader.bytes_inflated();
+        batch.span = Some((began, Instant::now()));
+        (batch, end)
+    }
+}
+
+/// Counts the terms of one document.
+struct Counter<'a> {
+    terms: &'a mut LocalTerms,
+    postings: &'a mut Vec<LocalPosting>,
+    new_terms: &'a mut NewTerms,
+    len: u32,
+}
+
+impl TermSink for Counter<'_> {
+    #[inline]
+    fn term(&mut self, term: &[u8]) {
+        self.terms.count(term, self.postings, self.new_terms);
+        self.len += 1;
+    }
+
+    #[inline]
+    fn padded_term(&mut self, padded: &[u8], len: usize) {
+        self.terms.count_padded(padded, len, self.postings, self.new_terms);
+        self.len += 1;
+    }
+}
+
+/// Buffers that a larger document left are given back at once.
+const GIVE_BACK: usize = 8 << 20;
+
+/// Set aside for the terms of an enormous document, which nobody can foresee: as many as most languages have.
+const TERMS: u64 = 16 << 20;
+
+/// By so much may what a process holds differ from one run to the next.
+const NOISE: u64 = 3 << 20;
+
+impl Parser {
+    /// True if so many bytes fit the budget beside everything else. If not, the build has to end: an index without the
+    /// document would depend on the budget.
+    fn affords(&mut self, bytes: u64) -> bool {
+        let needed = memory_in_use() + bytes;
+        if needed > self.plan.budget {
+            self.beyond(needed);
+            return false;
+        }
+        true
+    }
+
+    /// Notes that so many bytes are needed.
+    fn beyond(&mut self, needed: u64) {
+        self.batch.beyond_budget = self.batch.beyond_budget.max(Some(needed + NOISE));
+    }
+}
+
+impl DocSink for Parser {
+    fn doc(&mut self, doc: &Doc<'_>) {
+        let body_bytes = doc.body.len();
+        let enormous = body_bytes > self.plan.solo_bytes;
+        if enormous {
+            if !self.affords(Extractor::room_for(doc) + TERMS) {
+                return;
+            }
+            self.terms.guard(self.plan.budget);
+        }
+        let batch = &mut self.batch;
+        let found = self.extractor.extract(doc);
+        self.terms.begin_document();
+        let mut counter =
+            Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
+        let mut long_words = 0;
+        if !doc.title.is_empty() {
+            long_words += self.analyzer.analyze(doc.title, &mut counter);
+        }
+        long_words += self.analyzer.analyze(found.text, &mut counter);
+        let len = counter.len;
+        self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
+        let title = if doc.title.is_empty() { found.title } else { doc.title };
+        let mut name_ends = [0; 3];
+        for (end, (keep, name)) in
+            name_ends.iter_mut().zip([(true, doc.id), (self.store.0, doc.url), (self.store.1, title)])
+        {
+            // The id often is the URL; it is then stored once, as the id.
+            if keep {
+                batch.names.push_str(name);
+            }
+            *end = batch.names.len() as u32;
+        }
+        if let Some(links) = &mut self.links {
+            links.page(doc.url, found.links, &mut batch.links);
+        }
+        batch.counts.body_bytes += body_bytes as u64;
+        batch.counts.text_bytes += found.text.len() as u64;
+        batch.counts.tokens += u64::from(len);
+        batch.long_words += long_words;
+        if long_words > 0 && batch.first_long_word.is_none() {
+            batch.first_long_word = Some((doc.offset, doc.id.to_owned()));
+        }
+        batch.docs.push(BatchDoc { postings_end: batch.postings.len() as u32, len, name_ends });
+        if enormous {
+            // Its terms may have taken more than was foreseen.
+            match self.terms.unguard() {
+                Some(needed) => self.beyond(needed),
+                None => _ = self.affords(0),
+            }
+        }
+        if enormous || body_bytes > GIVE_BACK {
+            self.extractor.shrink();
+        }
+    }
+
+    fn skip(&mut self, skip: Skip) {
+        self.batch.skips.push(skip);
+    }
+
+    fn redirect(&mut self, redirect: &Redirect<'_>) {
+        if let Some(links) = &mut self.links {
+            links.redirect(redirect.url, redirect.location, &mut self.batch.links);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Content;
+    use crate::pipeline::plan::RING;
+    use crate::text::{AnalyzerSpec, Keep};
+
+    #[test]
+    fn a_document_that_the_budget_cannot_hold_is_told_and_not_left_out_silently() {
+        let doc = |body| Doc { id: "1", url: "", title: "", body, content: Content::Text, charset: None, offset: 0 };
+        let spec = AnalyzerSpec::named("simple");
+        let mut plan = MemoryPlan::new(512 << 20, 1, RING, 0).unwrap();
+        plan.solo_bytes = 10;
+        for (budget, body, docs, told) in
+            [(1, "ten bytes.", 1, false), (1, "eleven byte", 0, true), (u64::MAX, "eleven byte", 1, false)]
+        {
+            plan.budget = budget;
+            let mut parser = Parser {
+                extractor: Extractor::new(Keep::default()),
+                analyzer: Analyzer::new(&spec).unwrap(),
+                terms: LocalTerms::new(1 << 12),
+                store: (true, true),
+                links: None,
+                batch: Batch::default(),
+                plan,
+            };
+            parser.doc(&doc(body.as_bytes()));
+            assert_eq!((parser.batch.docs.len(), parser.batch.beyond_budget.is_some()), (docs, told), "{body}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Hashes put aside while pages are parsed: a file without a name, which goes with the process.
+//!
+//! A frame is a batch, in words of 64 bits: numbers of documents, targets and redirects; the documents' own hashes; one
+//! past the last target of each; targets; redirects, two words each.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{BatchLinks, LinkReport};
+use crate::{Error, Result};
+
+const HEAD: usize = 3;
+const BUFFER: usize = 1 << 18;
+
+/// Takes batches in docID order.
+pub struct SpoolWriter {
+    file: BufWriter<File>,
+    dir: PathBuf,
+    frame: Vec<u64>,
+    counts: LinkReport,
+    documents: u64,
+}
+
+impl SpoolWriter {
+    /// A spool on the file system of `dir`.
+    pub fn create(dir: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(dir).map_err(Error::io("create a file in", dir))?;
+        let file = BufWriter::with_capacity(BUFFER, file);
+        Ok(Self { file, dir: dir.to_owned(), frame: Vec::new(), counts: LinkReport::default(), documents: 0 })
+    }
+
+    /// The next batch.
+    pub fn append(&mut self, links: &BatchLinks) -> Result<()> {
+        self.frame.clear();
+        self.frame.extend([links.own.len(), links.targets.len(), links.redirects.len()].map(|n| n as u64));
+        self.frame.extend(&links.own);
+        self.frame.extend(links.ends.iter().map(|&end| u64::from(end)));
+        self.frame.extend(&links.targets);
+        self.frame.extend(links.redirects.as_flattened());
+        let bytes: &[u8] = bytemuck::cast_slice(&self.frame);
+        self.file.write_all(bytes).map_err(Error::io("write a file in", &self.dir))?;
+        self.counts.spool_bytes += bytes.len() as u64;
+        self.counts.found += links.found;
+        self.counts.addresses += links.targets.len() as u64;
+        self.counts.redirects += links.redirects.len() as u64;
+        self.documents += links.own.len() as u64;
+        Ok(())
+    }
+
+    /// All that was written.
+    pub fn finish(self) -> Result<Spool> {
+        let Self { file, dir, counts, documents, .. } = self;
+        let file = file.into_inner().map_err(|error| Error::io("write a file in", &dir)(error.into_error()))?;
+        Ok(Spool { file, dir, counts, documents })
+    }
+}
+
+/// What was put aside.
+pub struct Spool {
+    file: File,
+    dir: PathBuf,
+    /// What is known of the links so far.
+    pub counts: LinkReport,
+    /// Documents.
+    pub documents: u64,
+}
+
+/// One batch.
+#[derive(Default)]
+pub struct Frame {
+    words: Vec<u64>,
+    documents: usize,
+    targets: usize,
+}
+
+impl Frame {
+    /// Hashes of the documents' URLs.
+    pub fn own(&self) -> &[u64] {
+        &self.words[..self.documents]
+    }
+
+    /// The targets of each document; none if they were not read.
+    pub fn targets(&self) -> impl Iterator<Item = &[u64]> {
+        let (ends, rest) = self.words[self.documents..].split_at(self.documents);
+        let mut start = 0;
+        ends.iter().map(move |&end| {
+            let targets = &rest[start..end as usize];
+            start = end as usize;
+            targets
+        })
+    }
+
+    /// How many targets the documents have.
+    pub fn target_count(&self) -> usize {
+        self.targets
+    }
+
+    /// Redirects: from, to.
+    pub fn redirects(&self) -> &[[u64; 2]] {
+        self.words[2 * self.documents + self.targets..].as_chunks().0
+    }
+}
+
+impl Spool {
+    /// Calls `visit` with every frame, in order.
+    pub fn each(&mut self, mut visit: impl FnMut(Frame) -> Result<()>) -> Result<()> {
+        self.file.seek(SeekFrom::Start(0)).map_err(Error::io("read a file in", &self.dir))?;
+        let mut input = BufReader::with_capacity(BUFFER, &self.file);
+        let mut left = self.counts.spool_bytes;
+        while left > 0 {
+            let (frame, bytes) = read(&mut input, left).map_err(Error::io("read a file in", &self.dir))?;
+            left -= bytes;
+            visit(frame)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a frame of at most `left` bytes, and says how many they were.
+fn read(input: &mut impl io::Read, left: u64) -> io::Result<(Frame, u64)> {
+    let mut head = [0u64; HEAD];
+    input.read_exact(bytemuck::cast_slice_mut(&mut head))?;
+    let [documents, targets, redirects] = head;
+    let words = documents.checked_mul(2).and_then(|words| words.checked_add(targets));
+    let words = words.and_then(|words| words.checked_add(redirects.checked_mul(2)?));
+    let bytes = words.and_then(|words| words.checked_add(HEAD as u64)?.checked_mul(8)).filter(|&bytes| bytes <= left);
+    let (Some(words), Some(bytes)) = (words, bytes) else { return Err(io::ErrorKind::InvalidData.into()) };
+    let mut frame = Frame { words: vec![0; words as usize], documents: documents as usize, targets: targets as usize };
+    input.read_exact(bytemuck::cast_slice_mut(&mut frame.words))?;
+    Ok((frame, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_batches_come_back() {
+        let batches = [
+            BatchLinks::default(),
+            BatchLinks {
+                own: vec![5, 0, 7],
+                ends: vec![2, 2, 3],
+                targets: vec![u64::MAX, 1, 5],
+                redirects: vec![[1, 2], [3, 4]],
+                found: 9,
+            },
+            BatchLinks { redirects: vec![[8, 9]], ..BatchLinks::default() },
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let mut spool = SpoolWriter::create(dir.path()).unwrap();
+        batches.iter().for_each(|batch| spool.append(batch).unwrap());
+        let mut spool = spool.finish().unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
+        assert_eq!((spool.documents, spool.counts.addresses, spool.counts.redirects, spool.counts.found), (3, 3, 3, 9));
+        // Twice, from the front.
+        for _ in 0..2 {
+            let mut found = Vec::new();
+            let each = |frame: Frame| {
+                let targets: Vec<Vec<u64>> = frame.targets().map(<[u64]>::to_vec).collect();
+                assert_eq!(frame.target_count(), targets.concat().len());
+                found.push((frame.own().to_vec(), targets, frame.redirects().to_vec()));
+                Ok(())
+            };
+            spool.each(each).unwrap();
+            assert_eq!(found[0], (vec![], vec![], vec![]));
+            assert_eq!(found[1], (vec![5, 0, 7], vec![vec![u64::MAX, 1], vec![], vec![5]], vec![[1, 2], [3, 4]]));
+            assert_eq!(found[2], (vec![], vec![], vec![[8, 9]]));
+        }
+        assert!(spool.each(|_| Err(Error::Interrupted)).is_err());
+        spool.file.set_len(40).unwrap();
+        assert!(matches!(spool.each(|_| Ok(())), Err(Error::Io { .. })));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a build is asked to do, and the names of its parts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::base::means::Means;
+use crate::codec::Codec;
+use crate::corpus::CorpusOptions;
+use crate::gpu::Choice;
+use crate::order::Order;
+use crate::sort::SorterChoice;
+use crate::text::AnalyzerSpec;
+
+/// How parsing and sorting share the time: the three indexers of Capannini et al., figure 7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pipeline {
+    /// Block i+1 is parsed while block i is sorted (Index_gpu+).
+    Overlapped,
+    /// Parse a block, then sort it, in turn (Index_gpu).
+    Serial,
+    /// As serial, sorted on the CPU (Index_cpu).
+    Cpu,
+}
+
+/// Options of [`super::build`].
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    /// Files and directories, in the order given.
+    pub inputs: Vec<PathBuf>,
+    /// The index directory to make.
+    pub output: PathBuf,
+    /// Replace an existing index.
+    pub force: bool,
+    /// What decides the docIDs.
+    pub order: Order,
+    /// Codecs, at least one, in the order of the registry; [`crate::codec::parse_list`] gives them so.
+    pub codecs: Vec<Arc<dyn Codec>>,
+    /// The analyzer.
+    pub analyzer: AnalyzerSpec,
+    /// How inputs are read.
+    pub corpus: CorpusOptions,
+    /// How parsing and sorting share the time.
+    pub pipeline: Pipeline,
+    /// What sorts the blocks.
+    pub sorter: SorterChoice,
+    /// The GPU that it runs on, if it needs one.
+    pub device: Choice,
+    /// Keys in a block, a power of two; 0 lets the plan choose.
+    pub block_keys: usize,
+    /// Where to draw the lanes.
+    pub timeline: Option<PathBuf>,
+    /// Keep URLs (docs.zst grows by them).
+    pub store_urls: bool,
+    /// Keep titles.
+    pub store_titles: bool,
+    /// Follow the links of pages and store each document's PageRank; so does an order by it.
+    pub links: bool,
+    /// Store a quantised impact for every posting of a list.
+    pub impacts: bool,
+    /// What the build may use, who can end it, and who hears of it.
+    pub means: Means,
+}
+
+impl BuildOptions {
+    /// A build of `inputs` into `output` with the defaults of the command line.
+    pub fn new(inputs: Vec<PathBuf>, output: PathBuf) -> Self {
+        Self {
+            inputs,
+            output,
+            force: false,
+            order: Order::input(),
+            codecs: crate::codec::parse_list("para-ef").expect("a codec of the registry"),
+            analyzer: AnalyzerSpec::named("simple"),
+            corpus: CorpusOptions::default(),
+            pipeline: Pipeline::Overlapped,
+            sorter: SorterChoice::Auto,
+            device: Choice::Auto,
+            block_keys: 0,
+            timeline: None,
+            store_urls: true,
+            store_titles: true,
+            links: false,
+            impacts: false,
+            means: Means::default(),
+        }
+    }
+}
+
+/// The parts of a build, for progress; see also [`crate::index::change::stage`].
+pub mod stage {
+    use crate::base::means::{Stage, Unit};
+
+    const POSTINGS: Unit = Unit::Things("postings");
+
+    /// Reading, parsing, sorting, spilling. Its unit is bytes of input on disk.
+    pub const PARSE: Stage = Stage { name: "parsing", unit: Unit::Bytes };
+    /// Ranking documents by their links.
+    pub const RANK: Stage = Stage { name: "ranking", unit: Unit::Unknown };
+    /// Drawing synthetic lists to learn how long the documents are.
+    pub const LENGTHS: Stage = Stage { name: "lengths", unit: POSTINGS };
+    /// Merging and encoding.
+    pub const MERGE: Stage = Stage { name: "merging", unit: POSTINGS };
+    /// Checksums, manifest, publication.
+    pub const FINISH: Stage = Stage { name: "finishing", unit: Unit::Unknown };
+}

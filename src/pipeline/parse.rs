@@ -1,0 +1,343 @@
+//! The parse phase of a build, its threads and channels: documents → sorted runs. `assemble` has the merge phase.
+//!
+//! CPU work runs on tokio's blocking pool; stages are joined by bounded channels. A piece of input
+//! needs a permit before it is read and gives it back when it is sequenced, so that the pieces in
+//! flight, and with them memory, stay bounded however unequal they are.
+
+mod sequencing;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::assemble::{self, Parsed};
+use super::batch::{Batch, Worker};
+use super::leftovers;
+use super::links::{Spool, SpoolWriter};
+use super::options::{BuildOptions, Pipeline, stage};
+use super::plan::{self, MemoryPlan};
+use super::report::{self, BuildReport, Clock, Lane, Skipped};
+use super::run::{Run, RunWriter};
+use super::sequence::Block;
+use super::shared::{Cause, CloseOnDrop, Shared, give_back, panicked, spawn};
+use super::sorting::BlockSorter;
+use crate::base::means::Means;
+use crate::corpus::{Corpus, Piece, PieceEnd};
+use crate::index::{DocTable, DocTableWriter, IndexWriter};
+use crate::sort::Sorter;
+use crate::text::{Analyzer, Extractor, Keep};
+use crate::{Error, Result};
+use sequencing::{Sequenced, Sequencing};
+
+/// Where the runs are, below the directory of the index in the making.
+pub(super) const RUNS: &str = "runs";
+
+/// Builds an index whose documents keep the order of the input.
+///
+/// # Errors
+/// Every [`Error`]; nothing is left at `options.output` but what was there before.
+pub(super) fn in_input_order(options: &BuildOptions) -> Result<BuildReport> {
+    prepare(options, None)?
+        .block_on(|shared, corpus, writer, sorter| async move { run(&shared, corpus, writer, sorter).await })
+}
+
+/// The parse phase of a build with a sorter of one's own, for measuring; no index comes of it.
+///
+/// # Errors
+/// As [`super::build`].
+pub fn parse_only(options: &BuildOptions, sorter: Box<dyn Sorter>) -> Result<ParseTimes> {
+    let prepared = prepare(options, Some(sorter))?;
+    prepared.block_on(|shared, corpus, writer, sorter| async move {
+        let corpus = Arc::new(corpus);
+        let parsed = parse_phase(&shared, &corpus, writer, sorter).await?;
+        let spans = shared.clock.spans();
+        Ok(ParseTimes {
+            seconds: parsed.seconds,
+            body_bytes: parsed.counts.body_bytes,
+            keys: parsed.sorting.keys,
+            spans,
+        })
+    })
+}
+
+/// What [`parse_only`] measured.
+#[derive(Clone, Debug)]
+pub struct ParseTimes {
+    /// Wall time of the phase.
+    pub seconds: f64,
+    /// Bytes of document bodies.
+    pub body_bytes: u64,
+    /// Keys sorted.
+    pub keys: u64,
+    /// What the lanes did.
+    pub spans: Vec<report::Span>,
+}
+
+/// A build that is checked and ready to run.
+struct Prepared {
+    shared: Arc<Shared>,
+    corpus: Corpus,
+    writer: IndexWriter,
+    sorter: BlockSorter,
+}
+
+/// Checks everything that can be checked before work starts.
+fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Prepared> {
+    let clock = Clock::start();
+    let Means { threads, memory, .. } = options.means;
+    let ring = if options.pipeline == Pipeline::Overlapped { plan::RING } else { 1 };
+    let mut plan = MemoryPlan::new(memory, threads, ring, options.block_keys)?;
+    Analyzer::new(&options.analyzer)?;
+    let sorter = match sorter {
+        Some(sorter) => BlockSorter::with(sorter, threads)?,
+        None => BlockSorter::choose(options, threads)?,
+    };
+    plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
+    let mut corpus_options = options.corpus.clone();
+    corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
+    corpus_options.solo_bytes = corpus_options.solo_bytes.min(plan.solo_bytes);
+    plan::bound_allocator(&plan);
+    let corpus = Corpus::open(&options.inputs, &corpus_options)?;
+    if let Some(path) = &options.timeline {
+        super::timeline::check(path)?;
+    }
+    leftovers::sweep(&options.output);
+    let writer = IndexWriter::create(&options.output, options.force, &options.codecs)?;
+    let claim = leftovers::claim(writer.temp_dir());
+    let shared = Arc::new(Shared {
+        pieces: Mutex::new(corpus.pieces(threads)),
+        options: options.clone(),
+        plan,
+        clock,
+        failed: AtomicBool::new(false),
+        pool: Mutex::default(),
+        gate: RwLock::default(),
+        _claim: claim,
+    });
+    Ok(Prepared { shared, corpus, writer, sorter })
+}
+
+impl Prepared {
+    /// Runs `body` on a runtime of its own.
+    fn block_on<T, F: Future<Output = Result<T>>>(
+        self,
+        body: impl FnOnce(Arc<Shared>, Corpus, IndexWriter, BlockSorter) -> F,
+    ) -> Result<T> {
+        let Self { shared, corpus, writer, sorter } = self;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(2 * shared.plan.threads + 16)
+            .build()
+            .map_err(Error::io("start threads for", &shared.options.output))?;
+        let outcome = runtime.block_on(body(shared, corpus, writer, sorter));
+        // A worker that waits for input would otherwise hold the runtime up.
+        runtime.shutdown_background();
+        outcome
+    }
+}
+
+async fn run(shared: &Arc<Shared>, corpus: Corpus, writer: IndexWriter, sorter: BlockSorter) -> Result<BuildReport> {
+    let corpus = Arc::new(corpus);
+    shared.progress().begin(stage::PARSE, corpus.total_bytes());
+    let parsed = parse_phase(shared, &corpus, writer, sorter).await?;
+    if parsed.documents.lens.is_empty() {
+        return Err(Error::NoDocuments { files: corpus.files().len(), why: why_none(&parsed.skipped) });
+    }
+    let report = assemble::merge_phase(shared, &corpus, parsed).await?;
+    if let Some(path) = &shared.options.timeline {
+        let title = format!("gamut index: {} documents in {:.1} s", report::count(report.documents), report.seconds);
+        super::timeline::draw(path, &title, &shared.clock.spans(), report.device != "CPU")?;
+    }
+    Ok(report)
+}
+
+fn why_none(skipped: &Skipped) -> String {
+    let Some((kind, n)) = skipped.by_kind.iter().max_by_key(|(_, n)| **n) else {
+        return "the files are empty; name a crawl, a collection or a directory of them".into();
+    };
+    let kind = kind.name();
+    match skipped.losses.first() {
+        Some(loss) => format!(
+            "{} record(s) were skipped, {n} of them as {kind}; first: {} at byte {}: {}",
+            skipped.total(),
+            loss.file,
+            loss.offset,
+            loss.detail
+        ),
+        None => format!("{} record(s) were skipped, {n} of them as {kind}", skipped.total()),
+    }
+}
+
+/// A batch on its way to the sequencer.
+struct Parcel {
+    piece: Piece,
+    batch: Batch,
+    end: PieceEnd,
+    _permit: OwnedSemaphorePermit,
+}
+
+async fn parse_phase(
+    shared: &Arc<Shared>,
+    corpus: &Arc<Corpus>,
+    mut writer: IndexWriter,
+    sorter: BlockSorter,
+) -> Result<Parsed> {
+    let began = shared.clock.now();
+    let (plan, options) = (shared.plan, &shared.options);
+    let runs_dir = writer.temp_dir().join(RUNS);
+    std::fs::create_dir(&runs_dir).map_err(Error::io("create", &runs_dir))?;
+
+    let window = Arc::new(Semaphore::new(plan.window));
+    let (parcels_in, parcels) = mpsc::channel::<Parcel>(plan.window);
+    let (full_in, full) = mpsc::channel::<Block>(plan.ring);
+    let (sorted_in, sorted) = mpsc::channel::<Block>(plan.ring);
+    let (empty_in, empty) = mpsc::channel::<Block>(plan.ring + 1);
+    let (documents_in, documents) = mpsc::channel::<Batch>(4);
+    for _ in 1..plan.ring {
+        let _ = empty_in.try_send(Block::with_room_for(plan.block_keys));
+    }
+
+    let mut workers = Vec::new();
+    for number in 0..plan.threads {
+        let worker = new_worker(shared, corpus, number)?;
+        workers.push(spawn(shared, {
+            let (shared, window, out) = (shared.clone(), window.clone(), parcels_in.clone());
+            move || {
+                let failing = CloseOnDrop(&window);
+                work(&shared, worker, &window, &out)?;
+                std::mem::forget(failing);
+                Ok(())
+            }
+        }));
+    }
+    drop(parcels_in);
+    let sequencer = spawn(shared, {
+        let spare = new_worker(shared, corpus, plan.threads)?;
+        let (shared, corpus) = (shared.clone(), corpus.clone());
+        move || Sequencing::new(&shared, &corpus, spare, full_in, empty, documents_in).run(parcels)
+    });
+    let sort = spawn(shared, {
+        let shared = shared.clone();
+        move || sorter.run(&shared.clock, full, &sorted_in)
+    });
+    let spill = spawn(shared, {
+        let shared = shared.clone();
+        move || spill(&shared, &runs_dir, sorted, &empty_in)
+    });
+    let table = writer.documents()?;
+    let spool = if options.links { Some(SpoolWriter::create(writer.temp_dir())?) } else { None };
+    let documents = spawn(shared, {
+        let shared = shared.clone();
+        move || store_documents(&shared, table, spool, documents)
+    });
+
+    // All are awaited before the first error is returned, so that none still writes when the
+    // temporary directory goes.
+    let mut cause = Cause::default();
+    for worker in workers {
+        worker.await.unwrap_or_else(panicked).unwrap_or_else(|e| cause.keep(e));
+    }
+    let sequenced = sequencer.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let sorting = sort.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let runs = spill.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    let documents = documents.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
+    cause.raise()?;
+    let (Some(sequenced), Some(sorting), Some(runs), Some((documents, links))) = (sequenced, sorting, runs, documents)
+    else {
+        return Err(Error::Interrupted);
+    };
+    options.means.go_on()?;
+    let Sequenced { dictionary, counts, long_words, skipped } = sequenced;
+    let seconds = shared.clock.now() - began;
+    Ok(Parsed { writer, runs, documents, links, dictionary, counts, long_words, skipped, sorting, seconds })
+}
+
+fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
+    let options = &shared.options;
+    let extractor = Extractor::new(Keep { title: options.store_titles, links: options.links });
+    let store = (options.store_urls, options.store_titles);
+    let reader = corpus.reader();
+    Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, &shared.plan, store))
+}
+
+fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc::Sender<Parcel>) -> Result<()> {
+    loop {
+        let Ok(permit) = Handle::current().block_on(window.clone().acquire_owned()) else { return Ok(()) };
+        if shared.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let piece = match shared.pieces.lock() {
+            Ok(mut pieces) => pieces.next(),
+            Err(_) => None,
+        };
+        let Some(mut piece) = piece else { return Ok(()) };
+        let batch = shared.pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
+        let (batch, end) = {
+            let _open = shared.gate.read();
+            worker.read(&piece, batch)
+        };
+        piece.free();
+        affordable(&shared.plan, &batch)?;
+        if let Some((from, to)) = batch.span {
+            shared.clock.record_span(Lane::Parse(batch.worker), from, to);
+        }
+        if out.blocking_send(Parcel { piece, batch, end, _permit: permit }).is_err() {
+            return Err(Error::Interrupted);
+        }
+    }
+}
+
+/// An error if a document of the batch was too large for the budget.
+fn affordable(plan: &MemoryPlan, batch: &Batch) -> Result<()> {
+    match batch.beyond_budget {
+        Some(needed) => Err(Error::Memory {
+            given: plan.budget,
+            needed,
+            what: "the largest document so far, with all else that the build holds,",
+        }),
+        None => Ok(()),
+    }
+}
+
+fn spill(
+    shared: &Shared,
+    dir: &std::path::Path,
+    mut sorted: mpsc::Receiver<Block>,
+    empty: &mpsc::Sender<Block>,
+) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    let mut writer = RunWriter::create(&dir.join("sorted"))?;
+    while let Some(mut block) = sorted.blocking_recv() {
+        let from = Instant::now();
+        runs.push(writer.write(&block.keys, block.first_doc)?);
+        block.keys.clear();
+        shared.clock.record(Lane::Spill, from);
+        // The sequencer may have ended already.
+        let _ = empty.blocking_send(block);
+    }
+    Ok(runs)
+}
+
+fn store_documents(
+    shared: &Shared,
+    mut table: DocTableWriter,
+    mut spool: Option<SpoolWriter>,
+    mut batches: mpsc::Receiver<Batch>,
+) -> Result<(DocTable, Option<Spool>)> {
+    while let Some(batch) = batches.blocking_recv() {
+        let from = Instant::now();
+        for (i, doc) in batch.docs.iter().enumerate() {
+            let [id, url, title] = batch.name(i);
+            table.push(id, url, title, doc.len)?;
+        }
+        if let Some(spool) = &mut spool {
+            spool.append(&batch.links)?;
+        }
+        shared.clock.record(Lane::Documents, from);
+        give_back(shared, batch);
+    }
+    Ok((table.finish()?, spool.map(SpoolWriter::finish).transpose()?))
+}

@@ -1,0 +1,173 @@
+//! The sequencing stage: batches in input order, whatever the order in which workers end.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::{Parcel, affordable};
+use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
+use crate::pipeline::batch::{Batch, BatchCounts, Worker};
+use crate::pipeline::dictionary::Dictionary;
+use crate::pipeline::report::{Lane, LongWords, Skipped};
+use crate::pipeline::sequence::{Block, Exchange, Sequencer};
+use crate::pipeline::shared::{Shared, give_back};
+use crate::pipeline::tail::Tail;
+use crate::{Error, Result};
+
+/// What the whole input will need if `read` of its bytes need `held`: at least `held`, at most as much more as there is
+/// more input. (The dictionary grows slower than the input, the document lengths as fast.)
+fn grown(held: u64, read: u64, whole: u64) -> u64 {
+    let grown = u128::from(held) * u128::from(whole) / u128::from(read.max(1));
+    u64::try_from(grown).unwrap_or(u64::MAX).max(held)
+}
+
+/// What the sequencer leaves.
+pub(super) struct Sequenced {
+    pub(super) dictionary: Dictionary,
+    pub(super) counts: BatchCounts,
+    pub(super) long_words: LongWords,
+    pub(super) skipped: Skipped,
+}
+
+pub(super) struct Sequencing<'a> {
+    shared: &'a Shared,
+    corpus: &'a Corpus,
+    spare: Worker,
+    full: mpsc::Sender<Block>,
+    empty: mpsc::Receiver<Block>,
+    documents: mpsc::Sender<Batch>,
+    counts: BatchCounts,
+    long_words: LongWords,
+    skipped: Skipped,
+    handover: Handover,
+    tail: Tail,
+}
+
+/// The files of directories that are passed over, as losses.
+fn not_read(corpus: &Corpus) -> Skipped {
+    let mut skipped = Skipped::default();
+    for (path, why) in corpus.passed_over() {
+        skipped.add(path, &Skip { kind: SkipKind::Unreadable, offset: 0, detail: why.clone() });
+    }
+    skipped
+}
+
+impl<'a> Sequencing<'a> {
+    pub(super) fn new(
+        shared: &'a Shared,
+        corpus: &'a Corpus,
+        spare: Worker,
+        full: mpsc::Sender<Block>,
+        empty: mpsc::Receiver<Block>,
+        documents: mpsc::Sender<Batch>,
+    ) -> Self {
+        let (counts, long_words) = Default::default();
+        let skipped = not_read(corpus);
+        let (handover, tail) = (Handover::new(), Tail::new(corpus.total_bytes()));
+        Self { shared, corpus, spare, full, empty, documents, counts, long_words, skipped, handover, tail }
+    }
+
+    pub(super) fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
+        let plan = self.shared.plan;
+        let first = Block::with_room_for(plan.block_keys);
+        let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_keys, first);
+        let (mut early, mut next) = (BTreeMap::new(), 0u64);
+        while let Some(parcel) = parcels.blocking_recv() {
+            early.insert(parcel.piece.number, parcel);
+            while let Some(parcel) = early.remove(&next) {
+                let from = Instant::now();
+                self.take(&mut sequencer, parcel)?;
+                next += 1;
+                self.shared.clock.record(Lane::Sequence, from);
+                let held = sequencer.memory() + sequencer.documents() * 12;
+                if held > plan.dictionary_bytes {
+                    let (whole, read) = (self.corpus.total_bytes(), self.counts.disk_bytes);
+                    return Err(Error::Memory {
+                        given: plan.budget,
+                        needed: plan.budget_for_dictionary(grown(held, read, whole)),
+                        what: "the dictionary and the document lengths, by the part of the input read so far,",
+                    });
+                }
+            }
+        }
+        if !early.is_empty() || self.shared.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let (dictionary, last) = sequencer.finish();
+        if !last.keys.is_empty() && self.full.blocking_send(last).is_err() {
+            return Err(Error::Interrupted);
+        }
+        Ok(Sequenced { dictionary, counts: self.counts, long_words: self.long_words, skipped: self.skipped })
+    }
+
+    fn take(&mut self, sequencer: &mut Sequencer, parcel: Parcel) -> Result<()> {
+        let Parcel { mut piece, mut batch, mut end, _permit } = parcel;
+        loop {
+            sequencer.learn(&batch);
+            match self.handover.check(&piece, &end) {
+                HandoverResult::Accept => break,
+                HandoverResult::Discard => {
+                    sequencer.discard(&batch);
+                    self.give_back(batch);
+                    self.shared.progress().advance(piece.disk_bytes());
+                    return Ok(());
+                }
+                HandoverResult::Lost(skip) => {
+                    self.skipped.add(&self.corpus.files()[piece.file].path, &skip);
+                    sequencer.discard(&batch);
+                    self.give_back(batch);
+                    self.shared.progress().advance(piece.disk_bytes());
+                    return Ok(());
+                }
+                HandoverResult::Redo(again) => {
+                    sequencer.discard(&batch);
+                    (batch, end) = self.spare.read(&again, batch);
+                    affordable(&self.shared.plan, &batch)?;
+                    piece = again;
+                }
+            }
+        }
+        let (shared, full, empty) = (self.shared, &self.full, &mut self.empty);
+        let exchange: &mut Exchange<'_> = &mut |block| {
+            let _closed = shared.serial().then(|| shared.gate.write());
+            full.blocking_send(block).map_err(|_| Error::Interrupted)?;
+            empty.blocking_recv().ok_or(Error::Interrupted)
+        };
+        sequencer.accept(&batch, exchange)?;
+        let (block, keys) = sequencer.open_block();
+        if self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial() {
+            sequencer.hand_on(exchange)?;
+        }
+        let (sum, one) = (&mut self.counts, batch.counts);
+        sum.disk_bytes += one.disk_bytes;
+        sum.inflated_bytes += one.inflated_bytes;
+        sum.body_bytes += one.body_bytes;
+        sum.text_bytes += one.text_bytes;
+        sum.tokens += one.tokens;
+        self.long_words.add(&self.corpus.files()[piece.file].path, &batch);
+        for skip in &batch.skips {
+            self.skipped.add(&self.corpus.files()[piece.file].path, skip);
+        }
+        shared.progress().advance(one.disk_bytes);
+        self.documents.blocking_send(batch).map_err(|_| Error::Interrupted)
+    }
+
+    fn give_back(&self, batch: Batch) {
+        give_back(self.shared, batch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_whole_input_needs_follows_from_its_part() {
+        assert_eq!(grown(100, 10, 40), 400);
+        assert_eq!(grown(100, 40, 40), 100);
+        assert_eq!(grown(100, 50, 40), 100, "a file may have grown since it was measured");
+        assert_eq!(grown(100, 0, 7), 700);
+        assert_eq!(grown(u64::MAX, 1, u64::MAX), u64::MAX);
+    }
+}

@@ -1,0 +1,197 @@
+//! How `--memory` is divided. Decided and checked before work starts.
+
+use super::terms::LocalTerms;
+use crate::{Error, Result};
+
+const MIB: u64 = 1 << 20;
+
+/// The size limit of records that the plan has in mind, the default of [`crate::corpus::CorpusOptions::max_record`].
+const MAX_RECORD: u64 = 64 * MIB;
+
+/// Blocks in the ring: one fills, one is sorted, one is spilled.
+pub const RING: usize = 3;
+
+/// The division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MemoryPlan {
+    /// The whole budget, bytes.
+    pub budget: u64,
+    /// Worker threads.
+    pub threads: usize,
+    /// Keys in a block.
+    pub block_keys: usize,
+    /// Bytes that the blocks and what the sorter needs besides may take.
+    pub block_bytes: u64,
+    /// Blocks in the ring.
+    pub ring: usize,
+    /// Bytes set aside for one enormous record at a time.
+    pub record_bytes: u64,
+    /// Inflated bytes that a piece of input should hold.
+    pub piece_bytes: usize,
+    /// Records that need a larger buffer are read by one worker at a time.
+    pub solo_bytes: usize,
+    /// Pieces that may be between a worker and the sequencer.
+    pub window: usize,
+    /// Terms that a worker's dictionary may hold.
+    pub local_terms: usize,
+    /// Bytes that the dictionary of the build and the documents' lengths may take.
+    pub dictionary_bytes: u64,
+    /// Bytes that one merge task may take.
+    pub merge_bytes: u64,
+}
+
+impl MemoryPlan {
+    /// Divides `budget` bytes among `threads` workers. `block_keys` of 0 lets the plan choose.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with the least budget that would do.
+    pub fn new(budget: u64, threads: usize, ring: usize, block_keys: usize) -> Result<Self> {
+        let threads = threads.max(1);
+        let t = threads as u64;
+        let base = base(threads);
+        let least = base + 12 * MIB * t + 96 * MIB;
+        if budget < least {
+            return Err(Error::Memory { given: budget, needed: least, what: "a build with this many threads" });
+        }
+        let free = budget - base;
+        // One enormous record at a time takes up to four times its size: the record, its body without
+        // codings, that body in UTF-8, its text. Small budgets cannot set all of that aside, and the
+        // few builds that need it while the dictionary is large end with an error (see `batch`).
+        let record_bytes = (free / 2).min(4 * MAX_RECORD);
+        // Two fifths of the rest to the blocks (the ring and the sorter's second buffer). A fifth of
+        // all to the workers; the dictionary with the document lengths may grow to two fifths.
+        let block_bytes = (free - record_bytes) * 2 / 5;
+        let block_share = block_bytes / (ring as u64 + 1) / 8;
+        let keys =
+            if block_keys > 0 { block_keys } else { prev_power_of_two(block_share).clamp(1 << 18, 1 << 25) as usize };
+        let blocks = keys as u64 * 8 * (ring as u64 + 1);
+        if blocks + base > budget {
+            return Err(Error::Memory {
+                given: budget,
+                needed: blocks + base + 32 * MIB * t,
+                what: "a block of that many keys",
+            });
+        }
+        let per_worker = (free / 5 / t).min(512 * MIB);
+        // A worker holds a piece, its text and up to two finished batches of about half a piece each.
+        let piece_bytes = prev_power_of_two((per_worker / 8).clamp(MIB, 8 * MIB)) as usize;
+        let mut local_terms = 1 << 15;
+        while LocalTerms::bytes_for(local_terms * 2) as u64 <= per_worker / 2 && local_terms < 1 << 22 {
+            local_terms *= 2;
+        }
+        Ok(Self {
+            block_bytes,
+            record_bytes,
+            budget,
+            threads,
+            block_keys: keys,
+            ring,
+            piece_bytes,
+            solo_bytes: (per_worker / 4).clamp(4 * MIB, 128 * MIB) as usize,
+            window: 2 * threads + 2,
+            local_terms,
+            dictionary_bytes: free / 5 * 2,
+            merge_bytes: free / 2 / t,
+        })
+    }
+}
+
+/// Bytes of the program, its stacks, thread pools and allocator slack.
+fn base(threads: usize) -> u64 {
+    48 * MIB + 4 * MIB * threads as u64
+}
+
+impl MemoryPlan {
+    /// The least budget that leaves so many bytes to the dictionary and the documents' lengths, in whole MiB.
+    pub fn budget_for_dictionary(&self, bytes: u64) -> u64 {
+        let needed = bytes.div_ceil(2).saturating_mul(5).saturating_add(base(self.threads));
+        needed.max(self.budget + 1).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
+    }
+
+    /// Makes the blocks smaller until they suit the sorter: at most `max_keys` keys, and room for the
+    /// memory it holds besides a block of so many keys.
+    pub fn fit_sorter(&mut self, max_keys: usize, host_bytes: impl Fn(usize) -> u64) {
+        let fits = |keys: usize| keys as u64 * 8 * self.ring as u64 + host_bytes(keys) <= self.block_bytes;
+        while self.block_keys > max_keys || (!fits(self.block_keys) && self.block_keys > 1 << 18) {
+            self.block_keys /= 2;
+        }
+    }
+}
+
+/// Makes glibc give large buffers back to the system as soon as they are freed. Left to itself, it keeps all up to 32
+/// MiB once the first of that size was freed, in as many places as there are threads. The setting holds for the whole
+/// process.
+pub(super) fn bound_allocator(plan: &MemoryPlan) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        let threshold = (plan.solo_bytes / 2).min(32 << 20) as libc::c_int;
+        // SAFETY: mallopt sets a parameter of the allocator and may be called at any time.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, threshold) };
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = plan;
+}
+
+fn prev_power_of_two(n: u64) -> u64 {
+    if n == 0 { 0 } else { 1 << (63 - n.leading_zeros()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stay_within_the_whole() {
+        for budget in [256 * MIB, 512 * MIB, 1024 * MIB, 4096 * MIB, 8192 * MIB, 65536 * MIB] {
+            for threads in [1, 2, 4, 16, 64] {
+                match MemoryPlan::new(budget, threads, RING, 0) {
+                    Ok(p) => {
+                        let t = threads as u64;
+                        let blocks = p.block_keys as u64 * 8 * (p.ring as u64 + 1);
+                        let workers = t * (4 * p.piece_bytes as u64 + LocalTerms::bytes_for(p.local_terms) as u64);
+                        assert!(blocks + workers + p.dictionary_bytes <= budget, "{p:?}");
+                        // Nearly all builds have a small dictionary when they meet an enormous record.
+                        assert!(blocks + workers + p.record_bytes <= budget, "{p:?}");
+                        assert!(p.merge_bytes * t + p.dictionary_bytes <= budget, "{p:?}");
+                    }
+                    Err(Error::Memory { needed, .. }) => {
+                        assert!(needed > budget);
+                        MemoryPlan::new(needed, threads, RING, 0).expect("what the error asks for is enough");
+                    }
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_dictionary_needs_is_enough_and_a_mebibyte_less_is_not() {
+        let plan = |budget| MemoryPlan::new(budget, 3, RING, 0).unwrap();
+        let small = plan(512 * MIB);
+        for bytes in [small.dictionary_bytes + 1, 300 * MIB, 5000 * MIB + 1] {
+            let needed = small.budget_for_dictionary(bytes);
+            assert!(needed > small.budget);
+            assert!(plan(needed).dictionary_bytes >= bytes, "{bytes}");
+            assert!(plan(needed - MIB).dictionary_bytes < bytes, "{bytes}");
+        }
+        assert_eq!(small.budget_for_dictionary(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn blocks_shrink_for_a_sorter_that_needs_memory_or_has_a_limit() {
+        let plan = MemoryPlan::new(4096 * MIB, 2, RING, 0).unwrap();
+        let fitted = |max_keys, factor| {
+            let mut plan = plan;
+            plan.fit_sorter(max_keys, |keys| keys as u64 * 8 * factor);
+            plan.block_keys
+        };
+        assert_eq!(fitted(usize::MAX, 1), plan.block_keys);
+        assert_eq!(fitted(1 << 20, 1), 1 << 20);
+        assert_eq!(fitted(usize::MAX, 5), plan.block_keys / 2);
+    }
+
+    #[test]
+    fn refuses_blocks_over_the_budget() {
+        assert!(matches!(MemoryPlan::new(512 * MIB, 2, RING, 1 << 26), Err(Error::Memory { .. })));
+    }
+}

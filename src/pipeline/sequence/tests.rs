@@ -1,0 +1,156 @@
+//! The sequencer against numbering by hand.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::pipeline::batch::BatchDoc;
+use crate::pipeline::run::unpack;
+use crate::pipeline::terms::LocalTerms;
+use proptest::prelude::*;
+
+/// Makes batches as a worker does.
+struct Maker {
+    terms: LocalTerms,
+    number: usize,
+}
+
+impl Maker {
+    fn batch(&mut self, documents: &[Vec<String>], reset: bool) -> Batch {
+        let mut batch = Batch { worker: self.number, reset, ..Batch::default() };
+        if reset {
+            self.terms.reset();
+        }
+        for tokens in documents {
+            self.terms.begin_document();
+            for token in tokens {
+                self.terms.count(token.as_bytes(), &mut batch.postings, &mut batch.new_terms);
+            }
+            self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
+            batch.docs.push(BatchDoc {
+                postings_end: batch.postings.len() as u32,
+                len: tokens.len() as u32,
+                name_ends: [0; 3],
+            });
+        }
+        batch
+    }
+}
+
+/// Postings by (term, docID), terms numbered by first occurrence.
+fn by_hand(documents: &[Vec<String>]) -> (Vec<String>, BTreeMap<(u32, u32), u32>) {
+    let (mut terms, mut postings): (Vec<String>, BTreeMap<(u32, u32), u32>) = Default::default();
+    for (doc, tokens) in documents.iter().enumerate() {
+        for token in tokens {
+            let term = terms.iter().position(|t| t == token).unwrap_or_else(|| {
+                terms.push(token.clone());
+                terms.len() - 1
+            });
+            *postings.entry((term as u32, doc as u32)).or_default() += 1;
+        }
+    }
+    (terms, postings)
+}
+
+/// One batch of a plan: its documents, its worker, whether the worker forgets first, whether the
+/// batch is thrown away.
+type Planned = (Vec<Vec<String>>, usize, bool, bool);
+
+fn check(plan: &[Planned], block_keys: usize) -> Result<(), TestCaseError> {
+    let mut makers: Vec<Maker> = (0..3).map(|number| Maker { terms: LocalTerms::new(1 << 12), number }).collect();
+    let mut sequencer = Sequencer::new(3, block_keys, Block::default());
+    let mut blocks = Vec::new();
+    let mut kept = Vec::new();
+    for (documents, worker, reset, discard) in plan {
+        let batch = makers[*worker].batch(documents, *reset);
+        sequencer.learn(&batch);
+        if *discard {
+            sequencer.discard(&batch);
+        } else {
+            kept.extend(documents.iter().cloned());
+            let mut exchange = |block: Block| {
+                blocks.push(block);
+                Ok(Block::default())
+            };
+            sequencer.accept(&batch, &mut exchange).unwrap();
+            if documents.len() == 3 && sequencer.open_block().1 > 0 {
+                sequencer.hand_on(&mut exchange).unwrap();
+                prop_assert_eq!(sequencer.open_block(), (blocks.len(), 0));
+            }
+        }
+    }
+    prop_assert_eq!(sequencer.documents(), kept.len() as u64);
+    let (dictionary, last) = sequencer.finish();
+    blocks.push(last);
+    let (terms, postings) = by_hand(&kept);
+    let numbered: Vec<String> =
+        (0..dictionary.len() as u32).map(|id| String::from_utf8(dictionary.term(id).to_vec()).unwrap()).collect();
+    prop_assert_eq!(numbered, terms);
+    let mut got: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for (i, block) in blocks.iter().enumerate() {
+        prop_assert!(block.keys.len() <= block_keys);
+        prop_assert!(block.keys.is_empty() || block.number == i, "block {} is called {}", i, block.number);
+        for &key in &block.keys {
+            let (term, doc, tf) = unpack(key);
+            prop_assert!((1..=255).contains(&tf));
+            *got.entry((term, block.first_doc + doc)).or_default() += tf;
+        }
+    }
+    prop_assert_eq!(got, postings);
+    Ok(())
+}
+
+fn token() -> impl Strategy<Value = String> {
+    prop_oneof![3 => "[a-e]", 2 => "[a-z]{2}", 1 => "[a-z]{18,20}"]
+}
+
+fn documents() -> impl Strategy<Value = Vec<Vec<String>>> {
+    let short = prop::collection::vec(token(), 0..12);
+    let repeated = (token(), 250usize..800).prop_map(|(t, n)| vec![t; n]);
+    prop::collection::vec(prop_oneof![9 => short, 1 => repeated], 0..6)
+}
+
+proptest! {
+    #[test]
+    fn numbers_as_by_hand(
+        plan in prop::collection::vec((documents(), 0usize..3, prop::bool::weighted(0.1), prop::bool::weighted(0.2)), 0..14),
+        block_keys in 2usize..60,
+    ) {
+        check(&plan, block_keys)?;
+    }
+}
+
+#[test]
+fn a_block_ends_where_its_documents_no_longer_fit_24_bits() {
+    let mut maker = Maker { terms: LocalTerms::new(1 << 12), number: 0 };
+    let mut sequencer = Sequencer::new(1, 1 << 10, Block::default());
+    let word = vec![vec!["word".to_owned()]];
+    let mut full = Vec::new();
+    let mut give = |sequencer: &mut Sequencer, batch: Batch| {
+        sequencer.learn(&batch);
+        let mut exchange = |block: Block| {
+            full.push(block);
+            Ok(Block::default())
+        };
+        sequencer.accept(&batch, &mut exchange).unwrap();
+    };
+    give(&mut sequencer, maker.batch(&word, false));
+    // Empty documents fill no key but take docIDs.
+    sequencer.documents = u64::from(BLOCK_DOCS) - 1;
+    give(&mut sequencer, maker.batch(&word, false));
+    give(&mut sequencer, maker.batch(&word, false));
+    let (_, last) = sequencer.finish();
+    assert_eq!(full.len(), 1);
+    assert_eq!(full[0].keys, [pack(0, 0, 1), pack(0, BLOCK_DOCS - 1, 1)]);
+    assert_eq!((last.first_doc, last.keys.as_slice()), (BLOCK_DOCS, [pack(0, 0, 1)].as_slice()));
+}
+
+#[test]
+fn document_numbers_do_not_overflow() {
+    let mut maker = Maker { terms: LocalTerms::new(1 << 12), number: 0 };
+    let mut sequencer = Sequencer::new(1, 1 << 10, Block::default());
+    sequencer.documents = u64::from(u32::MAX);
+    let batch = maker.batch(&[vec!["word".to_owned()]], false);
+    sequencer.learn(&batch);
+    let outcome = sequencer.accept(&batch, &mut |_| Ok(Block::default()));
+    assert!(matches!(outcome, Err(Error::Limit { what: "documents", .. })));
+}

@@ -1,0 +1,160 @@
+//! The build report as a person reads it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::report::{BuildReport, FILE, count};
+use crate::corpus::SkipKind;
+use crate::text::MAX_TERM_BYTES;
+
+impl BuildReport {
+    /// The readable summary, several lines.
+    pub fn summary(&self) -> String {
+        let mut s = String::new();
+        let _ = writeln!(
+            s,
+            "{}, {}, {}, {} in {:.1} s",
+            counted(self.documents, "document"),
+            counted(self.terms, "term"),
+            counted(self.postings, "posting"),
+            counted(self.tokens, "token"),
+            self.seconds
+        );
+        let _ = writeln!(
+            s,
+            "read      {:>13} on disk, {} of documents, {} of text: {}/s of documents end to end",
+            size(self.disk_bytes),
+            size(self.body_bytes),
+            size(self.text_bytes),
+            rate(self.megabytes_per_second())
+        );
+        let _ = writeln!(
+            s,
+            "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s{}",
+            self.parse_seconds,
+            self.merge_seconds,
+            self.finish_seconds,
+            if self.order == "input" { String::new() } else { format!(", order {:.1} s", self.order_seconds) }
+        );
+        let _ = writeln!(
+            s,
+            "sort      {} on {}: {}, {:.2} s of work, {:.0} % of it behind parsing",
+            self.sorter,
+            self.device,
+            counted(self.blocks as u64, "block"),
+            self.stages.get("sort").map_or(0.0, |t| t.busy),
+            self.sort_hidden * 100.0
+        );
+        for (name, time) in &self.stages {
+            let _ = writeln!(
+                s,
+                "  {name:<10} {:>3} lane{} {:>8.2} s busy {:>8.2} s waiting",
+                time.lanes,
+                if time.lanes == 1 { " " } else { "s" },
+                time.busy,
+                time.waiting
+            );
+        }
+        if let Some(links) = &self.links {
+            let _ = writeln!(
+                s,
+                "links     {} on pages, {} between documents, {}; ranked in {} steps, {:.1} s",
+                count(links.found),
+                count(links.links),
+                counted(links.redirects, "redirect"),
+                links.steps,
+                links.seconds
+            );
+        }
+        let _ = writeln!(
+            s,
+            "memory    {:.0} MiB at the peak, {:.0} MiB allowed",
+            self.peak_memory as f64 / 1048576.0,
+            self.plan.budget as f64 / 1048576.0
+        );
+        let _ = writeln!(s, "index     {} in {}", size(self.index_bytes), self.index);
+        if self.duplicate_ids > 0 {
+            let _ = writeln!(
+                s,
+                "note      {} {} an external id that occurred before; all are kept",
+                counted(self.duplicate_ids, "document"),
+                if self.duplicate_ids == 1 { "has" } else { "have" }
+            );
+        }
+        if let Some(first) = &self.long_words.first {
+            let _ = writeln!(
+                s,
+                "dropped   {} over {MAX_TERM_BYTES} bytes; first: {} at byte {} of {}",
+                counted(self.long_words.count, "word"),
+                first.id,
+                first.offset,
+                first.file
+            );
+        }
+        for (kind, n) in &self.skipped.by_kind {
+            let what = if kind.is_damage() {
+                " (damage)"
+            } else if *kind == SkipKind::BadCoding {
+                " (a warning: used as it is)"
+            } else {
+                ""
+            };
+            let _ = writeln!(s, "skipped   {:>10} {}{what}", count(*n), kind.name());
+        }
+        for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
+            let _ = match loss.kind {
+                SkipKind::Unreadable => writeln!(s, "damage    {} was not read: {}", loss.file, loss.detail),
+                _ => writeln!(s, "damage    {} at byte {}: {}", loss.file, loss.offset, loss.detail),
+            };
+        }
+        if self.skipped.damage() > 5 {
+            let _ = writeln!(s, "          more in {}", Path::new(&self.index).join(FILE).display());
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(s, "warning   {warning}");
+        }
+        s
+    }
+}
+
+impl BuildReport {
+    /// A line for whole files that could not be read, if there are any.
+    pub fn unread(&self) -> Option<String> {
+        let files = *self.skipped.by_kind.get(&SkipKind::Unreadable)?;
+        let first = self.skipped.losses.iter().find(|loss| loss.kind == SkipKind::Unreadable)?;
+        let verb = if files == 1 { "was" } else { "were" };
+        Some(format!("{} {verb} not read; first: {}: {}", counted(files, "file"), first.file, first.detail))
+    }
+}
+
+/// 1, "block" → "1 block"; 2, "block" → "2 blocks".
+fn counted(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// Bytes, in a unit that leaves some digits.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => counted(bytes, "byte"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// Megabytes a second, without digits that mean nothing.
+fn rate(megabytes: f64) -> String {
+    if megabytes < 10.0 { size((megabytes * 1e6) as u64) } else { format!("{megabytes:.0} MB") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_sizes_keep_their_digits() {
+        let sizes = [1, 999, 1_000, 999_949, 1_000_000, 2_016_200_000].map(size);
+        assert_eq!(sizes, ["1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "2016.2 MB"]);
+        assert_eq!([0.01, 9.94, 522.6].map(rate), ["10.0 kB", "9.9 MB", "523 MB"]);
+        assert_eq!([1, 1_000].map(|n| counted(n, "block")), ["1 block", "1,000 blocks"]);
+    }
+}

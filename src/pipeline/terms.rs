@@ -1,0 +1,466 @@
+//! A worker's dictionary: token → worker-local term number, counting tf on the way.
+//!
+//! One look-up a token does both jobs. The table lives as long as the worker, so that a term's bytes
+//! travel to the sequencer once per worker and not once per batch; when it reaches its cap it is
+//! emptied and the next batch says so ([`LocalTerms::reset`]).
+//!
+//! Terms of up to 16 bytes, nearly all tokens, are stored and compared inside their slot, so that a hit
+//! touches one cache line. Longer ones keep a hash in the slot and their bytes in an arena.
+//!
+//! The table is larger than the near caches, so tokens are counted sixteen at a time: their slots are prefetched when
+//! they come in, and read when the queue is full.
+
+#[cfg(test)]
+mod tests;
+
+use rapidhash::v3::rapidhash_v3;
+
+use crate::base::memory::memory_in_use;
+
+/// Bytes of a term that fit a slot.
+const INLINE: usize = 16;
+
+/// One slot: 32 bytes, two to a cache line.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// First 8 bytes of the term, zero-padded; the hash of a long term.
+    low: u64,
+    /// Next 8 bytes, zero-padded; the arena offset of a long term.
+    high: u64,
+    /// Local term number + 1; 0 marks an empty slot.
+    number: u32,
+    /// Length of the term in bytes.
+    len: u32,
+    /// The document that met the term last.
+    doc: u32,
+    /// Where that document's posting of it is, in the batch.
+    posting: u32,
+}
+
+const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, doc: 0, posting: 0 };
+
+/// Slots of an empty table.
+const FIRST_SLOTS: usize = 1 << 14;
+
+/// Tokens that wait for their slots.
+const QUEUE: usize = 16;
+
+/// A token that waits: its key, which is all of it.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    low: u64,
+    high: u64,
+    hash: u64,
+    len: usize,
+}
+
+/// Posting of a batch: local term number in the high half, tf in the low half.
+pub type LocalPosting = u64;
+
+/// Splits a [`LocalPosting`] into (local term number, tf).
+pub fn split(posting: LocalPosting) -> (u32, u32) {
+    ((posting >> 32) as u32, posting as u32)
+}
+
+/// The terms that no earlier batch of the worker used, in order of first occurrence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewTerms {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    hashes: Vec<u32>,
+}
+
+impl NewTerms {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + (self.ends.capacity() + self.hashes.capacity()) * size_of::<u32>()
+    }
+
+    /// Term `i`'s bytes.
+    pub fn get(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.bytes[start..self.ends[i] as usize]
+    }
+
+    /// Forgets them, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.hashes.clear();
+    }
+
+    /// The terms' hashes, as the build's dictionary wants them.
+    pub fn hashes(&self) -> &[u32] {
+        &self.hashes
+    }
+
+    /// Appends a term.
+    pub fn push(&mut self, term: &[u8]) {
+        self.hashes.push(super::dictionary::hash(term));
+        self.bytes.extend_from_slice(term);
+        self.ends.push(self.bytes.len() as u32);
+    }
+}
+
+/// See the module's page.
+pub struct LocalTerms {
+    slots: Vec<Slot>,
+    mask: usize,
+    len: usize,
+    cap: usize,
+    long_terms: Vec<u8>,
+    doc: u32,
+    queue: [Waiting; QUEUE],
+    queued: usize,
+    guard: Guard,
+}
+
+/// Watches memory while an enormous document brings new terms.
+#[derive(Clone, Copy)]
+struct Guard {
+    /// Bytes that the process may take.
+    budget: u64,
+    /// So many terms may be held until the guard looks again.
+    look_at: usize,
+    /// Tokens of new terms that there was no memory for.
+    refused: u64,
+}
+
+/// New terms between two looks of the guard.
+const LOOK: usize = 1 << 15;
+
+/// Bytes that a new term takes besides its slot, at most on average: its posting, its hash, its end, its bytes.
+const PER_TERM: u64 = 40;
+
+impl Guard {
+    const OFF: Self = Self { budget: u64::MAX, look_at: usize::MAX, refused: 0 };
+}
+
+impl LocalTerms {
+    /// An empty dictionary that asks to be reset once it holds `cap` terms.
+    pub fn new(cap: usize) -> Self {
+        Self {
+            slots: vec![EMPTY; FIRST_SLOTS],
+            mask: FIRST_SLOTS - 1,
+            len: 0,
+            cap: cap.max(1 << 12),
+            long_terms: Vec::new(),
+            doc: 0,
+            queue: [Waiting::default(); QUEUE],
+            queued: 0,
+            guard: Guard::OFF,
+        }
+    }
+
+    /// Bytes that a dictionary of `terms` terms takes at most (the table doubles at 60 %).
+    pub fn bytes_for(terms: usize) -> usize {
+        (terms * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * size_of::<Slot>() * 3 / 2
+    }
+
+    /// Terms held.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True if no term is held.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// True if the dictionary has reached its cap and should be [`reset`](Self::reset) before the next batch.
+    pub fn is_full(&self) -> bool {
+        self.len >= self.cap || self.long_terms.len() >= self.cap.saturating_mul(16)
+    }
+
+    /// Forgets all terms; numbers start at 0 again.
+    pub fn reset(&mut self) {
+        // One enormous piece may have made the table much larger than the cap wants it.
+        let usual = (self.cap * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * 2;
+        if self.slots.len() > usual {
+            self.slots = Vec::new();
+            self.slots = vec![EMPTY; usual];
+            self.mask = usual - 1;
+        } else {
+            self.slots.fill(EMPTY);
+        }
+        self.long_terms.clear();
+        self.long_terms.shrink_to(self.cap.saturating_mul(16));
+        self.len = 0;
+        self.doc = 0;
+    }
+
+    /// From here on no term is taken up for which the process would need more than `budget` bytes.
+    pub fn guard(&mut self, budget: u64) {
+        self.guard = Guard { budget, look_at: self.len, refused: 0 };
+    }
+
+    /// The end of [`Self::guard`]: the bytes that the process would have needed, if it needed more than it may take.
+    pub fn unguard(&mut self) -> Option<u64> {
+        let refused = std::mem::replace(&mut self.guard, Guard::OFF).refused;
+        if refused == 0 {
+            return None;
+        }
+        // Tokens of one term were refused each time.
+        let terms = self.len as u64 + refused;
+        let slots = (terms * 10 / 6 + 1).next_power_of_two() * size_of::<Slot>() as u64;
+        Some(memory_in_use() + slots * 3 / 2 + refused * PER_TERM)
+    }
+
+    /// Looks whether some more terms can be afforded; false if not, now and from then on.
+    fn affords_more(&mut self) -> bool {
+        if self.guard.refused == 0 {
+            let grows = (self.len + LOOK) * 10 > self.slots.len() * 6;
+            let table = if grows { 2 * self.slots.len() * size_of::<Slot>() } else { 0 };
+            if memory_in_use() + table as u64 + LOOK as u64 * PER_TERM <= self.guard.budget {
+                self.guard.look_at = self.len + LOOK;
+                return true;
+            }
+        }
+        self.guard.refused += 1;
+        false
+    }
+
+    /// Begins a document, the one before being [ended](Self::end_document): the next [`count`](Self::count) of any term
+    /// is its first there.
+    pub fn begin_document(&mut self) {
+        debug_assert_eq!(self.queued, 0, "the document before was ended");
+        if self.doc == u32::MAX {
+            for slot in &mut self.slots {
+                slot.doc = 0;
+            }
+            self.doc = 0;
+        }
+        self.doc += 1;
+    }
+
+    /// Counts one token: its posting in `postings` gains 1, or is pushed with tf 1. A term never met
+    /// before is numbered and its bytes go to `new_terms`. All this may wait for
+    /// [`end_document`](Self::end_document).
+    #[inline]
+    pub fn count(&mut self, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        if term.len() <= INLINE {
+            let (low, high) = inline_key(term);
+            self.enqueue(low, high, term.len(), postings, new_terms);
+        } else {
+            self.count_long(term, postings, new_terms);
+        }
+    }
+
+    /// As [`count`](Self::count) of the first `len` bytes of `padded`, which holds at least 16 more:
+    /// the key is then two loads and two masks, whatever the length.
+    #[inline]
+    pub fn count_padded(
+        &mut self,
+        padded: &[u8],
+        len: usize,
+        postings: &mut Vec<LocalPosting>,
+        new_terms: &mut NewTerms,
+    ) {
+        if len <= INLINE {
+            let word = |at: usize| u64::from_le_bytes(eight(padded, at));
+            let (keep_low, keep_high) = KEEP[len];
+            self.enqueue(word(0) & keep_low, word(8) & keep_high, len, postings, new_terms);
+        } else {
+            self.count_long(&padded[..len], postings, new_terms);
+        }
+    }
+
+    /// Counts what still waits.
+    pub fn end_document(&mut self, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        for i in 0..std::mem::take(&mut self.queued) {
+            let Waiting { low, high, hash, len } = self.queue[i];
+            let found = self.find(hash, low, len, |slot| slot.high == high);
+            match found {
+                Ok(at) => self.again(at, postings),
+                Err(at) => {
+                    let bytes = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
+                    self.insert(at, low, high, &bytes[..len], postings, new_terms);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, low: u64, high: u64, len: usize, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        let hash = hash(low, high, len);
+        prefetch(&self.slots[hash as usize & self.mask]);
+        self.queue[self.queued] = Waiting { low, high, hash, len };
+        self.queued += 1;
+        if self.queued == QUEUE {
+            self.end_document(postings, new_terms);
+        }
+    }
+
+    #[inline(never)]
+    fn count_long(&mut self, term: &[u8], postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        // Terms are numbered in the order in which they come.
+        self.end_document(postings, new_terms);
+        let low = rapidhash_v3(term);
+        let found = self.find(hash(low, 0, term.len()), low, term.len(), |slot| {
+            let start = slot.high as usize;
+            &self.long_terms[start..start + term.len()] == term
+        });
+        match found {
+            Ok(at) => self.again(at, postings),
+            Err(at) => self.insert(at, low, 0, term, postings, new_terms),
+        }
+    }
+
+    /// The slot of a term, or the empty slot where it would go.
+    #[inline(always)]
+    fn find(&self, hash: u64, low: u64, len: usize, same: impl Fn(&Slot) -> bool) -> Result<usize, usize> {
+        let mut at = hash as usize & self.mask;
+        loop {
+            let slot = &self.slots[at];
+            if slot.number == 0 {
+                return Err(at);
+            }
+            if slot.low == low && slot.len as usize == len && same(slot) {
+                return Ok(at);
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+
+    /// One more token of a known term.
+    #[inline(always)]
+    fn again(&mut self, at: usize, postings: &mut Vec<LocalPosting>) {
+        let slot = &mut self.slots[at];
+        if slot.doc == self.doc {
+            postings[slot.posting as usize] += 1;
+        } else {
+            slot.doc = self.doc;
+            slot.posting = postings.len() as u32;
+            postings.push(u64::from(slot.number - 1) << 32 | 1);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert(
+        &mut self,
+        at: usize,
+        low: u64,
+        mut high: u64,
+        term: &[u8],
+        postings: &mut Vec<LocalPosting>,
+        new_terms: &mut NewTerms,
+    ) {
+        if self.len >= self.guard.look_at && !self.affords_more() {
+            return;
+        }
+        if term.len() > INLINE {
+            high = self.long_terms.len() as u64;
+            self.long_terms.extend_from_slice(term);
+        }
+        let number = self.len as u32;
+        self.slots[at] = Slot {
+            low,
+            high,
+            number: number + 1,
+            len: term.len() as u32,
+            doc: self.doc,
+            posting: postings.len() as u32,
+        };
+        postings.push(u64::from(number) << 32 | 1);
+        new_terms.push(term);
+        self.len += 1;
+        if self.len * 10 > self.slots.len() * 6 {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        let bigger = vec![EMPTY; self.slots.len() * 2];
+        let old = std::mem::replace(&mut self.slots, bigger);
+        self.mask = self.slots.len() - 1;
+        for slot in old.into_iter().filter(|s| s.number != 0) {
+            let high = if slot.len as usize <= INLINE { slot.high } else { 0 };
+            let mut at = hash(slot.low, high, slot.len as usize) as usize & self.mask;
+            while self.slots[at].number != 0 {
+                at = (at + 1) & self.mask;
+            }
+            self.slots[at] = slot;
+        }
+    }
+}
+
+/// Asks for the cache line of something that will be needed soon.
+#[inline(always)]
+pub(super) fn prefetch<T>(slot: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch touches no memory; the address is that of a live reference besides.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(slot).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = slot;
+}
+
+/// Masks that keep the first n bytes of a 16-byte key.
+const KEEP: [(u64, u64); INLINE + 1] = {
+    let mut masks = [(0, 0); INLINE + 1];
+    let mut n = 1;
+    while n <= INLINE {
+        let bits = n as u32 * 8;
+        masks[n] = if bits <= 64 { (u64::MAX >> (64 - bits), 0) } else { (u64::MAX, u64::MAX >> (128 - bits)) };
+        n += 1;
+    }
+    masks
+};
+
+/// The eight bytes at `at`, which must be there.
+#[inline(always)]
+fn eight(bytes: &[u8], at: usize) -> [u8; 8] {
+    *bytes[at..].first_chunk().expect("the caller knows that eight bytes are there")
+}
+
+/// The four bytes at `at`, which must be there.
+#[inline(always)]
+fn four(bytes: &[u8], at: usize) -> [u8; 4] {
+    *bytes[at..].first_chunk().expect("the caller knows that four bytes are there")
+}
+
+/// The first 16 bytes of a term of at most 16, as two little-endian words, zero-padded.
+#[inline]
+fn inline_key(term: &[u8]) -> (u64, u64) {
+    let n = term.len();
+    if n >= 8 {
+        let low = u64::from_le_bytes(eight(term, 0));
+        let tail = u64::from_le_bytes(eight(term, n - 8));
+        // The last 8 bytes overlap the first ones by 16 - n; shift the overlap out.
+        let high = if n == 8 { 0 } else { tail >> (8 * (16 - n)) };
+        (low, high)
+    } else if n >= 4 {
+        let head = u64::from(u32::from_le_bytes(four(term, 0)));
+        let tail = u64::from(u32::from_le_bytes(four(term, n - 4)));
+        (head | tail << (8 * (n - 4)), 0)
+    } else if n > 0 {
+        let word =
+            u64::from(term[0]) | u64::from(term[n / 2]) << (8 * (n / 2)) | u64::from(term[n - 1]) << (8 * (n - 1));
+        (word, 0)
+    } else {
+        (0, 0)
+    }
+}
+
+/// A folded multiply over the key; good enough for a table whose keys an adversary would have to fill
+/// with crawled pages, and a cap bounds the damage.
+#[inline]
+fn hash(low: u64, high: u64, len: usize) -> u64 {
+    let a = low ^ 0x9e37_79b9_7f4a_7c15 ^ (len as u64) << 56;
+    let b = high ^ 0xd6e8_feb8_6659_fd93;
+    let product = u128::from(a).wrapping_mul(u128::from(b) | 1);
+    let folded = (product as u64) ^ (product >> 64) as u64;
+    folded ^ folded >> 29
+}

@@ -1,0 +1,113 @@
+//! Where a docID stands in a decoded block.
+
+#[cfg(target_arch = "x86_64")]
+use crate::base::avx512;
+
+/// The first position from `from` on whose docID is at least `target`, or the length. DocIDs increase, and those before
+/// `from` are less than `target`.
+#[inline]
+pub fn find(docs: &[u32], from: usize, target: u32) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(docs) = docs.first_chunk().filter(|_| avx512::available()) {
+        // SAFETY: the processor has the features that the function is compiled for.
+        let at = unsafe { wide(docs, target) };
+        if at < docs.len() {
+            return at;
+        }
+    }
+    narrow(docs, from, target)
+}
+
+/// Looks up the increasing `targets` in `docs`. For each one found, puts its number into `which` and its position into
+/// `places`; returns how many were found. Both have room for all targets.
+#[inline]
+pub fn common(docs: &[u32], targets: &[u32], which: &mut [u32], places: &mut [u32]) -> usize {
+    assert!(which.len() >= targets.len() && places.len() >= targets.len());
+    #[cfg(target_arch = "x86_64")]
+    if let Some(docs) = docs.first_chunk().filter(|first| first.len() == docs.len() && avx512::available()) {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { common_wide(docs, targets, which, places) };
+    }
+    let (mut found, mut at) = (0, 0);
+    for (i, &target) in (0..).zip(targets) {
+        at = narrow(docs, at, target);
+        (which[found], places[found]) = (i, at as u32);
+        found += usize::from(docs.get(at) == Some(&target));
+    }
+    found
+}
+
+/// [`common`] for a block of 128.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+fn common_wide(docs: &[u32; 128], targets: &[u32], which: &mut [u32], places: &mut [u32]) -> usize {
+    let mut found = 0;
+    for (i, &target) in (0..).zip(targets) {
+        let at = wide(docs, target);
+        (which[found], places[found]) = (i, at as u32);
+        // A branch would be a toss-up, so there is none.
+        found += usize::from(docs[at % 128] == target);
+    }
+    found
+}
+
+/// How many docIDs of a block of 128 are less than `target`. The answer is a matter of luck, so all are compared and no
+/// branch is guessed.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+#[inline]
+fn wide(docs: &[u32; 128], target: u32) -> usize {
+    use std::arch::x86_64::{_mm512_cmplt_epu32_mask, _mm512_loadu_epi32, _mm512_set1_epi32};
+    let target = _mm512_set1_epi32(target.cast_signed());
+    let mut less = 0;
+    for docs in docs.as_chunks::<16>().0 {
+        // SAFETY: sixteen numbers are there, and the load has no alignment to keep.
+        let docs = unsafe { _mm512_loadu_epi32(docs.as_ptr().cast()) };
+        less += _mm512_cmplt_epu32_mask(docs, target).count_ones();
+    }
+    less as usize
+}
+
+fn narrow(docs: &[u32], from: usize, target: u32) -> usize {
+    let mut at = from;
+    while let Some(chunk) = docs.get(at..at + 16) {
+        if chunk[15] >= target {
+            return at + chunk.iter().map(|&doc| usize::from(doc < target)).sum::<usize>();
+        }
+        at += 16;
+    }
+    at + docs[at..].iter().map(|&doc| usize::from(doc < target)).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn test_finds_what_counting_finds(
+            docs in proptest::collection::btree_set(prop_oneof![0u32..700, any::<u32>()], 1..520),
+            targets in proptest::collection::vec(prop_oneof![0u32..700, any::<u32>()], 1..20),
+        ) {
+            let docs: Vec<u32> = docs.into_iter().collect();
+            let mut sorted = targets.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            for docs in [&docs[..], &docs[..docs.len().min(128)]] {
+                let (mut which, mut places) = (vec![0; sorted.len()], vec![0; sorted.len()]);
+                let found = common(docs, &sorted, &mut which, &mut places);
+                let expected = (0u32..).zip(&sorted).filter_map(|(i, target)| Some((i, docs.binary_search(target).ok()? as u32)));
+                let found = which[..found].iter().copied().zip(places[..found].iter().copied());
+                prop_assert!(found.eq(expected));
+            }
+            for target in targets.into_iter().chain(docs.iter().copied()) {
+                let expected = docs.partition_point(|&doc| doc < target);
+                for from in [0, expected / 2, expected] {
+                    prop_assert_eq!(find(&docs, from, target), expected);
+                    prop_assert_eq!(narrow(&docs, from, target), expected);
+                }
+            }
+        }
+    }
+}

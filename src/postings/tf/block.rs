@@ -1,0 +1,249 @@
+//! One block of frequencies.
+
+use super::{BLOCK, COUNT_BITS, WIDTH_BITS};
+#[cfg(target_arch = "x86_64")]
+use crate::base::avx512;
+use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits, get_flags, set_places, unpack};
+
+/// What a block's bits mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    /// `w`, bits of a slot.
+    width: u32,
+    /// `e`.
+    exceptions: usize,
+    /// `v`; 0 without exceptions.
+    overflow: u32,
+}
+
+impl Shape {
+    /// The shape that makes `tf - 1` of a block smallest; exceptions cost `more` bits beyond their own.
+    pub(super) fn of(values: &[u32], more: u32) -> Self {
+        let most = values.iter().copied().max().unwrap_or(0);
+        let top = bits_of(most);
+        // A width of 32 has no room in an entry; one bit, and 31 for the bits above it, are no more in all than 32 and
+        // one.
+        let mut best = Self { width: top, ..Self::default() };
+        let mut bits = if top < 32 { best.bits(values.len()) } else { usize::MAX };
+        for width in (0..top).rev() {
+            // One pass per width, but of vector compares: faster than counting widths one value at a time.
+            let exceptions = values.iter().map(|&value| u32::from(value >> width != 0)).sum::<u32>() as usize;
+            let shape = Self { width, exceptions, overflow: bits_of((most >> width) - 1) };
+            let cost = shape.bits(values.len()) + more as usize;
+            if shape.overflow < 32 && cost < bits {
+                (best, bits) = (shape, cost);
+            }
+        }
+        best
+    }
+
+    /// As it stands in an entry, above the offset.
+    pub(super) fn entry(self) -> u32 {
+        let count = (self.exceptions as u32) << WIDTH_BITS;
+        self.width | count | self.overflow << (WIDTH_BITS + COUNT_BITS)
+    }
+
+    pub(super) fn from_entry(entry: u32) -> Self {
+        Self {
+            width: entry % (1 << WIDTH_BITS),
+            exceptions: (entry >> WIDTH_BITS) as usize % (1 << COUNT_BITS),
+            overflow: entry >> (WIDTH_BITS + COUNT_BITS),
+        }
+    }
+
+    /// As it stands before the only block of a list of `n`, and in how many bits.
+    pub(super) fn head(self, n: usize) -> (u32, u32) {
+        let bits = WIDTH_BITS + bits_of(n as u32);
+        let head = self.width | (self.exceptions as u32) << WIDTH_BITS | self.overflow << bits;
+        (head, if self.exceptions > 0 { bits + WIDTH_BITS } else { bits })
+    }
+
+    pub(super) fn from_head(head: u32, n: usize) -> (Self, u32) {
+        let count = bits_of(n as u32);
+        let bits = WIDTH_BITS + count;
+        let (width, exceptions) = (head % (1 << WIDTH_BITS), (head >> WIDTH_BITS) as usize % (1 << count));
+        match exceptions {
+            0 => (Self { width, exceptions, overflow: 0 }, bits),
+            _ => (Self { width, exceptions, overflow: (head >> bits) % (1 << WIDTH_BITS) }, bits + WIDTH_BITS),
+        }
+    }
+
+    /// Bits that tell which of `n` are exceptions, and whether these are their positions.
+    #[inline]
+    fn told(self, n: usize) -> (usize, bool) {
+        let positions = self.exceptions * position_bits(n) as usize;
+        (positions.min(n), positions <= n)
+    }
+
+    /// Bits of a block of `n`.
+    #[inline]
+    pub(super) fn bits(self, n: usize) -> usize {
+        let told = if self.exceptions > 0 { self.told(n).0 } else { 0 };
+        n * self.width as usize + told + self.exceptions * self.overflow as usize
+    }
+
+    /// Appends the bits of `tf - 1` of a block, of which this is the shape.
+    pub(super) fn pack(self, values: &[u32], packer: &mut Packer<'_>) {
+        packer.push_all(values, self.width);
+        if self.exceptions == 0 {
+            return;
+        }
+        let mut positions = [0; BLOCK + 1];
+        let mut found = 0;
+        for (i, &value) in values.iter().enumerate() {
+            positions[found] = i as u32;
+            found += usize::from(value >> self.width != 0);
+        }
+        let positions = &positions[..found];
+        if self.told(values.len()).1 {
+            packer.push_all(positions, position_bits(values.len()));
+        } else {
+            let flags = positions.iter().fold(0u128, |flags, position| flags | 1 << position);
+            for at in (0..values.len()).step_by(64) {
+                packer.push((flags >> at) as u64, (values.len() - at).min(64) as u32);
+            }
+        }
+        if self.overflow == 0 {
+            return;
+        }
+        for &i in positions {
+            packer.push(u64::from((values[i as usize] >> self.width) - 1), self.overflow);
+        }
+    }
+}
+
+/// Bits of a position in a block of `n`.
+#[inline]
+fn position_bits(n: usize) -> u32 {
+    bits_of((n as u32).saturating_sub(1))
+}
+
+/// One block of frequencies, its shape and length checked.
+#[derive(Clone, Copy, Debug)]
+pub struct FrequencyBlock<'a> {
+    words: &'a [u32],
+    /// Where in the words the slots start.
+    bit: usize,
+    n: usize,
+    shape: Shape,
+}
+
+impl<'a> FrequencyBlock<'a> {
+    /// `n` times 1.
+    #[inline]
+    pub(super) fn ones(n: usize) -> Self {
+        Self { words: &[], bit: 0, n, shape: Shape::default() }
+    }
+
+    /// `n` frequencies from a bit of words on; `None` if such a block is damaged.
+    #[inline]
+    pub(super) fn new(words: &'a [u32], bit: usize, n: usize, shape: Shape) -> Option<Self> {
+        let block = Self { words, bit, n, shape };
+        let sound = shape.exceptions <= n && shape.width + shape.overflow <= 32;
+        (sound && block.end().div_ceil(32) <= words.len()).then_some(block)
+    }
+
+    /// The words it starts in, and all after them.
+    pub(super) fn words(&self) -> &'a [u32] {
+        self.words
+    }
+
+    /// The bit of the words behind its last one.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.bit + self.shape.bits(self.n)
+    }
+
+    /// Whether the positions of its exceptions increase, as they must.
+    #[cfg(test)]
+    pub(super) fn in_order(&self) -> bool {
+        let (_, positions) = self.shape.told(self.n);
+        let (at, width) = (self.bit + self.n * self.shape.width as usize, position_bits(self.n));
+        let position = |place: usize| get_bits(self.words, at + place * width as usize, width);
+        !positions || (1..self.shape.exceptions).all(|place| position(place - 1) < position(place))
+    }
+
+    /// Frequency `i` of the block, or `None` if there is none or the words are damaged.
+    // Compiled with the caller's processor features.
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> Option<u32> {
+        if i >= self.n {
+            return None;
+        }
+        let Shape { width, exceptions, .. } = self.shape;
+        let low = get_bits(self.words, self.bit + i * width as usize, width)?;
+        let value = if exceptions == 0 { low } else { low | self.overflow_at(i)? };
+        value.checked_add(1)
+    }
+
+    #[inline(always)]
+    fn overflow_at(&self, i: usize) -> Option<u32> {
+        let Shape { width, overflow, .. } = self.shape;
+        let at = self.bit + self.n * width as usize;
+        let (told, positions) = self.shape.told(self.n);
+        let place = if positions {
+            self.exception(at, i as u32)?
+        } else {
+            let flags = get_flags(self.words, at, self.n)?;
+            (flags >> i & 1 != 0).then_some((flags & ((1 << i) - 1)).count_ones() as usize)
+        };
+        let Some(place) = place else { return Some(0) };
+        let high = u64::from(get_bits(self.words, at + told + place * overflow as usize, overflow)?) + 1;
+        u32::try_from(high << width).ok()
+    }
+
+    /// Which of the exceptions, whose positions start at a bit, is at position `i`; the outer `None` if the words are
+    /// damaged.
+    #[inline(always)]
+    fn exception(&self, at: usize, i: u32) -> Option<Option<usize>> {
+        let (exceptions, width) = (self.shape.exceptions, position_bits(self.n));
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return Some(unsafe { avx512::place_of(self.words, at, width, exceptions, i) });
+        }
+        let position = |place: usize| get_bits(self.words, at + place * width as usize, width);
+        let (mut low, mut high) = (0, exceptions);
+        while low < high {
+            let middle = (low + high) / 2;
+            if position(middle)? < i { low = middle + 1 } else { high = middle }
+        }
+        let found = low < exceptions && position(low)? == i;
+        Some(found.then_some(low))
+    }
+
+    /// Decodes all frequencies of the block into the front of `out` and returns how many there are; later slots may
+    /// change. `None` if the words are damaged.
+    pub fn decode(&self, out: &mut [u32; UNPACKED]) -> Option<usize> {
+        let Shape { width, exceptions, overflow } = self.shape;
+        unpack(self.words, self.bit, width, self.n, out)?;
+        let slots = &mut out[..self.n];
+        if exceptions > 0 {
+            let at = self.bit + self.n * width as usize;
+            let (told, positions) = self.shape.told(self.n);
+            let (mut places, mut highs) = ([0; UNPACKED], [0; UNPACKED]);
+            if positions {
+                unpack(self.words, at, position_bits(self.n), exceptions, &mut places)?;
+            } else {
+                let flags = get_flags(self.words, at, self.n)?;
+                if flags.count_ones() as usize != exceptions {
+                    return None;
+                }
+                places.iter_mut().zip(set_places(flags)).for_each(|(slot, place)| *slot = place as u32);
+            }
+            unpack(self.words, at + told, overflow, exceptions, &mut highs)?;
+            let mut beyond = 0;
+            for (&place, &high) in places[..exceptions].iter().zip(&highs) {
+                let high = (u64::from(high) + 1) << width;
+                *slots.get_mut(place as usize)? |= high as u32;
+                beyond |= high >> 32;
+            }
+            if beyond != 0 {
+                return None;
+            }
+        }
+        let whole = slots.iter().fold(true, |whole, &value| whole & (value != u32::MAX));
+        slots.iter_mut().for_each(|slot| *slot = slot.wrapping_add(1));
+        whole.then_some(self.n)
+    }
+}

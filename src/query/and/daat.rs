@@ -1,0 +1,94 @@
+//! A document at a time, all lists at once; ranked, a block of the rarest term at a time, with bounds per block.
+//!
+//! Bounds per block as in Ding and Suel, *Faster top-k document retrieval using block-max indexes*, SIGIR 2011,
+//! doi:10.1145/2009916.2010048. A block's postings are scored sixteen at a time. Only postings with a chance, by the
+//! bounds of the other lists' blocks, are looked up in those lists.
+
+use super::{AndMethod, CpuAnd, Matches};
+use crate::Result;
+use crate::postings::{Cursor, END, List, Postings};
+use crate::query::cpu::simd::Hope;
+use crate::query::cpu::survivors::Survivors;
+use crate::query::cpu::{self, Scored, Scorer, Sum};
+use crate::query::topk::TopK;
+
+/// `daat`.
+pub static DAAT: AndMethod = AndMethod {
+    name: "daat",
+    short: "daat",
+    about: "asks all lists for the next document of the shortest; a query scores on the way and skips documents that cannot be among the best",
+    paper: "Turtle, Flood: Query evaluation: strategies and optimizations (IP&M 31(6), 1995, doi:10.1016/0306-4573(95)00020-H); Ding, Suel: Faster top-k document retrieval using block-max indexes (SIGIR 2011, doi:10.1145/2009916.2010048)",
+    cpu: Some(CpuAnd { intersect, rank: cpu::rank!(rank) }),
+    gpu: None,
+};
+
+pub(super) fn intersect(lists: &[List<'_>], matches: &mut Matches) -> Result<()> {
+    matches.open(lists.len());
+    let mut cursors: Vec<(usize, Cursor<'_>)> = lists.iter().cloned().map(Cursor::new).enumerate().collect();
+    cursors.sort_by_key(|(_, cursor)| cursor.list().df());
+    walk(&mut cursors, matches);
+    for (list, cursor) in &mut cursors {
+        if let Some(damage) = cursor.damage() {
+            return Err(damage);
+        }
+        matches.decoded[*list] = u64::from(cursor.decoded());
+    }
+    Ok(())
+}
+
+/// Lists with their numbers, the shortest first.
+fn walk(cursors: &mut [(usize, impl Postings)], matches: &mut Matches) {
+    let Some(((first, shortest), others)) = cursors.split_first_mut() else { return };
+    let mut doc = shortest.doc();
+    'candidates: while doc != END {
+        for (_, other) in others.iter_mut() {
+            let found = other.seek(doc);
+            if found > doc {
+                doc = shortest.seek(found);
+                continue 'candidates;
+            }
+        }
+        matches.docs.push(doc);
+        if matches.with_positions {
+            matches.positions[*first].push(shortest.position() as u32);
+            for (list, position) in others.iter().map(|(list, cursor)| (*list, cursor.position())) {
+                matches.positions[list].push(position as u32);
+            }
+        }
+        doc = shortest.advance();
+    }
+}
+
+/// Documents that have all terms.
+pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
+    let mut sums = Sum::new(terms.len());
+    terms.sort_by_key(|term| term.cursor.list().df());
+    let mut survivors = Survivors::default();
+    let mut bounds: Vec<f32> = terms.iter().map(|term| term.bound).collect();
+    // above[i]: the most that the terms from i on can add up to.
+    let mut above = vec![0.0; terms.len() + 1];
+    for block in 0..terms[0].cursor.list().blocks() {
+        let list = terms[0].cursor.list();
+        let (from, end) = (list.first(block), list.first(block + 1));
+        if top.threshold() >= 0.0 {
+            for (bound, term) in bounds.iter_mut().zip(terms.iter_mut()) {
+                *bound = term.bound_in(from, end, scorer);
+            }
+        }
+        for i in (0..terms.len()).rev() {
+            above[i] = above[i + 1] + bounds[i];
+        }
+        let hope = |i: usize, top: &TopK| Hope { more: above[i], slack, threshold: top.threshold() };
+        if !hope(0, top).has(0.0) {
+            continue;
+        }
+        terms[0].window(from, end, scorer);
+        survivors.clear();
+        survivors.push_all(&terms[0].feed, hope(1, top));
+        for i in 1..terms.len() {
+            survivors.look_up(i, &mut terms[i], bounds[i], true, hope(i + 1, top), scorer);
+        }
+        survivors.finish(terms, &[0], slack, &mut sums, top);
+    }
+}

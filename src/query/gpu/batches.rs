@@ -1,0 +1,254 @@
+//! The loop that takes queries through a device. It collects batches, sends them, and hands out their answers. Two
+//! batches are on their way at a time. A [`Way`] says what the device does with a batch.
+
+use super::found::Found;
+use super::report::Report;
+use super::residence::Residence;
+use super::slot::Slot;
+use crate::gpu::{Buffer, Gpu, GpuError, Pending};
+use crate::query::{Plan, Searcher};
+use crate::{Error, Result};
+use std::collections::VecDeque;
+
+/// So many batches are on their way at a time: one is computed while the next one is collected.
+const FLIGHTS: usize = 2;
+/// Queries whose lists are looked through together before they are collected.
+const AHEAD: usize = 1024;
+
+/// What all ways need.
+pub(super) struct Context<'a> {
+    pub(super) searcher: &'a Searcher<'a>,
+    pub(super) gpu: Gpu,
+    pub(super) residence: Residence<'a>,
+    /// BM25's K of each document.
+    pub(super) norms: Buffer,
+    /// Time each pass.
+    pub(super) timed: bool,
+}
+
+impl Context<'_> {
+    /// The buffers of lists and norms, by the names that kernels have for them.
+    pub(super) fn lists(&self) -> Vec<(&str, &Buffer)> {
+        self.residence.lists().buffers().chain([("norms", &self.norms)]).collect()
+    }
+
+    /// The same buffers, and those of the tables of range maxima.
+    pub(super) fn lists_and_tables(&self) -> Vec<(&str, &Buffer)> {
+        self.lists().into_iter().chain(self.residence.tables()).collect()
+    }
+}
+
+/// What becomes of a query that a batch is asked to take.
+pub(super) enum Added {
+    /// It is part of the batch. The host multiplies its scores with this number.
+    Yes(f64),
+    /// The batch is full. An empty batch never is.
+    Full,
+    /// The device has no room for something that the query needs.
+    Lacks(Lack),
+    /// The device does not take such a query.
+    Never,
+}
+
+/// What a device has no room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// A list.
+    Lists,
+    /// A table that a method keeps with a list.
+    Tables,
+}
+
+/// How a device answers a batch.
+pub(super) trait Way {
+    /// The rows of a batch.
+    type Rows: Default;
+    /// What [`Self::finish`] needs to read the results of a batch.
+    type Sent;
+
+    /// Whether the query can have results.
+    fn has_answers(&self, plan: &Plan) -> bool;
+
+    /// Adds a query to a batch, and asks for its lists.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Self::Rows, plan: &Plan) -> Result<Added>;
+
+    /// Sends a batch. Its lists are on the device.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the device cannot choose the best of so many; [`Error::Gpu`].
+    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Self::Rows) -> Result<(Pending, Self::Sent)>;
+
+    /// Waits for a batch, and reads its results.
+    ///
+    /// # Errors
+    /// The device was lost.
+    fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Self::Sent) -> Result<Found, GpuError>;
+
+    /// Hears that a batch was not sent. The tables that the batch should have made do not exist.
+    fn abandon(&mut self, context: &mut Context<'_>, rows: &Self::Rows);
+
+    /// Hears that the device has too little memory for a batch of so many queries. The next batch has at most half as
+    /// many.
+    fn halve(&mut self, queries: usize);
+
+    /// Drops the tables that the method keeps with lists.
+    fn clear_tables(&mut self);
+}
+
+/// A batch of queries.
+struct Batch<R> {
+    /// For each query its number, and the number that its scores are multiplied with.
+    members: Vec<(usize, f64)>,
+    rows: R,
+}
+
+/// Why a batch ends before the queries do.
+enum End {
+    /// The next query lacks something.
+    Lacks(Lack),
+    /// The device does not take the next query.
+    Never,
+}
+
+/// A batch on its way, in its slot.
+struct Flight<S> {
+    slot: Slot,
+    pending: Pending,
+    sent: S,
+    members: Vec<(usize, f64)>,
+}
+
+/// What becomes of a query.
+pub(super) enum Answer<'f> {
+    /// What the device found for the batch, the query's place in the batch, and the number that scores are multiplied
+    /// with.
+    Found(&'f Found, usize, f64),
+    /// The CPU has to answer it.
+    OnCpu,
+}
+
+/// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each. A
+/// query that cannot have results gets no answer. A batch that is too large for the device is split. `slots` are the
+/// slots without a batch.
+///
+/// # Errors
+/// Of the way, and of `hand_out`.
+pub(super) fn run<W: Way>(
+    context: &mut Context<'_>,
+    slots: &mut Vec<Slot>,
+    way: &mut W,
+    (plans, sizes): (&[Plan], &[usize]),
+    mut hand_out: impl FnMut(usize, Answer<'_>) -> Result<()>,
+) -> Result<Report> {
+    let mut report = Report::default();
+    let mut ends = sizes.iter().scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    });
+    let (mut next, mut end) = (0, 0);
+    // queries before this one have had their lists looked through
+    let mut looked = 0;
+    // the query that tables were dropped for
+    let mut cleared = None;
+    let mut flights: VecDeque<Flight<W::Sent>> = VecDeque::new();
+    while next < plans.len() || !flights.is_empty() {
+        if next < plans.len() && flights.len() < FLIGHTS {
+            while end <= next {
+                end = ends.next().unwrap_or(plans.len()).min(plans.len());
+            }
+            if flights.is_empty() {
+                // the lists of the last batch may go, too
+                context.residence.begin();
+            }
+            if next >= looked {
+                looked = (next + AHEAD).min(plans.len());
+                context.residence.check_ahead(&plans[next..looked]);
+            }
+            let (batch, ended) = collect(context, way, &plans[..end], &mut next)?;
+            if let Some(&(first, _)) = batch.members.first() {
+                let mut slot = slots.pop().unwrap_or_else(|| Slot::new(&context.gpu));
+                match way.send(context, &mut slot, &batch.rows) {
+                    Ok((pending, sent)) => flights.push_back(Flight { slot, pending, sent, members: batch.members }),
+                    Err(error) => {
+                        way.abandon(context, &batch.rows);
+                        if !matches!(error, Error::Gpu(GpuError::OutOfMemory { .. })) || batch.members.len() == 1 {
+                            return Err(error);
+                        }
+                        // smaller batches take less
+                        slots.clear();
+                        way.halve(batch.members.len());
+                        next = first;
+                    }
+                }
+                continue;
+            }
+            match ended {
+                None => continue,
+                // wait: a batch on its way may hold the room
+                Some(End::Lacks(_)) if !flights.is_empty() => {}
+                Some(End::Lacks(Lack::Tables)) if cleared != Some(next) => {
+                    way.clear_tables();
+                    cleared = Some(next);
+                    continue;
+                }
+                Some(End::Lacks(_) | End::Never) => {
+                    report.by_cpu += 1;
+                    hand_out(next, Answer::OnCpu)?;
+                    next += 1;
+                    continue;
+                }
+            }
+        }
+        if let Some(Flight { mut slot, pending, sent, members }) = flights.pop_front() {
+            let found = way.finish(&context.gpu, &mut slot, pending, sent)?;
+            slots.push(slot);
+            report.add(&found);
+            for (place, (query, unit)) in members.into_iter().enumerate() {
+                let answer = match found.pairs(place) {
+                    Some(_) => Answer::Found(&found, place, unit),
+                    None => {
+                        report.by_cpu += 1;
+                        Answer::OnCpu
+                    }
+                };
+                hand_out(query, answer)?;
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// Collects a batch from query `next` on, as many of `plans` as it takes. Returns also why it takes no more.
+fn collect<W: Way>(
+    context: &mut Context<'_>,
+    way: &mut W,
+    plans: &[Plan],
+    next: &mut usize,
+) -> Result<(Batch<W::Rows>, Option<End>)> {
+    context.residence.begin();
+    let mut batch = Batch { members: Vec::new(), rows: W::Rows::default() };
+    let mut fill = || {
+        while let Some(plan) = plans.get(*next) {
+            if way.has_answers(plan) {
+                match way.add(context, &mut batch.rows, plan)? {
+                    Added::Yes(unit) => batch.members.push((*next, unit)),
+                    Added::Full => return Ok(None),
+                    Added::Lacks(lack) => return Ok(Some(End::Lacks(lack))),
+                    Added::Never => return Ok(Some(End::Never)),
+                }
+            }
+            *next += 1;
+        }
+        Ok(None)
+    };
+    let filled = fill();
+    // the batch gets its lists even if those of the next query are damaged
+    let ended = context.residence.flush().and(filled);
+    if ended.is_err() || batch.members.is_empty() {
+        way.abandon(context, &batch.rows);
+    }
+    Ok((batch, ended?))
+}

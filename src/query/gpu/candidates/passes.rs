@@ -1,0 +1,234 @@
+//! The passes of a batch, from its rows to the results of each query.
+
+use super::Method;
+use super::kernels::{CLASSES, Kernels, TALLY_SPAN};
+use super::layout::Layout;
+use super::results::{Want, Which, head, lacks, read};
+use crate::Result;
+use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Layout as _, Pending, Step};
+use crate::query::gpu::found::{BestRows, Found, word, words};
+use crate::query::gpu::recipe::Unit;
+use crate::query::gpu::rows::{CandidateHead, CandidateParams, CandidateState};
+use crate::query::gpu::slot::{Key, Slot};
+use crate::query::gpu::topk::{Counts, Hits, TopKCapacity};
+
+/// The first copy has room for at least so many results.
+const WINDOW: u32 = 1 << 16;
+
+/// On a software adapter, a workgroup with a query of its own goes through so many candidates in one pass: llvmpipe
+/// ends every loop of a thread that has gone through 65,535 rounds of loops.
+const SOFTWARE_SPAN: u32 = 2048;
+
+/// The buffers that belong to no slot: those of lists, and "norms" with BM25's K of each document.
+pub type Outside<'a> = [(&'a str, &'a Buffer)];
+
+/// A batch on its way.
+#[derive(Debug)]
+pub struct Sent {
+    layout: Layout,
+    comes: Comes,
+}
+
+/// What comes back from a batch.
+#[derive(Clone, Copy, Debug)]
+enum Comes {
+    /// The best of each query.
+    Best(BestRows),
+    /// As many results as the first `bytes` bytes have.
+    Results { bytes: u64, ranked: bool },
+}
+
+/// Takes a batch through its passes.
+#[derive(Clone, Copy)]
+pub struct Passes<'a> {
+    /// The device.
+    pub gpu: &'a Gpu,
+    /// The kernels that all methods share.
+    pub kernels: &'a Kernels,
+    /// The method, with its own kernels.
+    pub method: &'a Method,
+    /// Another one for each method.
+    pub number: usize,
+    /// Time each pass.
+    pub timed: bool,
+}
+
+/// A pass on its way to a submission.
+struct Run<'a> {
+    name: &'static str,
+    bound: &'a Bound,
+    immediates: Vec<u8>,
+    groups: u32,
+}
+
+/// Bytes of the copy that brings the first results.
+fn window(layout: &Layout, ranked: bool) -> u64 {
+    let stride = if ranked { 2 } else { 1 };
+    let slots = layout.slots();
+    4 * (head(layout) as u64 + stride * u64::from(slots.min(WINDOW.max(slots / 8))))
+}
+
+impl Passes<'_> {
+    /// Sends a batch through all passes in one submission.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if the device cannot choose the best of so many. [`crate::Error::Gpu`] if it was lost or
+    /// is out of memory.
+    pub fn submit(
+        self,
+        slot: &mut Slot,
+        outside: &Outside<'_>,
+        layout: Layout,
+        want: Want<'_>,
+    ) -> Result<(Pending, Sent)> {
+        let gpu = self.gpu;
+        let queries = layout.queries.len() as u32;
+        slot.need(&layout.buffers())?;
+        // stand in where `outside` or the method has no such buffer
+        slot.need(&[("norms", 1), ("tables", 1)])?;
+        let ranked = matches!(want, Want::Best { .. });
+        let (which, k) = match want {
+            Want::Docs => (Which::All, 0),
+            Want::Best { k, topk: None } => (Which::Chosen, k),
+            Want::Best { k, topk: Some(_) } => (Which::InPlace, k),
+        };
+        let comes = match which {
+            Which::InPlace => Comes::Best(BestRows { queries: queries as usize, most: k, room: u32::MAX }),
+            _ => Comes::Results { bytes: window(&layout, ranked), ranked },
+        };
+        slot.need_download(match comes {
+            Comes::Best(rows) => 4 * (rows.words() as u64 + u64::from(CandidateHead::WORDS)),
+            Comes::Results { bytes, .. } => bytes,
+        })?;
+        if let Want::Best { topk: Some(topk), .. } = want {
+            topk.check(gpu, layout.queries.iter().map(|query| query.room).max().unwrap_or(0), k)?;
+            let capacity = TopKCapacity { queries, room: layout.slots(), k, hits: Hits::Anywhere(layout.slots()) };
+            slot.bind_topk(topk, capacity, "results", CandidateHead::WORDS)?;
+        }
+        slot.write("terms", &layout.terms)?;
+        slot.write("queries", &layout.queries)?;
+        slot.write("jobs", &layout.jobs)?;
+        let bound = self.bind(slot, outside)?;
+        let runs = self.runs(&bound, &layout, ranked, which, k);
+        let words = CandidateState::WORDS + if which == Which::Chosen { CLASSES } else { 0 };
+        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * u64::from(CandidateHead::WORDS + words * queries))];
+        steps.extend(runs.iter().map(|run| Step::Run {
+            name: run.name,
+            bound: run.bound,
+            immediates: &run.immediates,
+            groups: run.groups,
+        }));
+        let parameters;
+        match comes {
+            Comes::Best(rows) => {
+                let word = |i: u32| CandidateHead::WORDS + i * queries;
+                let (first, starts) = (word(CandidateState::WANTED), Some(word(CandidateState::PLACE)));
+                let topk = slot.topk("results");
+                parameters = topk.parameters(queries, Counts { first, stride: 1, head: CandidateHead::WORDS, starts });
+                steps.push(topk.step(queries, &parameters));
+                let bytes = 4 * (rows.words() as u64 + u64::from(CandidateHead::WORDS));
+                steps.push(Step::Copy { from: slot.buffer("best"), to: slot.download(), bytes });
+            }
+            Comes::Results { bytes, .. } => {
+                steps.push(Step::Copy { from: slot.buffer("results"), to: slot.download(), bytes });
+            }
+        }
+        let pending = gpu.submit("intersection", &steps, self.timed)?;
+        Ok((pending, Sent { layout, comes }))
+    }
+
+    /// Binds all kernels to their buffers: first those that methods share, then the method's own.
+    fn bind(self, slot: &mut Slot, outside: &Outside<'_>) -> Result<std::sync::Arc<[Bound]>, GpuError> {
+        let Self { kernels, method, number, .. } = self;
+        let tables = &method.tables;
+        let outside: Vec<_> = outside.iter().copied().chain(tables.buffer().map(|words| ("tables", words))).collect();
+        let key = Key { what: "intersection", number };
+        slot.bound(key, tables.number(), &outside, kernels.shared.iter().chain(&method.passes))
+    }
+
+    /// The runs of a batch, in order. A kernel with nothing to do does not run.
+    fn runs<'b>(self, bound: &'b [Bound], layout: &Layout, ranked: bool, which: Which, k: u32) -> Vec<Run<'b>> {
+        let (shared, own) = bound.split_at(self.kernels.shared.len());
+        let [expand, sum, offsets, compact, tally, choose, totals, gather] = shared else { return Vec::new() };
+        let recipe = &self.method.recipe;
+        let queries = layout.queries.len() as u32;
+        let software = self.gpu.report().kind == AdapterKind::Software;
+        let span = if software { SOFTWARE_SPAN } else { u32::MAX };
+        let immediates = |[first, jobs, _]: [u32; 3], round: u32, [number, other]: [u32; 2]| {
+            let (half, ranked) = (layout.slots(), ranked.into());
+            CandidateParams { first, jobs, round, half, ranked, queries, number, other, span }.bytes()
+        };
+        let mut runs: Vec<Run<'b>> = Vec::new();
+        let mut push = |name, bound, jobs: [u32; 3], round, numbers| {
+            if jobs[2] > 0 {
+                runs.push(Run { name, bound, immediates: immediates(jobs, round, numbers), groups: jobs[2] });
+            }
+        };
+        let first = layout.expand.of(queries);
+        push("expand", expand, [layout.expand.first, first, first], 0, [0; 2]);
+        let rounds = if recipe.once { 1 } else { layout.rounds() };
+        for round in 1..=rounds {
+            let of_round = if recipe.once { queries } else { layout.queries_of(round) };
+            if recipe.alone {
+                // all rounds are one pass, except on a software adapter
+                let most = layout.queries[..of_round as usize].iter().map(|query| query.room).max().unwrap_or(0);
+                let (steps, end) = match software {
+                    true => (most.div_ceil(span), round + 1),
+                    false => (u32::from(round == 1), u32::MAX),
+                };
+                for step in 0..steps {
+                    for (pass, bound) in recipe.passes.iter().zip(own) {
+                        let jobs = layout.jobs_of(pass.unit, round, of_round);
+                        push(pass.name, bound, jobs, round, [step.saturating_mul(span), end]);
+                    }
+                }
+                continue;
+            }
+            for (pass, bound) in recipe.passes.iter().zip(own) {
+                push(pass.name, bound, layout.jobs_of(pass.unit, round, of_round), round, pass.numbers);
+            }
+            let tiles = layout.jobs_of(Unit::Slots(1), round, of_round);
+            push("sum", sum, tiles, round, [0; 2]);
+            push("offsets", offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
+            push("compact", compact, tiles, round, [0; 2]);
+        }
+        let once = u32::from(recipe.once);
+        let tiles = layout.jobs_of(Unit::Slots(1), 1, queries);
+        if which == Which::Chosen {
+            push("tally", tally, layout.jobs_of(Unit::Slots(TALLY_SPAN), 1, queries), 0, [once, 0]);
+            push("choose", choose, layout.jobs_of(Unit::Queries, 1, queries), 0, [once, k]);
+        }
+        push("totals", totals, [0, 1, 1], 0, [once, which as u32]);
+        push("gather", gather, tiles, 0, [once, which as u32]);
+        runs
+    }
+}
+
+/// Waits for a batch, and reads its results.
+///
+/// # Errors
+/// The device was lost, or is out of memory.
+pub fn finish(gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Sent) -> Result<Found, GpuError> {
+    let Sent { layout, comes } = sent;
+    let (mut found, passes) = match comes {
+        Comes::Best(rows) => gpu.finish(pending, slot.download(), |bytes| {
+            let words = words(bytes);
+            let decoded = word(&words, rows.words() + CandidateHead::BLOCKS as usize).into();
+            Found { decoded, ..rows.read(&words, layout.order.iter().copied()) }
+        })?,
+        Comes::Results { bytes, ranked } => {
+            let (mut found, passes) =
+                gpu.finish(pending, slot.download(), |there| read(&words(there), bytes, &layout, ranked))?;
+            if let Some(wanted) = lacks(&found) {
+                let bytes = 4 * (head(&layout) + wanted) as u64;
+                slot.need_download(bytes)?;
+                let copy = [Step::Copy { from: slot.buffer("results"), to: slot.download(), bytes }];
+                let pending = gpu.submit("results", &copy, false)?;
+                found = gpu.finish(pending, slot.download(), |all| read(&words(all), bytes, &layout, ranked))?.0;
+            }
+            (found, passes)
+        }
+    };
+    found.passes = passes;
+    Ok(found)
+}

@@ -1,0 +1,223 @@
+//! A GPU as an engine: what it keeps between calls, and which way queries go.
+
+use super::batches::{self, Answer, Context, Way};
+use super::candidates::{self, Candidates};
+use super::kernels::Parts;
+use super::ranges::ByRanges;
+use super::ranges::kernels::{Ranges, TABLES};
+use super::report::Report;
+use super::residence::{Residence, Use};
+use super::slot::Slot;
+use super::topk::GpuTopK;
+use crate::Result;
+use crate::gpu::{Arena, Gpu, Memory, Upload, Usage};
+use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
+use crate::query::or::OR;
+use crate::query::{Mode, Scores, Searcher};
+
+/// How a device is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Bytes for lists and for tables of range maxima. `None`: as many as all lists and the tables of the longest lists
+    /// need, but at most 16 GiB for the lists and 16 GiB for the tables.
+    pub memory: Option<u64>,
+    /// Bring all lists at once, before the first query.
+    pub preload: bool,
+    /// Time each pass.
+    pub timed: bool,
+    /// A range has 2 to the power of this many docIDs, 5 to 10. `None`: the size of the collection decides.
+    pub range_bits: Option<u32>,
+}
+
+/// From so many words on, lists lie in several buffers.
+const LARGE: u64 = 1 << 28;
+/// By default there is room for the tables of at most so many lists.
+const DEFAULT_TABLES: u64 = 1 << 16;
+
+/// Answers batches of queries on a GPU: conjunctions by ranges of docIDs or by an intersector, disjunctions by ranges
+/// or accumulators. Each list is on the device once, whatever reads it.
+pub struct GpuEngine<'a> {
+    context: Context<'a>,
+    /// Slots without a batch.
+    slots: Vec<Slot>,
+    options: Options,
+    methods: GpuMethods,
+    /// Chooses the best hits on the device. `None`: the host chooses them.
+    topk: Option<GpuTopK>,
+    /// Made when a query first goes this way.
+    ranges: Option<ByRanges>,
+    /// Made when a query first goes this way.
+    candidates: Option<Candidates>,
+}
+
+impl<'a> GpuEngine<'a> {
+    /// Takes index, codec and parameters from `searcher`, which also answers the queries that the device cannot. All
+    /// kernels for queries of `mode` are compiled here. Those for other modes are compiled when such a query comes.
+    ///
+    /// # Errors
+    /// - [`crate::Error::Gpu`].
+    /// - [`crate::Error::Invalid`]: all lists should be brought but do not fit; a method does not read the codec or has
+    ///   other parameters; or a method of the CPU other than partial-sort should choose the best.
+    /// - [`crate::Error::UnknownName`]: there is no intersector or parameter of that name.
+    pub fn new(
+        searcher: &'a Searcher<'a>,
+        gpu: &Gpu,
+        options: Options,
+        methods: GpuMethods,
+        mode: Mode,
+    ) -> Result<Self> {
+        let needed = Residence::words_of_all(searcher);
+        // the pieces of large files leave gaps
+        let whole = needed + if needed > LARGE { 2 * LARGE } else { 0 };
+        let lists = Arena::new(gpu, Memory::ONE, options.memory.map_or(whole, |bytes| needed.min(bytes / 6)))?;
+        let topk = GpuTopK::new(gpu, methods.topk)?;
+        let norm = searcher.norm();
+        let values: Vec<f32> = searcher.index().lens().iter().map(|&len| norm.k(len)).collect();
+        let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
+        Upload::default().run(gpu, &values, &norms, &|_| ())?;
+        let residence = Residence::new(searcher, lists);
+        let context = Context { searcher, gpu: gpu.clone(), residence, norms, timed: options.timed };
+        let (ranges, candidates) = (None, None);
+        let mut engine = Self { context, slots: Vec::new(), options, methods, topk, ranges, candidates };
+        // before the lists are brought, so that a wrong method is refused at once
+        if engine.methods.intersect.is_none() || mode != Mode::And {
+            engine.need_ranges()?;
+        }
+        if engine.methods.intersect.is_some() && mode != Mode::Or {
+            engine.need_candidates()?;
+        }
+        if options.preload {
+            engine.context.residence.preload()?;
+        }
+        Ok(engine)
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.context.gpu
+    }
+
+    /// How the memory for lists has been used.
+    pub fn residence(&self) -> Use {
+        self.context.residence.counts()
+    }
+
+    /// Turns text into plans, and answers the queries that the device cannot.
+    pub fn searcher(&self) -> &'a Searcher<'a> {
+        self.context.searcher
+    }
+
+    /// Finds conjunctions by another intersector, with its parameters, as in `pmf:levels=3`.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownName`] or [`crate::Error::Invalid`] for an unknown method, for a wrong parameter, or for
+    /// a codec that the method cannot read. After an error the old method stays.
+    pub fn set_intersector(&mut self, spec: &str) -> Result<()> {
+        if let Some(candidates) = &mut self.candidates {
+            candidates.change(spec)?;
+        }
+        self.methods.intersect = Some(spec.to_owned());
+        Ok(())
+    }
+
+    fn documents(&self) -> u32 {
+        self.context.searcher.index().statistics().documents as u32
+    }
+
+    fn scores(&self) -> Scores {
+        if self.context.searcher.impacts().is_some() { Scores::Impacts } else { Scores::Bm25 }
+    }
+
+    /// Compiles the kernels of ranges and makes room for tables of range maxima, unless it has been done.
+    fn need_ranges(&mut self) -> Result<()> {
+        if self.ranges.is_some() {
+            return Ok(());
+        }
+        let or = *OR.gpu(self.methods.or)?;
+        let Context { searcher, gpu, residence, .. } = &mut self.context;
+        let statistics = searcher.index().statistics();
+        let ranges = Ranges::of(statistics.documents as u32, self.options.range_bits);
+        // lists with a table are on average some fifty times as long as the shortest of them
+        let tabled = (statistics.postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
+        let words = match self.options.memory {
+            Some(bytes) => bytes / 4 - Residence::words_of_all(searcher).min(bytes / 6),
+            None => tabled * u64::from(ranges.table_words()),
+        };
+        let tables = Arena::new(gpu, TABLES, words)?;
+        let memory = tables.memory();
+        residence.add_tables(tables, ranges.table_words(), ranges.table_df());
+        let Context { searcher, gpu, residence, .. } = &self.context;
+        let lists = residence.lists().memory();
+        let parts = Parts::new(gpu, searcher.codec().codec(), lists, self.documents(), self.scores());
+        self.ranges = Some(ByRanges::new(gpu, &parts, memory, ranges, or)?);
+        Ok(())
+    }
+
+    /// Compiles the intersector, unless it has been done. False if no intersector is asked for.
+    fn need_candidates(&mut self) -> Result<bool> {
+        let Some(spec) = &self.methods.intersect else { return Ok(false) };
+        if self.candidates.is_none() {
+            let Context { searcher, gpu, residence, .. } = &self.context;
+            let (codec, lists) = (searcher.codec().shared(), residence.lists().memory());
+            let collection = (self.documents(), self.scores());
+            self.candidates = Some(Candidates::new(gpu, codec, lists, collection, spec)?);
+        }
+        Ok(true)
+    }
+
+    fn by_ranges(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
+        self.need_ranges()?;
+        let k = queries.k.min(self.documents() as usize) as u32;
+        let Self { context, slots, topk, ranges, .. } = self;
+        let Some(ranges) = ranges else { return Ok(nothing(queries)) };
+        let mut call = ranges.call(&context.gpu, topk.as_ref(), mode == Mode::And, k)?;
+        answer(context, slots, &mut call, queries, mode)
+    }
+}
+
+/// No hits for any query.
+fn nothing(queries: &Queries<'_>) -> Answers {
+    Answers { hits: vec![Vec::new(); queries.plans.len()], effort: Effort::Gpu(Report::default()) }
+}
+
+fn answer(
+    context: &mut Context<'_>,
+    slots: &mut Vec<Slot>,
+    way: &mut impl Way,
+    queries: &Queries<'_>,
+    mode: Mode,
+) -> Result<Answers> {
+    let Queries { plans, sizes, k } = *queries;
+    let mut answers = nothing(queries);
+    let searcher = context.searcher;
+    let report = batches::run(context, slots, way, (plans, sizes), |query, answer| {
+        let found = match answer {
+            Answer::Found(found, place, unit) => found.best(place, unit, k),
+            Answer::OnCpu => None,
+        };
+        answers.hits[query] = found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?;
+        Ok(())
+    })?;
+    Ok(Answers { effort: Effort::Gpu(report), ..answers })
+}
+
+impl Engine for GpuEngine<'_> {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { kind: EngineKind::Gpu, batches: true }
+    }
+
+    fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
+        if !self.need_candidates()? {
+            return self.by_ranges(queries, Mode::And);
+        }
+        let k = queries.k.min(self.documents() as usize) as u32;
+        let Self { context, slots, topk, candidates, .. } = self;
+        let Some(candidates) = candidates else { return Ok(nothing(queries)) };
+        let mut call = candidates::Call { candidates, topk: topk.as_ref(), k };
+        answer(context, slots, &mut call, queries, Mode::And)
+    }
+
+    fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {
+        self.by_ranges(queries, Mode::Or)
+    }
+}

@@ -1,0 +1,119 @@
+//! What a device found for the queries of a batch.
+
+use super::report::Work;
+use crate::query::Hit;
+use std::borrow::Cow;
+
+/// What was found for the queries of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// For each query where its results start, and how many there are. `None` if there were more results than room, so
+    /// that the best may be missing.
+    pub(super) places: Vec<Option<(usize, usize)>>,
+    /// Results: pairs (docID, score in fixed point), or docIDs alone.
+    pub(super) words: Vec<u32>,
+    pub(super) ranked: bool,
+    /// Blocks that were decoded.
+    pub decoded: u64,
+    /// The work that was done range by range, if the batch went that way.
+    pub ranges: Option<Work>,
+    /// Passes in the order of their runs, with their seconds, if they were timed.
+    pub passes: Vec<(&'static str, f64)>,
+}
+
+/// A word of what a device sent; 0 if it sent fewer words.
+pub fn word(words: &[u32], i: usize) -> u32 {
+    words.get(i).copied().unwrap_or(0)
+}
+
+/// The words of a buffer that the host reads.
+pub fn words(bytes: &[u8]) -> Cow<'_, [u32]> {
+    bytemuck::try_cast_slice(bytes).map_or_else(|_| bytemuck::pod_collect_to_vec(bytes).into(), Cow::Borrowed)
+}
+
+/// The rows in which the best hits of a batch come to the host, one a query. A row says how many hits there were and
+/// how many follow, and has `most` pairs (docID, score).
+#[derive(Clone, Copy, Debug)]
+pub struct BestRows {
+    /// Number of rows.
+    pub queries: usize,
+    /// A query sends at most so many hits.
+    pub most: u32,
+    /// A query had room for so many hits.
+    pub room: u32,
+}
+
+impl BestRows {
+    /// Words of a row.
+    fn each(self) -> usize {
+        2 + 2 * self.most as usize
+    }
+
+    /// Words of all rows.
+    pub fn words(self) -> usize {
+        self.queries * self.each()
+    }
+
+    /// Reads the rows. `order` says for each row the place of its query in the batch.
+    pub fn read(self, words: &[u32], order: impl Iterator<Item = usize>) -> Found {
+        let mut found = Found { ranked: true, places: vec![Some((0, 0)); self.queries], ..Found::default() };
+        for (row, query) in (0..self.queries).zip(order) {
+            let at = row * self.each();
+            let (all, count) = (word(words, at), word(words, at + 1));
+            let start = found.words.len() / 2;
+            found.places[query] = (all <= self.room && count <= self.most).then_some((start, count as usize));
+            let hits = at + 2..at + 2 + 2 * count.min(self.most) as usize;
+            found.words.extend_from_slice(words.get(hits).unwrap_or_default());
+        }
+        found
+    }
+}
+
+impl Found {
+    /// Words of a result.
+    pub(super) fn stride(&self) -> usize {
+        if self.ranked { 2 } else { 1 }
+    }
+
+    /// The docIDs and scores of a query's results. Without ranking these are all results, with scores of 0. With
+    /// ranking these are the best and perhaps a few more, in no order. `None` if the CPU has to answer the query.
+    pub fn pairs(&self, query: usize) -> Option<impl Iterator<Item = (u32, u32)>> {
+        let (first, count) = self.places.get(query).copied().flatten()?;
+        let stride = self.stride();
+        let words = self.words.get(stride * first..stride * (first + count)).unwrap_or_default();
+        Some(words.chunks_exact(stride).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0))))
+    }
+
+    /// The `k` best hits of a query, best first. Scores are multiplied with `unit`. `None` if the CPU has to answer the
+    /// query.
+    pub fn best(&self, query: usize, unit: f64, k: usize) -> Option<Vec<Hit>> {
+        let mut hits: Vec<(u32, u32)> = self.pairs(query)?.collect();
+        // scores in fixed point decide: different ones may become equal floats
+        let key = |&(doc, score): &(u32, u32)| (std::cmp::Reverse(score), doc);
+        if hits.len() > k && k > 0 {
+            hits.select_nth_unstable_by_key(k - 1, key);
+        }
+        hits.truncate(k);
+        hits.sort_unstable_by_key(key);
+        Some(hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_rows_of_the_best() {
+        let rows = BestRows { queries: 3, most: 2, room: 10 };
+        // in the order of rows: query 1 with two hits, query 0 with more than it sent, query 2 with more than room
+        let words = [2u32, 2, 7, 50, 3, 60, 9, 3, 1, 1, 2, 2, 11, 2, 4, 4, 5, 5];
+        assert_eq!(rows.words(), words.len());
+        let found = rows.read(&words, [1, 0, 2].into_iter());
+        assert_eq!(found.pairs(1).unwrap().collect::<Vec<_>>(), [(7, 50), (3, 60)]);
+        assert!(found.pairs(0).is_none() && found.pairs(2).is_none() && found.pairs(3).is_none());
+        let best = |k| found.best(1, 0.5, k).unwrap().iter().map(|hit| (hit.doc, hit.score)).collect::<Vec<_>>();
+        assert_eq!(best(5), [(3, 30.0), (7, 25.0)]);
+        assert_eq!((best(1), best(0)), (vec![(3, 30.0)], vec![]));
+    }
+}

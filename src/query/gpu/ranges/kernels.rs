@@ -1,0 +1,146 @@
+//! Puts the kernels of ranges together, for an index, a codec and an adapter.
+
+use crate::gpu::{Access, Assembler, Gpu, GpuError, Kernel, Memory, Pipeline, wgsl};
+use crate::query::gpu::kernels::{Parts, TEAMS, THREADS};
+use crate::query::gpu::rows::{
+    BlocksJob, CollectParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, PlaceRow,
+    QueryParams, QueryRow, SelectParams, State,
+};
+
+/// A workgroup bounds so many ranges: 16 a thread.
+pub const TILE: u32 = 16 * THREADS;
+/// Number of classes by which scores are counted.
+pub const BUCKETS: u32 = 1024;
+/// Number of classes by which range bounds are counted.
+pub const BOUND_BUCKETS: u32 = 256;
+/// Number of waves of ranges, at most 7. Each wave has a higher threshold than the one before.
+pub const WAVES: u32 = 4;
+/// Ranges of an entry of a table's directory.
+pub const DIRECTORY: u32 = 64;
+/// Bits of a range bound.
+pub const BOUND_BITS: u32 = 16;
+
+/// The memory for tables, by the name that kernels have for it.
+pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::ONE };
+
+/// The ranges of docIDs that an index is cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranges {
+    /// Documents of the index.
+    pub documents: u32,
+    /// A range has 2^shift docIDs.
+    pub shift: u32,
+}
+
+impl Ranges {
+    /// Cuts into ranges of 64 docIDs, or of more if there would be more than some 260,000 ranges. Narrow ranges have
+    /// tight bounds, but few ranges are looked through quickly. With `bits`, a range has 2 to the power of this many
+    /// docIDs.
+    pub fn of(documents: u32, bits: Option<u32>) -> Self {
+        let narrow = (documents >> 18).checked_ilog2().map_or(0, |bits| bits + 1);
+        Self { documents, shift: bits.unwrap_or(narrow.max(6)).clamp(5, 10) }
+    }
+
+    /// Number of ranges, rounded up to whole tiles.
+    pub fn padded(self) -> u32 {
+        (self.documents >> self.shift).saturating_add(1).next_multiple_of(TILE)
+    }
+
+    /// Words of a list's table: a byte a range, and a directory.
+    pub fn table_words(self) -> u32 {
+        self.padded() / 4 + self.padded() / DIRECTORY + 1
+    }
+
+    /// A list has a table from this df on. The postings of shorter lists are looked through.
+    pub fn table_df(self) -> u32 {
+        (self.padded() / 128).max(256)
+    }
+}
+
+/// The kernels, in the order in which they run.
+#[derive(Debug)]
+pub struct Kernels {
+    /// `maxima` and `pack`.
+    pub tables: Vec<Pipeline>,
+    /// `bounds`, `cuts`, `select` and `evaluate`.
+    pub ranges: Vec<Pipeline>,
+    /// `gather`.
+    pub gather: Pipeline,
+    /// `accumulate`, `tally` and `collect`; empty if nobody asks for accumulators.
+    pub accumulators: Vec<Pipeline>,
+}
+
+/// The kernels of ranges: maxima, pack, bounds, cuts, select, evaluate, gather; and those of accumulators: accumulate,
+/// tally, collect.
+///
+/// # Errors
+/// [`GpuError::Shader`]
+pub(in crate::query::gpu) fn texts(
+    parts: &Parts<'_>,
+    tables: Memory,
+    ranges: Ranges,
+) -> Result<([Kernel; 7], [Kernel; 3]), GpuError> {
+    let shared = [
+        ("SHIFT", ranges.shift),
+        ("WIDTH", 1 << ranges.shift),
+        ("PADDED", ranges.padded()),
+        ("TILE", TILE),
+        ("EACH", TILE / THREADS),
+        ("BUCKETS", BUCKETS),
+        ("BOUND_BUCKETS", BOUND_BUCKETS),
+        ("BOUND_BUCKET", BOUND_BITS - BOUND_BUCKETS.ilog2()),
+        ("WAVES", WAVES),
+        ("DIRECTORY", DIRECTORY),
+        ("TABLE", ranges.table_words()),
+        ("NO_CUT", u32::MAX),
+    ];
+    let with_state = |assembler: Assembler| {
+        let assembler = assembler.constants(&shared).constants(Head::CONSTANTS).constants(State::CONSTANTS);
+        assembler.rows::<QueryRow>("queries").rows::<BlocksJob>("jobs").rows::<PlaceRow>("places")
+    };
+    let reads = |teams| with_state(parts.assembler(teams)).provide("tables", [tables.piece(Access::Read)]);
+    let (teams, team) = (reads(TEAMS), reads(1));
+    let writes = teams.clone().provide("tables", [tables.piece(Access::ReadWrite)]);
+    let plain = with_state(Assembler::new().constants(&[("THREADS", THREADS), ("DOCS", ranges.documents)]));
+    let ranges = [
+        teams.clone().params::<JobParams>().kernel("maxima", wgsl!("or/ranges/maxima"))?,
+        writes.clone().params::<ListParams>().kernel("pack", wgsl!("or/ranges/pack"))?,
+        teams.clone().params::<QueryParams>().kernel("bounds", wgsl!("or/ranges/bounds"))?,
+        plain.clone().params::<CutParams>().kernel("cuts", wgsl!("or/ranges/cuts"))?,
+        plain.clone().params::<SelectParams>().kernel("select", wgsl!("or/ranges/select"))?,
+        team.clone().params::<EvaluateParams>().kernel("evaluate", wgsl!("or/ranges/evaluate"))?,
+        plain.clone().params::<GatherParams>().kernel("gather", wgsl!("or/ranges/gather"))?,
+    ];
+    let accumulators = [
+        teams.clone().params::<JobParams>().kernel("accumulate", wgsl!("or/accumulators/accumulate"))?,
+        plain.clone().params::<QueryParams>().kernel("tally", wgsl!("or/accumulators/tally"))?,
+        plain.clone().params::<CollectParams>().kernel("collect", wgsl!("or/accumulators/collect"))?,
+    ];
+    Ok((ranges, accumulators))
+}
+
+impl Kernels {
+    /// Compiles the kernels of ranges, and with `accumulators` those of accumulators, too.
+    ///
+    /// # Errors
+    /// The adapter cannot do it, or was lost.
+    pub(in crate::query::gpu) fn new(
+        gpu: &Gpu,
+        parts: &Parts<'_>,
+        tables: Memory,
+        ranges: Ranges,
+        accumulators: bool,
+    ) -> Result<Self, GpuError> {
+        let (by_ranges, by_accumulators) = texts(parts, tables, ranges)?;
+        let [maxima, pack, bounds, cuts, select, evaluate, gather] = &by_ranges;
+        let [accumulate, tally, collect] = &by_accumulators;
+        let pipelines =
+            |kernels: &[&Kernel]| kernels.iter().map(|kernel| gpu.pipeline(kernel)).collect::<Result<Vec<_>, _>>();
+        Ok(Self {
+            tables: pipelines(&[maxima, pack])?,
+            ranges: pipelines(&[bounds, cuts, select, evaluate])?,
+            gather: gpu.pipeline(gather)?,
+            accumulators: if accumulators { pipelines(&[accumulate, tally, collect])? } else { Vec::new() },
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! Batches answered by ranges of docIDs, the best first.
+//!
+//! The docIDs are cut into ranges of 2^n. Each list of some length has a table with a byte for each range: the greatest
+//! impact of a posting there. A batch of queries goes through a chain of passes:
+//!
+//! ```text
+//! maxima     range maxima of lists that have come to the device and have no table yet
+//! pack       turns these maxima into bytes
+//! bounds     for each range of each query the sum of the terms' maxima: no document there scores more
+//! cuts       deals the ranges out to waves, those with the highest bounds to the first
+//! select     a wave's ranges whose bound reaches the query's threshold                  ┐ once a wave: after each
+//! evaluate   a workgroup a range: decode the blocks there, add up scores, keep the best ┘ wave the threshold is higher
+//! gather     sends the hits that reach the last threshold to the host, which sorts them
+//! ```
+//!
+//! For a conjunction, a range that lacks a term has no bound, and a document that lacks a term has no score. Scores are
+//! sums of fixed point numbers, so it does not matter in which order threads add. A query's threshold is the lower edge
+//! of the class that its k-th best score so far falls in. So none of the best k is ever left out: results are exact.
+//! Range maxima: Dimopoulos, Nepomnyachiy and Suel, *Optimizing top-k document retrieval strategies for block-max
+//! indexes*, WSDM 2013, doi:10.1145/2433396.2433412.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | [`kernels`] | puts the shaders together |
+//! | `passes` | takes a batch through its passes |
+//! | `accumulators` | answers OR by an accumulator for each document |
+
+pub(super) mod accumulators;
+pub mod kernels;
+mod passes;
+
+use super::batches::{Added, Context, Lack, Way};
+use super::found::{BestRows, Found, word, words};
+use super::kernels::Parts;
+use super::plan_rows::query_row;
+use super::report::Work;
+use super::residence::Request;
+use super::rows::{self, Head, QueryRow, TermRow};
+use super::slot::Slot;
+use super::topk::GpuTopK;
+use crate::Result;
+use crate::gpu::{Gpu, GpuError, Memory, Pending};
+use crate::query::Plan;
+use crate::query::or::GpuOr as By;
+use kernels::{Kernels, Ranges};
+
+/// A batch has at most so many words of queue: one for each range of each query.
+const BATCH_RANGES: u64 = 1 << 27;
+/// A batch has at most so many terms, which take 48 MiB.
+const BATCH_TERMS: usize = 1 << 20;
+/// A query has at most so many terms: a workgroup goes through all of them, and llvmpipe ends loops of more than 65,535
+/// rounds.
+pub(super) const QUERY_TERMS: usize = 1 << 15;
+/// All queries of a batch together have room for at most so many hits.
+const BATCH_HITS: u64 = 1 << 26;
+
+/// What answers by ranges, compiled for an index.
+#[derive(Debug)]
+pub(super) struct ByRanges {
+    kernels: Kernels,
+    pub(super) ranges: Ranges,
+    /// What answers disjunctions.
+    or: By,
+    /// A batch has at most so many queries: fewer once the device was out of memory.
+    limit: usize,
+}
+
+/// Answers the queries of one call to an engine.
+pub(super) struct Call<'d> {
+    own: &'d mut ByRanges,
+    topk: Option<&'d GpuTopK>,
+    by: By,
+    all: bool,
+    k: u32,
+    /// A batch has at most so many queries.
+    most: usize,
+}
+
+/// A table of range maxima that a batch has to make.
+#[derive(Clone, Copy, Debug)]
+struct NewTable {
+    /// The row of the list's term.
+    row: u32,
+    /// Blocks of the list.
+    blocks: u32,
+    /// Address of the table.
+    at: u32,
+}
+
+/// The rows of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// Terms of all queries.
+    terms: Vec<TermRow>,
+    queries: Vec<QueryRow>,
+    /// Tables that the terms need and that are not there yet.
+    tables: Vec<NewTable>,
+}
+
+impl ByRanges {
+    /// Compiles the kernels. Tables of range maxima are in the memory `tables`.
+    ///
+    /// # Errors
+    /// The adapter cannot do it, or was lost.
+    pub(super) fn new(gpu: &Gpu, parts: &Parts<'_>, tables: Memory, ranges: Ranges, or: By) -> Result<Self, GpuError> {
+        let kernels = Kernels::new(gpu, parts, tables, ranges, or == By::Accumulators)?;
+        Ok(Self { kernels, ranges, or, limit: usize::MAX })
+    }
+
+    /// For queries that ask for the best `k` documents. With `all` a document needs all terms, else any term.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if `topk` does not choose so many.
+    pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: Option<&'d GpuTopK>, all: bool, k: u32) -> Result<Call<'d>> {
+        let by = if all { By::Ranges { prune: true } } else { self.or };
+        let mut call = Call { own: self, topk, by, all, k, most: 0 };
+        call.most = call.most_queries(gpu);
+        if let Some(topk) = topk {
+            topk.check(gpu, call.room(), k)?;
+        }
+        Ok(call)
+    }
+}
+
+impl Call<'_> {
+    /// How many queries a batch has at most, by the memory that each takes and by what one buffer holds. It is a power
+    /// of two, because buffers grow to powers of two.
+    fn most_queries(&self, gpu: &Gpu) -> usize {
+        let words = gpu.report().max_binding_bytes / 4;
+        let ranges = self.own.ranges;
+        let each = [
+            BATCH_RANGES.min(words) / u64::from(ranges.padded()),
+            BATCH_HITS.min(words / 2) / u64::from(self.room()),
+            words / u64::from(rows::State::WORDS + 2),
+            words / (2 + 2 * u64::from(self.results()) + 1),
+            match self.by {
+                By::Accumulators => accumulators::queries_at_once(gpu, ranges.documents).into(),
+                By::Ranges { .. } => u64::MAX,
+            },
+            self.own.limit as u64,
+        ];
+        1 << each.into_iter().fold(u64::MAX, u64::min).max(1).ilog2()
+    }
+
+    /// How many hits a query may send. If the host chooses the best, they are more than k: it also gets the others of
+    /// the class that the k-th best score falls in.
+    fn results(&self) -> u32 {
+        if self.topk.is_some() { self.k } else { self.k.saturating_mul(8).saturating_add(256) }
+    }
+
+    /// How many hits a query has room for. It collects most of them before the threshold is high: in the first wave, or
+    /// in all ranges that are evaluated at a time. Some more come later.
+    fn room(&self) -> u32 {
+        let Ranges { shift, documents } = self.own.ranges;
+        let ranges = if self.by == (By::Ranges { prune: false }) { passes::GROUPS } else { 64 };
+        let first_wave = ranges.saturating_mul(self.k.min(1 << shift));
+        first_wave.saturating_add(self.k.saturating_mul(8)).clamp(8192, documents.max(8192))
+    }
+
+    fn best_rows(&self, queries: usize) -> BestRows {
+        BestRows { queries, most: self.results(), room: self.room() }
+    }
+}
+
+impl Way for Call<'_> {
+    type Rows = Rows;
+    /// The rows in which the hits come.
+    type Sent = BestRows;
+
+    fn has_answers(&self, plan: &Plan) -> bool {
+        self.k > 0 && !plan.terms.is_empty() && !(self.all && plan.missing > 0)
+    }
+
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan) -> Result<Added> {
+        let count = plan.terms.len();
+        if count > QUERY_TERMS {
+            return Ok(Added::Never);
+        }
+        if rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS {
+            return Ok(Added::Full);
+        }
+        let searcher = context.searcher;
+        let first = rows.terms.len() as u32;
+        // the greatest bounds first: after them the other terms may not matter
+        let mut terms: Vec<_> = plan.terms.iter().collect();
+        terms.sort_by(|a, b| searcher.bound_of(b).total_cmp(&searcher.bound_of(a)));
+        let scale = searcher.scale_of(plan);
+        for term in terms {
+            let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
+                // tables that were promised to earlier terms of this query are made with the batch
+                return Ok(Added::Lacks(Lack::Lists));
+            };
+            if let Some(at) = placed.table.filter(|_| placed.new_table) {
+                rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
+            }
+            rows.terms.push(searcher.row_of(term, &placed, scale));
+        }
+        rows.queries.push(query_row(first, count as u32, self.all, self.k));
+        Ok(Added::Yes(1.0 / scale))
+    }
+
+    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, BestRows)> {
+        Ok((self.submit(context, slot, rows)?, self.best_rows(rows.queries.len())))
+    }
+
+    fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: BestRows) -> Result<Found, GpuError> {
+        let (mut found, passes) = gpu.finish(pending, slot.download(), |bytes| {
+            let words = words(bytes);
+            let found = sent.read(&words, 0..);
+            let at = |i: u32| word(&words, sent.words() + i as usize);
+            let queued = std::array::from_fn(|wave| at(Head::QUEUED + wave as u32));
+            let work = Work { queued, evaluated: at(Head::EVALUATED) };
+            Found { ranges: Some(work), decoded: at(Head::BLOCKS).into(), ..found }
+        })?;
+        found.passes = passes;
+        Ok(found)
+    }
+
+    fn abandon(&mut self, context: &mut Context<'_>, rows: &Rows) {
+        if !rows.tables.is_empty() {
+            let tables: Vec<u32> = rows.tables.iter().map(|table| table.at).collect();
+            context.residence.abandon(&tables);
+        }
+    }
+
+    fn halve(&mut self, queries: usize) {
+        self.own.limit = (queries / 2).max(1);
+        self.most = self.most.min(self.own.limit);
+    }
+
+    fn clear_tables(&mut self) {}
+}

@@ -1,0 +1,191 @@
+//! The passes of a batch, from its rows to the hits of each query.
+
+use super::kernels::{Ranges, TILE, WAVES};
+use super::{Call, NewTable, Rows, accumulators};
+use crate::Result;
+use crate::gpu::{AdapterKind, Bound, Layout as _, Pending, Step};
+use crate::query::gpu::batches::Context;
+use crate::query::gpu::kernels::THREADS;
+use crate::query::gpu::rows::{
+    BlocksJob, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, PlaceRow, QueryParams, QueryRow,
+    SelectParams, State, TermRow,
+};
+use crate::query::gpu::slot::{Key, Slot};
+use crate::query::gpu::topk::{Counts, Hits, TopKCapacity};
+use crate::query::or::GpuOr as By;
+
+/// A workgroup looks through so many blocks of a list: for its table, or for accumulators.
+pub(super) const JOB_BLOCKS: u32 = 64;
+/// Tables that are made at once have so many words of memory.
+const TABLE_WORDS: u32 = 1 << 24;
+/// Workgroups that evaluate ranges: more than the device runs at a time. Each takes one range after the other.
+pub(super) const GROUPS: u32 = 8192;
+/// A batch of at most so many queries goes through two waves only.
+const FEW: u32 = 16;
+/// On a software adapter a workgroup evaluates about so many ranges: llvmpipe ends every loop of a thread that has gone
+/// through 65,535 rounds of loops.
+const SOFTWARE_RANGES: u32 = 16;
+
+/// A run of a kernel: its number among the kernels that are bound together, its parameters, and its number of
+/// workgroups.
+pub(super) struct Run {
+    pub(super) name: &'static str,
+    pub(super) kernel: usize,
+    pub(super) parameters: Vec<u8>,
+    pub(super) groups: u32,
+}
+
+impl Run {
+    pub(super) fn step<'a>(&'a self, bound: &'a [Bound]) -> Step<'a> {
+        Step::Run { name: self.name, bound: &bound[self.kernel], immediates: &self.parameters, groups: self.groups }
+    }
+}
+
+/// Tables that are made at once.
+struct Round {
+    lists: u32,
+    maxima: Run,
+    pack: Run,
+}
+
+fn tables_at_once(ranges: Ranges) -> u32 {
+    (TABLE_WORDS / ranges.padded()).max(1)
+}
+
+/// The runs that make tables. Appends to `jobs` which workgroup looks through which blocks.
+fn table_rounds(ranges: Ranges, tables: &[NewTable], jobs: &mut Vec<BlocksJob>) -> Vec<Round> {
+    let mut first_list = 0;
+    let rounds = tables.chunks(tables_at_once(ranges) as usize).map(|tables| {
+        let (lists, first) = (tables.len() as u32, jobs.len() as u32);
+        for (to, table) in (0..).zip(tables) {
+            for block in (0..table.blocks).step_by(JOB_BLOCKS as usize) {
+                let blocks = (table.blocks - block).min(JOB_BLOCKS);
+                jobs.push(BlocksJob { term: table.row, block, blocks, to });
+            }
+        }
+        let count = jobs.len() as u32 - first;
+        let parameters = JobParams { first, jobs: count }.bytes();
+        let maxima = Run { name: "maxima", kernel: 0, parameters, groups: count };
+        let parameters = ListParams { first: first_list, lists }.bytes();
+        let pack =
+            Run { name: "pack", kernel: 1, parameters, groups: (lists * ranges.table_words()).div_ceil(THREADS) };
+        first_list += lists;
+        Round { lists, maxima, pack }
+    });
+    rounds.collect()
+}
+
+impl Call<'_> {
+    /// Sends a batch on its way.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if the device cannot choose the best of so many. [`crate::Error::Gpu`].
+    pub(super) fn submit(&self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<Pending> {
+        let (gpu, kernels, ranges) = (&context.gpu, &self.own.kernels, self.own.ranges);
+        let count = rows.queries.len() as u32;
+        let best = self.best_rows(count as usize);
+        let mut jobs = Vec::new();
+        let rounds = table_rounds(ranges, &rows.tables, &mut jobs);
+        let places: Vec<_> = rows.tables.iter().map(|table| PlaceRow { at: table.at, term: table.row }).collect();
+        let maxima = if rounds.is_empty() { 0 } else { u64::from(tables_at_once(ranges)) * u64::from(ranges.padded()) };
+        let runs = match self.by {
+            By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, best.room),
+            By::Ranges { prune } => self.runs(context, count, prune),
+        };
+        let words = |rows: usize, bytes: usize| (rows * bytes / 4) as u64;
+        let each = |words: u64| u64::from(count) * words;
+        let padded = u64::from(ranges.padded());
+        let head = best.words() as u64 + u64::from(Head::WORDS);
+        slot.need(&[
+            ("terms", words(rows.terms.len(), size_of::<TermRow>())),
+            ("queries", words(rows.queries.len(), size_of::<QueryRow>())),
+            ("jobs", words(jobs.len(), size_of::<BlocksJob>())),
+            ("places", words(places.len(), size_of::<PlaceRow>())),
+            ("state", u64::from(Head::WORDS) + each(State::WORDS.into())),
+            ("hits", each(2 * u64::from(best.room))),
+            ("best", head),
+            ("maxima", maxima),
+        ])?;
+        match self.by {
+            By::Accumulators => slot.need(&[("sums", each(ranges.documents.into()))])?,
+            By::Ranges { .. } => slot.need(&[
+                ("bounds", each(padded / 2)),
+                ("tile_bounds", each(padded / u64::from(TILE))),
+                ("queue", each(padded)),
+            ])?,
+        }
+        slot.need_download(4 * head)?;
+        if let Some(topk) = self.topk {
+            let capacity = TopKCapacity { queries: count, room: best.room, k: best.most, hits: Hits::SameRoom };
+            slot.bind_topk(topk, capacity, "hits", Head::WORDS)?;
+        }
+        slot.write("terms", &rows.terms)?;
+        slot.write("queries", &rows.queries)?;
+        slot.write("jobs", &jobs)?;
+        slot.write("places", &places)?;
+
+        let outside = context.lists_and_tables();
+        let mut bind = |what, kernels| slot.bound(Key { what, number: 0 }, 0, &outside, kernels);
+        let for_tables = if rounds.is_empty() { None } else { Some(bind("tables", &kernels.tables)?) };
+        let for_hits = match self.by {
+            By::Accumulators => bind("accumulators", &kernels.accumulators)?,
+            By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
+        };
+        let gather = match self.topk {
+            None => Some(slot.bound(Key { what: "gather", number: 0 }, 0, &outside, [&kernels.gather])?),
+            Some(_) => None,
+        };
+        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * u64::from(Head::WORDS + count * State::WORDS))];
+        if let Some(bound) = &for_tables {
+            for Round { lists, maxima, pack } in &rounds {
+                steps.push(Step::Clear(slot.buffer("maxima"), 4 * u64::from(*lists) * padded));
+                steps.extend([maxima, pack].map(|run| run.step(bound)));
+            }
+        }
+        if self.by == By::Accumulators {
+            steps.push(Step::Clear(slot.buffer("sums"), 4 * each(ranges.documents.into())));
+        }
+        steps.extend(runs.iter().map(|run| run.step(&for_hits)));
+        let parameters = match &gather {
+            Some(_) => GatherParams { queries: count, room: best.room, results: best.most }.bytes(),
+            None => {
+                let first = Head::WORDS + State::HITS;
+                let counts = Counts { first, stride: State::WORDS, head: Head::WORDS, starts: None };
+                slot.topk("hits").parameters(count, counts)
+            }
+        };
+        steps.push(match &gather {
+            Some(bound) => Step::Run { name: "gather", bound: &bound[0], immediates: &parameters, groups: count },
+            None => slot.topk("hits").step(count, &parameters),
+        });
+        steps.push(Step::Copy { from: slot.buffer("best"), to: slot.download(), bytes: 4 * head });
+        Ok(gpu.submit("queries", &steps, context.timed)?)
+    }
+
+    /// The passes of ranges.
+    fn runs(&self, context: &Context<'_>, queries: u32, prune: bool) -> Vec<Run> {
+        let (gpu, padded, room) = (&context.gpu, self.own.ranges.padded(), self.room());
+        let software = gpu.report().kind == AdapterKind::Software;
+        // without pruning all ranges are in the first wave
+        let first = if prune { (self.k / 8).clamp(64, 4096) } else { u32::MAX };
+        // for a few queries, passes take longer than ranges: fewer and larger waves
+        let (waves, first) = if queries <= FEW { (2, first.saturating_mul(4)) } else { (WAVES, first) };
+        let most = queries.saturating_mul(padded);
+        let groups = match software {
+            true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
+            false => GROUPS.min(most),
+        };
+        let tiles = queries * (padded / TILE);
+        let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };
+        let mut runs = vec![
+            run(0, "bounds", QueryParams { queries }.bytes(), tiles),
+            run(1, "cuts", CutParams { queries, first }.bytes(), queries),
+        ];
+        for wave in 0..waves {
+            let last = u32::from(wave + 1 == waves);
+            runs.push(run(2, "select", SelectParams { queries, wave, last }.bytes(), tiles));
+            runs.push(run(3, "evaluate", EvaluateParams { wave, room, prune: prune.into() }.bytes(), groups));
+        }
+        runs
+    }
+}

@@ -1,0 +1,128 @@
+//! MaxScore with bounds per block, a window of docIDs at a time.
+//!
+//! For each window the greatest bounds of the terms' blocks there decide which terms a document may lack. So a term
+//! that one window needs is only looked up in another. The needed terms' postings are scored sixteen at a time and
+//! added up in one accumulator per docID; documents with a chance are looked up in the other lists.
+
+use super::*;
+use crate::query::cpu::simd::Hope;
+use crate::query::cpu::survivors::{BATCH, Survivors};
+
+/// `block-max-maxscore`.
+pub static BLOCK_MAX_MAXSCORE: OrMethod = OrMethod {
+    name: "block-max-maxscore",
+    short: "bmm",
+    about: "as maxscore, with bounds per block and postings scored sixteen at a time, a window of docIDs after the other",
+    paper: "Chakrabarti, Chaudhuri, Ganti: Interval-based pruning for top-k processing over compressed lists (ICDE 2011, doi:10.1109/ICDE.2011.5767855); Dimopoulos, Nepomnyachiy, Suel: Optimizing top-k document retrieval strategies for block-max indexes (WSDM 2013, doi:10.1145/2433396.2433412)",
+    cpu: Some(rank!(run)),
+    gpu: None,
+};
+
+/// DocIDs of a window.
+const WINDOW: usize = 4096;
+/// DocIDs whose sums are checked together.
+const GRAIN: usize = 64;
+
+/// One sum per docID of a window, all 0 between uses.
+struct Accumulators {
+    sums: Box<[f32; WINDOW]>,
+    /// One bit per [`GRAIN`] that may hold sums other than 0.
+    touched: u64,
+}
+
+impl Accumulators {
+    /// Adds the parts of docIDs within the window that starts at `from`.
+    fn add(&mut self, from: u32, docs: &[u32], parts: &[f32]) {
+        for (&doc, &part) in docs.iter().zip(parts) {
+            let at = doc.wrapping_sub(from) as usize % WINDOW;
+            self.sums[at] += part;
+            self.touched |= 1 << (at / GRAIN);
+        }
+    }
+}
+
+pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+    let slack = scorer.slack(terms.len());
+    let mut sums = Sum::new(terms.len());
+    terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+    let below_all = bounds_below(terms);
+    // The first `optional` terms together reach no more than the threshold wherever they are.
+    let mut optional = 0;
+    let mut accumulators = Accumulators { sums: Box::new([0.0; WINDOW]), touched: 0 };
+    let mut survivors = Survivors::default();
+    // The terms and their bounds in the window, lowest bound first.
+    let mut local: Vec<(f32, usize)> = Vec::with_capacity(terms.len());
+    let mut below = vec![0.0; terms.len() + 1];
+    let mut fed = Vec::with_capacity(terms.len());
+    let mut from = 0;
+    loop {
+        while optional < terms.len() && below_all[optional + 1] * slack <= top.threshold() {
+            optional += 1;
+        }
+        from =
+            terms[optional..].iter_mut().map(|term| term.feed.next_from(&mut term.cursor, from)).min().unwrap_or(END);
+        // The last block of an unread list may go on to the last document.
+        if from as usize >= scorer.documents() {
+            return;
+        }
+        let end = from.saturating_add(WINDOW as u32);
+        local.clear();
+        local.extend(terms.iter_mut().enumerate().map(|(i, term)| {
+            let known = top.threshold() >= 0.0;
+            (if known { term.bound_in(from, end, scorer) } else { term.bound }, i)
+        }));
+        local.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (i, (bound, _)) in local.iter().enumerate() {
+            below[i + 1] = below[i] + bound;
+        }
+        let first = (0..local.len()).take_while(|&i| below[i + 1] * slack <= top.threshold()).count();
+        fed.clear();
+        fed.extend(local[first..].iter().map(|(_, term)| *term));
+        for &term in &fed {
+            terms[term].window(from, end, scorer);
+        }
+        let mut flush = |survivors: &mut Survivors, terms: &mut [Scored<'_>], top: &mut TopK| {
+            for (i, &(bound, term)) in local[..first].iter().enumerate().rev() {
+                let hope = Hope { more: below[i], slack, threshold: top.threshold() };
+                survivors.look_up(term, &mut terms[term], bound, false, hope, scorer);
+            }
+            survivors.finish(terms, &fed, slack, &mut sums, top);
+            survivors.clear();
+        };
+        match fed[..] {
+            [] => {}
+            [one] => {
+                let n = terms[one].feed.docs().len();
+                for at in (0..n).step_by(BATCH) {
+                    let hope = Hope { more: below[first], slack, threshold: top.threshold() };
+                    survivors.push_some(&terms[one].feed, at..(at + BATCH).min(n), hope);
+                    flush(&mut survivors, terms, top);
+                }
+            }
+            _ => {
+                for &term in &fed {
+                    accumulators.add(from, terms[term].feed.docs(), terms[term].feed.parts());
+                }
+                let mut touched = std::mem::take(&mut accumulators.touched);
+                while touched != 0 {
+                    let grain = touched.trailing_zeros() as usize * GRAIN;
+                    touched &= touched - 1;
+                    let hope = Hope { more: below[first], slack, threshold: top.threshold() };
+                    let grains = &mut accumulators.sums[grain..grain + GRAIN];
+                    let mut hits = hope.mask(grains);
+                    while hits != 0 {
+                        let at = hits.trailing_zeros() as usize;
+                        hits &= hits - 1;
+                        survivors.push(from + (grain + at) as u32, grains[at]);
+                    }
+                    grains.fill(0.0);
+                    if survivors.len() >= BATCH {
+                        flush(&mut survivors, terms, top);
+                    }
+                }
+                flush(&mut survivors, terms, top);
+            }
+        }
+        from = end;
+    }
+}

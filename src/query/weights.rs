@@ -1,0 +1,110 @@
+//! Queries whose terms have weights: from `word^weight`, from topics, or as a list of terms.
+
+use super::plan::Query;
+use crate::{Error, Result};
+use std::collections::HashMap;
+
+/// The least weight of a term, 2^-20. A GPU's scores have 30 bits, so a term of a 2^30th of the others' weight adds
+/// nothing there.
+pub const MIN_WEIGHT: f32 = 1.0 / MAX_WEIGHT;
+/// The greatest weight of a term.
+pub const MAX_WEIGHT: f32 = 1_048_576.0;
+
+/// Adds terms to a query, each once.
+#[derive(Default)]
+pub(super) struct Builder {
+    query: Query,
+    places: HashMap<String, usize>,
+}
+
+impl Builder {
+    /// A term that the query has already gets the sum of the weights.
+    pub(super) fn add(&mut self, term: String, weight: f32) {
+        match self.places.get(&term) {
+            Some(&at) => self.query.terms[at].1 += weight,
+            None => {
+                self.places.insert(term.clone(), self.query.terms.len());
+                self.query.terms.push((term, weight));
+            }
+        }
+    }
+
+    pub(super) fn build(self) -> Query {
+        self.query
+    }
+}
+
+impl Query {
+    /// A query of ready terms, which no analyzer changes any more. A term that comes twice gets the sum of its weights.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a weight that is not from [`MIN_WEIGHT`] to [`MAX_WEIGHT`].
+    pub fn of_terms(terms: impl IntoIterator<Item = (String, f32)>) -> Result<Self> {
+        let mut builder = Builder::default();
+        for (term, weight) in terms {
+            check(&term, weight)?;
+            builder.add(term, weight);
+        }
+        Ok(builder.build())
+    }
+}
+
+fn check(term: &str, weight: f32) -> Result<()> {
+    if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
+        return Ok(());
+    }
+    Err(Error::Invalid {
+        what: format!("weight {weight} of \"{term}\""),
+        why: format!("must be from {MIN_WEIGHT} to {MAX_WEIGHT}; methods that skip by bounds take no other weights"),
+    })
+}
+
+/// The parts of a text in which `word^weight` gives a word a weight: the text of each, and its weight. Words beside one
+/// another with no weight of their own are one part. A word with no number behind its last `^` is only a word.
+pub(super) fn parts(text: &str) -> Result<Vec<(String, f32)>> {
+    let mut parts: Vec<(String, f32)> = Vec::new();
+    let mut joins = false;
+    for word in text.split_whitespace() {
+        let weighted = word.rsplit_once('^').filter(|(word, _)| !word.is_empty());
+        match weighted.and_then(|(word, weight)| Some((word, weight.parse::<f32>().ok()?))) {
+            Some((word, weight)) => {
+                check(word, weight)?;
+                parts.push((word.to_owned(), weight));
+                joins = false;
+            }
+            None => match parts.last_mut().filter(|_| joins) {
+                Some((text, _)) => *text = format!("{text} {word}"),
+                None => {
+                    parts.push((word.to_owned(), 1.0));
+                    joins = true;
+                }
+            },
+        }
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_words_with_weights() {
+        let of = |text| parts(text).unwrap();
+        let plain = |text: &str| (text.to_owned(), 1.0);
+        assert_eq!(of("oil  industry^2.5 big history"), [plain("oil"), ("industry".into(), 2.5), plain("big history")]);
+        assert_eq!(of("^2 x^ x^y x^2b a^b^3"), [plain("^2 x^ x^y x^2b"), ("a^b".into(), 3.0)]);
+        assert_eq!(of(" "), []);
+        for bad in ["x^0", "x^-1", "x^nan", "x^inf", "x^1e9", "a x^1e-9"] {
+            let error = parts(bad).unwrap_err().to_string();
+            assert!(error.contains("\"x\"") && error.contains("0.0000009536743 to 1048576"), "{error}");
+        }
+    }
+
+    #[test]
+    fn test_terms_that_come_twice_add_up() {
+        let terms = [("b", 1.5), ("a", 0.25), ("b", 2.0)].map(|(term, weight)| (term.to_owned(), weight));
+        assert_eq!(Query::of_terms(terms).unwrap().terms, [("b".to_owned(), 3.5), ("a".to_owned(), 0.25)]);
+        assert!(Query::of_terms([("a".to_owned(), f32::NAN)]).is_err());
+    }
+}

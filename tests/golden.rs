@@ -1,0 +1,82 @@
+//! Indexes that earlier releases wrote, one per format version, opened, verified and queried by this one.
+//!
+//! `golden/v2` is an index of 280 small pages in every codec of its time, with impacts and ranks, by analysis of
+//! version 1.
+
+use std::path::{Path, PathBuf};
+
+use gamut::index::{Index, format, verify};
+use gamut::query::{Bm25, Mode, Scores, Searcher};
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// The folders with the format version that each is of.
+fn versions() -> Vec<(PathBuf, u32)> {
+    let entries = std::fs::read_dir(golden()).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = entries
+        .map(|path| {
+            let version = path.file_name().unwrap().to_str().unwrap().strip_prefix('v').unwrap().parse().unwrap();
+            (path, version)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_current_version_is_there_and_every_one_is_sound() {
+    let versions = versions();
+    assert!(versions.iter().any(|&(_, version)| version == format::VERSION), "no golden index of this format");
+    for (path, version) in versions {
+        let index = Index::open(&path).unwrap();
+        assert_eq!(index.manifest().version, version);
+        let verified = verify(&path).unwrap();
+        assert!(verified.problems.is_empty(), "{}: {:?}", path.display(), verified.problems);
+        assert_eq!((verified.postings > 3000, index.statistics().documents), (true, 280));
+    }
+}
+
+/// The best three with their scores, as they were when the index was made.
+fn ask(index: &Index, codec: &str, scores: Scores, text: &str) -> Vec<String> {
+    let searcher = Searcher::new(index, Some(codec), Bm25::default()).unwrap().with_scores(scores).unwrap();
+    let plan = searcher.plan(&searcher.parse(text).unwrap()).unwrap();
+    let hits = searcher.search(&plan, Mode::AndOr, 3).unwrap();
+    hits.iter().map(|hit| format!("{} {:.4}", index.name(hit.doc).unwrap().id, hit.score)).collect()
+}
+
+#[test]
+fn version_2_answers_as_ever() {
+    let index = Index::open(&golden().join("v2")).unwrap();
+    let codecs: Vec<&str> = index.codecs().map(|codec| codec.codec().name()).collect();
+    assert_eq!(codecs.len(), 18, "a release reads every codec that there was");
+    for codec in codecs {
+        let keeper = ["http://h0.test/100 4.8443", "http://h2.test/7 4.5174", "http://h1.test/101 4.2770"];
+        assert_eq!(ask(&index, codec, Scores::Bm25, "Lighthouse keeper"), keeper, "{codec}");
+        let frequent = ["http://h0.test/265 79.0000", "http://h4.test/24 78.0000", "http://h0.test/75 78.0000"];
+        assert_eq!(ask(&index, codec, Scores::Impacts, "w0 w39"), frequent, "{codec}");
+    }
+    // Its rules cut words at soft hyphens, and so do queries.
+    let first = index.codecs().next().unwrap().codec().name();
+    assert_eq!(index.manifest().analyzer.rules, 1);
+    assert_eq!(ask(&index, first, Scores::Bm25, "com\u{ad}puter"), ["http://h2.test/7 5.1911"]);
+    assert_eq!(ask(&index, first, Scores::Bm25, "computer"), Vec::<String>::new());
+    assert!(index.pagerank().is_some_and(|ranks| ranks.len() == 280));
+}
+
+/// An index from the future is refused in one line that says what to do.
+#[test]
+fn rules_and_formats_to_come_are_refused() {
+    let text = std::fs::read_to_string(golden().join("v2/manifest.json")).unwrap();
+    for (from, to, expected) in [
+        ("\"version\": 2", "\"version\": 3", "format version 3, but this gamut reads version 2"),
+        ("\"name\": \"simple\"", "\"name\": \"simple\", \"rules\": 99", "the manifest was changed"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(text.contains(from));
+        std::fs::write(dir.path().join("manifest.json"), text.replacen(from, to, 1)).unwrap();
+        let error = Index::open(dir.path()).err().unwrap().to_string();
+        assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+    }
+}
