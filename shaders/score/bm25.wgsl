@@ -1,4 +1,4 @@
-// Scores by BM25: tf / (tf + K) times a weight, in fixed point.
+// Scores by BM25: tf / (tf + K) times a weight, in whole numbers. The CPU computes the same (src/score/whole.rs).
 //
 // The kernel declares norms: array<f32>, K of each document.
 
@@ -95,17 +95,37 @@ fn impact_of(tf: u32, doc: u32) -> f32 {
     return count / (count + norms[min(doc, DOCS - 1u)]);
 }
 
-// The parts of the postings at four positions of a list in the scores of their documents.
+// The parts of the postings at four positions of a list in the scores of their documents: weight * tf / (tf + K), to
+// the nearest whole number, halves up, and 1 at least.
+//
+// A product and a sum that stand alone are rounded correctly. A quotient may be off by 2.5 units in the last place,
+// which is less than 1, since a weight is at most 2^22. So the nearest whole number is the quotient's, or one beside
+// it: twice the remainder tells, in units of the last place of the divisor. It is small, so its lower 32 bits are all
+// of it.
 fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
-    let tfs = tfs_of(t, position);
-    let impacts = vec4<f32>(
-        impact_of(tfs.x, docs.x),
-        impact_of(tfs.y, docs.y),
-        impact_of(tfs.z, docs.z),
-        impact_of(tfs.w, docs.w),
+    let counts = vec4<f32>(min(tfs_of(t, position), vec4<u32>(MAX_TF)));
+    let last = DOCS - 1u;
+    let ks = vec4<f32>(
+        norms[min(docs.x, last)],
+        norms[min(docs.y, last)],
+        norms[min(docs.z, last)],
+        norms[min(docs.w, last)],
     );
-    // at least 1: a posting of a very common term beside a very rare one is a posting still
-    return max(vec4<u32>(bitcast<f32>(t.weight) * impacts + 0.5), vec4<u32>(1u));
+    let above = bitcast<f32>(t.weight) * counts;
+    let below = counts + ks;
+    // the sum with 2^23 has the whole number nearest to the quotient in its last bits
+    let near = bitcast<vec4<u32>>(above / below + 8388608.0) & vec4<u32>(0x7fffffu);
+    let a = bitcast<vec4<u32>>(above);
+    let b = bitcast<vec4<u32>>(below);
+    let high_bit = vec4<u32>(0x800000u);
+    let divisor = (b & vec4<u32>(0x7fffffu)) | high_bit;
+    // where the quotient is less than 1, this is none, and the answer 1
+    let exponent = (a >> vec4<u32>(23u)) - (b >> vec4<u32>(23u));
+    let dividend = ((a & vec4<u32>(0x7fffffu)) | high_bit) << (exponent + 1u);
+    let twice = vec4<i32>(dividend - 2u * near * divisor);
+    let one = vec4<i32>(divisor);
+    let share = near + select(vec4<u32>(0u), vec4<u32>(1u), twice >= one) - select(vec4<u32>(0u), vec4<u32>(1u), twice < -one);
+    return select(vec4<u32>(1u), share, above >= below);
 }
 
 // Their impacts as bytes, 1 to 255, rounded up.

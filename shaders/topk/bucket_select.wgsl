@@ -16,14 +16,17 @@ var<workgroup> range_now: vec2<u32>;
 var<workgroup> found: vec3<u32>;
 var<workgroup> places: atomic<u32>;
 
-// The value to choose a hit by: its score, or among hits of one score its docID, smaller ones first.
-fn value_of(hit: vec2<u32>, by_doc: bool) -> u32 {
-    return select(hit.y, ~hit.x, by_doc);
+// The value to choose a hit by: its score, or among hits of one score its document's place, earlier ones first.
+fn value_of(hit: vec2<u32>, by_place: bool) -> u32 {
+    if by_place {
+        return ~place_of(hit.x);
+    }
+    return hit.y;
 }
 
-// The `wanted`-th greatest value of the n hits at `base`, or with `by_doc` of those with this score; how many of the
+// The `wanted`-th greatest value of the n hits at `base`, or with `by_place` of those with this score; how many of the
 // wanted ones have just that value, and how many hits have it. n and wanted are at least 1.
-fn kth(base: u32, n: u32, wanted: u32, by_doc: bool, score: u32, thread: u32) -> vec3<u32> {
+fn kth(base: u32, n: u32, wanted: u32, by_place: bool, score: u32, thread: u32) -> vec3<u32> {
     if thread == 0u {
         atomicStore(&least, 0xffffffffu);
         atomicStore(&greatest, 0u);
@@ -33,9 +36,9 @@ fn kth(base: u32, n: u32, wanted: u32, by_doc: bool, score: u32, thread: u32) ->
     var high = 0u;
     for (var i = thread; i < n; i += THREADS) {
         let hit = hits[base + i];
-        if !by_doc || hit.y == score {
-            low = min(low, value_of(hit, by_doc));
-            high = max(high, value_of(hit, by_doc));
+        if !by_place || hit.y == score {
+            low = min(low, value_of(hit, by_place));
+            high = max(high, value_of(hit, by_place));
         }
     }
     atomicMin(&least, low);
@@ -59,8 +62,8 @@ fn kth(base: u32, n: u32, wanted: u32, by_doc: bool, score: u32, thread: u32) ->
         workgroupBarrier();
         for (var i = thread; i < n; i += THREADS) {
             let hit = hits[base + i];
-            let value = value_of(hit, by_doc);
-            if (!by_doc || hit.y == score) && value >= low && value <= high {
+            let value = value_of(hit, by_place);
+            if (!by_place || hit.y == score) && value >= low && value <= high {
                 atomicAdd(&sizes[(value - low) >> shift], 1u);
             }
         }
@@ -126,14 +129,14 @@ fn main(
     }
     let n = hits_of(q);
     let base = start_of(q);
-    // a hit is chosen if it has a greater score, or this one and a docID up to that
+    // a hit is chosen if it has a greater score, or this one and a place up to that
     var score = 0u;
-    var last_doc = 0xffffffffu;
+    var last_place = 0xffffffffu;
     if n > params.k {
         let by_score = kth(base, n, params.k, false, 0u, thread);
         score = by_score.x;
         if by_score.y < by_score.z {
-            last_doc = ~kth(base, n, by_score.y, true, score, thread).x;
+            last_place = ~kth(base, n, by_score.y, true, score, thread).x;
         }
     }
     if thread == 0u {
@@ -143,7 +146,7 @@ fn main(
     let at = best_of(q);
     for (var i = thread; i < n; i += THREADS) {
         let hit = hits[base + i];
-        if hit.y > score || (hit.y == score && hit.x <= last_doc) {
+        if hit.y > score || (hit.y == score && place_of(hit.x) <= last_place) {
             let place = atomicAdd(&places, 1u);
             if place < params.k {
                 put(at, place, hit);

@@ -1,10 +1,11 @@
 //#import shared/scan
+//#import places
 //#import params
 
 // Shared by all ways to choose the best hits of a query. A workgroup a query.
 //
-// The better hit has the greater score or, of two equal scores, the smaller docID. No document stands twice among the
-// hits of a query, and none is 2^32 - 1.
+// The better hit has the greater score or, of two equal scores, the earlier place in the input. No document stands
+// twice among the hits of a query, and none is 2^32 - 1.
 
 // `head` words of anything, then counts. The number of hits of query q is at counts[first + q * stride]. If the queries
 // have different room, they begin at counts[starts + q], a multiple of THREADS
@@ -18,7 +19,7 @@ var<storage, read_write> scratch: array<vec2<u32>>;
 var<storage, read_write> best: array<u32>;
 
 fn better(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return a.y > b.y || (a.y == b.y && a.x < b.x);
+    return a.y > b.y || (a.y == b.y && place_of(a.x) < place_of(b.x));
 }
 
 // The number of hits of a query to choose from.

@@ -10,9 +10,12 @@ const DIGITS: u32 = 16u;
 var<workgroup> bins: array<u32, DIGITS * THREADS>;
 var<workgroup> one_digit: u32;
 
-// Digit of a pass: passes 0 to 7 go through the docID, 8 to 15 through the score, greater ones first.
+// Digit of a pass: passes 0 to 7 go through the place of the document, 8 to 15 through the score, greater ones first.
 fn digit(hit: vec2<u32>, pass_number: u32) -> u32 {
-    let word = select(~hit.y, hit.x, pass_number < 8u);
+    var word = ~hit.y;
+    if pass_number < 8u {
+        word = place_of(hit.x);
+    }
     return extractBits(word, BITS * (pass_number & 7u), BITS);
 }
 

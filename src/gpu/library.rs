@@ -22,6 +22,7 @@ pub(super) static LIBRARY: &[Text] = &[
     wgsl!("or/ranges/range"),
     wgsl!("or/ranges/state"),
     wgsl!("shared/list"),
+    wgsl!("shared/classes"),
     wgsl!("shared/scan"),
     wgsl!("sort/radix_digit"),
     wgsl!("topk/hits"),

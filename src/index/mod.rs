@@ -6,6 +6,7 @@
 //! terms.bin                per term: df, cf, greatest tf, score bound, and the posting of terms with one document
 //! docs.bin, docs.zst       per document: length; external id, URL, title
 //! pagerank.bin             per document: PageRank, if links were followed
+//! input.bin                per document: its place in the input, if the order is another
 //! tf.bin                   term frequencies of every list, once for all codecs
 //! impacts.bin              quantised share of the score of every posting of a list, if asked for
 //! <codec>/postings.bin     docIDs of every list

@@ -46,6 +46,9 @@ pub trait Documents: Sync {
     /// Their present order, as an [`Order`] is written.
     fn order(&self) -> &str;
 
+    /// The place in the input of each document, if they are in another order and it is known.
+    fn input_places(&self) -> Option<&[u32]>;
+
     /// Hands on the URL of each document in turn, empty where there is none.
     ///
     /// # Errors

@@ -11,12 +11,14 @@ pub static INPUT: Family = Family {
     params: &[],
     needs: Needs::Nothing,
     check: |_| Ok(()),
-    make: |_, documents, _| match documents.order() {
-        "input" => Ok(Permutation::identity(documents.count())),
-        _ => Err(lacking(
+    make: |_, documents, _| match (documents.input_places(), documents.order()) {
+        (Some(places), _) => Permutation::checked(places.to_vec())
+            .ok_or_else(|| lacking("input", "input.bin is damaged: two documents have one place; see `gamut verify`")),
+        (None, "input") => Ok(Permutation::identity(documents.count())),
+        (None, _) => Err(lacking(
             "input",
-            "an index does not know the order that its input had; give the inverse of the permutation that was \
-             written when it was reordered, as file:PATH",
+            "this index was reordered by an early gamut, which did not store the order that its input had; give the \
+             inverse of the permutation that was written then, as file:PATH",
         )),
     },
 };

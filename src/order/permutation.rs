@@ -27,6 +27,13 @@ impl Permutation {
         Self { new_of_old: inverse.old_of_new() }
     }
 
+    /// The permutation that gives each old docID its new one; `None` if it is none.
+    pub fn checked(new_of_old: Vec<u32>) -> Option<Self> {
+        let mut taken = vec![false; new_of_old.len()];
+        let free = |&new: &u32| taken.get_mut(new as usize).is_some_and(|taken| !std::mem::replace(taken, true));
+        new_of_old.iter().all(free).then_some(Self { new_of_old })
+    }
+
     /// The permutation after which `old_of_new` lists the old docIDs.
     ///
     /// # Panics

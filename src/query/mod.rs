@@ -3,11 +3,10 @@
 //! The score of a document is BM25 with exact lengths: the sum over the query's terms of
 //! `weight · idf · tf / (tf + K)` with `idf = ln(1 + (N - df + 0.5) / (df + 0.5))` and
 //! `K = k1 (1 - b + b · len / avg)`; `weight` is how often the term stands in the query, unless the query
-//! gives it a weight. The constant factor
-//! `k1 + 1` of the original formula is left out, as Lucene does: it changes no order. Equal scores
-//! go by docID, the smaller one first.
+//! gives it a weight. The constant factor `k1 + 1` of the original formula is left out, as Lucene does: it
+//! changes no order. Of equal scores the document that came earlier in the input is the better.
 //!
-//! Every method adds a document's parts in the order of the query's terms, so all give the same scores to the last bit.
+//! Scores are added in whole numbers ([`crate::score::whole`]), so every method gives the same ones to the bit.
 //!
 //! By impacts, if the index has them ([`mod@crate::index::impacts`]), the score is `Σ weight · impact` instead. This is
 //! an integer: to about half a step per word, the BM25 score at the default parameters divided by

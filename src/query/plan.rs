@@ -39,7 +39,7 @@ impl Bm25 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scores {
-    /// BM25, in single precision.
+    /// BM25, in whole numbers ([`crate::score::whole`]).
     #[default]
     Bm25,
     /// Quantised impacts: integers, the same to the bit on every engine; the index must have them.
@@ -72,7 +72,7 @@ pub struct PlannedTerm {
     pub id: u32,
     /// From the dictionary.
     pub info: TermInfo,
-    /// The weight in the query times idf; by impacts, the weight alone.
+    /// A whole number: the weight in the query times idf, by the scale of the plan; by impacts, the weight alone.
     pub weight: f32,
 }
 
@@ -83,4 +83,6 @@ pub struct Plan {
     pub terms: Vec<PlannedTerm>,
     /// Terms that no document has.
     pub missing: usize,
+    /// What 1 stands for, in whole numbers of a score: a power of two.
+    pub unit: f32,
 }

@@ -7,12 +7,12 @@ use super::topics::Topic;
 use super::topk::Hit;
 use super::weights::{self, Builder};
 use crate::index::{CodecRef, Impacts, Index};
-use crate::score::{BoundReader, DEFAULT_B, DEFAULT_K1, MAX_IMPACT, Norm, idf};
+use crate::score::{BoundReader, DEFAULT_B, DEFAULT_K1, MAX_IMPACT, Norm, SCORE_BITS, Scale, idf};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 
 /// The most words of a query, with repetitions, for which single precision holds every sum of impacts exactly.
-const MAX_IMPACT_WORDS: u64 = ((1 << 24) - 1) / MAX_IMPACT as u64;
+const MAX_IMPACT_WORDS: u64 = ((1 << SCORE_BITS) - 1) / MAX_IMPACT as u64;
 
 /// Answers queries from one index with one codec and one set of parameters. Shared between threads.
 ///
@@ -150,7 +150,7 @@ impl<'a> Searcher<'a> {
     /// [`crate::Error::Damaged`]; by impacts, [`Error::Invalid`] for a weight that is no whole number, and
     /// [`Error::Limit`] for more words than sums of impacts are exact for.
     pub fn plan(&self, query: &Query) -> Result<Plan> {
-        let mut plan = Plan::default();
+        let (mut found, mut missing) = (Vec::new(), 0);
         let documents = self.index.statistics().documents;
         if self.impacts.is_some() {
             check_weights_by_impacts(query)?;
@@ -160,12 +160,15 @@ impl<'a> Searcher<'a> {
                 Some(id) => {
                     let info = self.index.term(id)?;
                     let idf = if self.impacts.is_some() { 1.0 } else { idf(documents, info.df) };
-                    plan.terms.push(PlannedTerm { id, info, weight: (f64::from(*weight) * idf) as f32 });
+                    found.push((id, info, f64::from(*weight) * idf));
                 }
-                None => plan.missing += 1,
+                None => missing += 1,
             }
         }
-        Ok(plan)
+        let weights: Vec<f64> = found.iter().map(|(_, _, weight)| *weight).collect();
+        let scale = if self.impacts.is_some() { Scale::ONE } else { Scale::new(&weights)? };
+        let planned = |(id, info, weight)| PlannedTerm { id, info, weight: scale.weight(weight) };
+        Ok(Plan { terms: found.into_iter().map(planned).collect(), missing, unit: scale.unit() })
     }
 
     /// The best `k` documents, best first, by the fastest methods.
@@ -201,16 +204,15 @@ impl<'a> Searcher<'a> {
         }
         let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
         let request = cpu::Request { index, codec, plan, scoring, tables };
-        if mode != Mode::Or {
-            let all = match plan.missing {
-                0 => cpu::and(&request, k, methods, &mut work)?,
-                _ => Vec::new(),
-            };
-            if mode == Mode::And || all.len() >= k {
-                return Ok((all, work));
-            }
+        let mut hits = Vec::new();
+        if mode != Mode::Or && plan.missing == 0 {
+            hits = cpu::and(&request, k, methods, &mut work)?;
         }
-        let hits = cpu::or(&request, k, methods, &mut work)?;
+        if mode == Mode::Or || (mode == Mode::AndOr && hits.len() < k) {
+            hits = cpu::or(&request, k, methods, &mut work)?;
+        }
+        // a power of two: nothing is rounded
+        hits.iter_mut().for_each(|hit| hit.score *= plan.unit);
         Ok((hits, work))
     }
 
@@ -239,7 +241,8 @@ impl<'a> Searcher<'a> {
     /// # Errors
     /// [`crate::Error::Damaged`].
     pub(super) fn term_bounds(&self, plan: &Plan) -> Result<Vec<f32>> {
-        cpu::bounds(self.index, self.codec, plan, &self.scoring())
+        let bounds = cpu::bounds(self.index, self.codec, plan, &self.scoring())?;
+        Ok(bounds.into_iter().map(|bound| bound * plan.unit).collect())
     }
 
     fn scoring(&self) -> Scoring<'a> {

@@ -4,8 +4,8 @@ use super::plan::Query;
 use crate::{Error, Result};
 use std::collections::HashMap;
 
-/// The least weight of a term, 2^-20. A GPU's scores have 30 bits, so a term of a 2^30th of the others' weight adds
-/// nothing there.
+/// The least weight of a term, 2^-20. Scores have 24 bits, so a term of a far smaller weight than the others adds
+/// hardly more than the least that a posting adds.
 pub const MIN_WEIGHT: f32 = 1.0 / MAX_WEIGHT;
 /// The greatest weight of a term.
 pub const MAX_WEIGHT: f32 = 1_048_576.0;

@@ -1,4 +1,5 @@
 //#import shared/list
+//#import shared/classes
 //#import scores
 //#import params
 //#import queries

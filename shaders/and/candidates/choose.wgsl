@@ -21,7 +21,8 @@ fn work(q: u32, own: u32, me: Me) {
         for (var c = 0u; c < each; c++) {
             above += atomicLoad(&state[class_of(q, top - c)]);
             if above >= params.other {
-                set_chosen(q, (top - c) << CLASS_SHIFT, above);
+                let query = query_of(q);
+                set_chosen(q, class_edge(top - c, query.class_times, query.class_shift), above);
                 break;
             }
         }

@@ -20,7 +20,7 @@ fn work(number: u32, own: u32, me: Me) {
     workgroupBarrier();
     for (var i = first + own; i < end; i += THREADS) {
         let score = scores[slot_of(query, last, i)];
-        atomicAdd(&counts[min(score >> CLASS_SHIFT, CLASSES - 1u)], 1u);
+        atomicAdd(&counts[score_class(score, query.class_times, query.class_shift, CLASSES)], 1u);
     }
     workgroupBarrier();
     for (var c = own; c < CLASSES; c += THREADS) {

@@ -25,7 +25,8 @@ fn main(
     }
     let query = query_of(q);
     let at = state_of(q);
-    let threshold = max(highest_bucket(at + STATE_SCORES, BUCKETS, query.k, thread) << query.bucket_shift, 1u);
+    let bucket = highest_bucket(at + STATE_SCORES, BUCKETS, query.k, thread);
+    let threshold = max(class_edge(bucket, query.class_times, query.class_shift), 1u);
     let first = (number % tiles) * TILE;
     let end = min(first + TILE, DOCS);
     var mine = 0u;

@@ -24,12 +24,12 @@ fn main(
         atomicStore(&counts[i], 0u);
     }
     workgroupBarrier();
-    let shift = query_of(q).bucket_shift;
+    let query = query_of(q);
     let first = (number % tiles) * TILE;
     for (var doc = first + thread; doc < min(first + TILE, DOCS); doc += THREADS) {
         let score = sums[q * DOCS + doc];
         if score > 0u {
-            atomicAdd(&counts[min(score >> shift, BUCKETS - 1u)], 1u);
+            atomicAdd(&counts[score_class(score, query.class_times, query.class_shift, BUCKETS)], 1u);
         }
     }
     workgroupBarrier();

@@ -181,12 +181,13 @@ fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32) {
     for (var i = thread; i < WIDTH; i += THREADS) {
         let score = score_at(i, query, least);
         if score > 0u {
-            atomicAdd(&state[at + STATE_SCORES + min(score >> query.bucket_shift, BUCKETS - 1u)], 1u);
+            let bucket = score_class(score, query.class_times, query.class_shift, BUCKETS);
+            atomicAdd(&state[at + STATE_SCORES + bucket], 1u);
         }
     }
     storageBarrier();
     let bucket = highest_bucket(at + STATE_SCORES, BUCKETS, query.k, thread);
-    let reached = max(least, bucket << query.bucket_shift);
+    let reached = max(least, class_edge(bucket, query.class_times, query.class_shift));
     if thread == 0u {
         atomicMax(&state[at + STATE_THRESHOLD], reached);
         atomicStore(&kept, 0u);

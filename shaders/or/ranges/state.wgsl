@@ -1,4 +1,5 @@
 //#import shared/scan
+//#import shared/classes
 //#import queries
 
 // What a batch of queries keeps while it is computed: HEAD_WORDS words for the batch, then STATE_WORDS words for each

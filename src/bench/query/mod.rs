@@ -126,8 +126,8 @@ pub struct Args {
     /// Threads for batches on the CPU [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Compare every answer with that of the plainest method, first: documents, and scores to 1e-5; across indexes by
-    /// external id. A difference is an error
+    /// Compare every answer with that of the plainest method, first: documents, scores to the last bit, and order;
+    /// across indexes by external id. A difference is an error
     #[arg(long)]
     check: bool,
     /// Seconds of work of the GPU that does not count, before each turn

@@ -27,6 +27,10 @@ impl Documents for Index {
         &self.manifest().order
     }
 
+    fn input_places(&self) -> Option<&[u32]> {
+        Index::input_places(self)
+    }
+
     fn each_url(&self, visit: &mut dyn FnMut(&str)) -> Result<()> {
         for i in 0..self.names.frames() {
             self.names.read_frame(i)?.iter().for_each(|name| visit(&name.url));

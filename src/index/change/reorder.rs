@@ -1,9 +1,9 @@
 //! A finished index under other docIDs.
 //!
 //! Every list is mapped, sorted again and encoded in every codec of the index, with its frequencies and score bounds.
-//! Lengths, ids, URLs, titles and ranks move with their documents, quantised impacts with their postings; the
-//! dictionary and the termIDs stay. The output is decoded and compared, posting by posting, before the new index takes
-//! the old one's place in one step. Whatever ends the process before leaves the old index as it was.
+//! Lengths, ids, URLs, titles, ranks and places in the input move with their documents, quantised impacts with their
+//! postings; the dictionary and the termIDs stay. The output is decoded and compared, posting by posting, before the
+//! new index takes the old one's place in one step. Whatever ends the process before leaves the old index as it was.
 
 use super::reencode::{BATCH, REPORT};
 use super::{stage, verify};
@@ -15,7 +15,7 @@ use crate::index::read::reader::{CodecRef, Index};
 use crate::index::write::publish;
 use crate::index::write::writer::{IndexWriter, ManifestFields};
 use crate::index::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder};
-use crate::order::Permutation;
+use crate::order::{Order, Permutation};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -92,6 +92,9 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
         let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();
         writer.pagerank(&moved)?;
     }
+    if let Some(places) = places(index, change.permutation) {
+        writer.input_places(&places)?;
+    }
 
     let source = Source::new(index, index.codec(None)?, None)?;
     let work = batches(index, BATCH[0])?;
@@ -127,6 +130,19 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     let codecs =
         codec_bytes(index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();
     Ok(Reordered { index: target.to_owned(), codecs, write_seconds, compare_seconds })
+}
+
+/// The place in the input of each document in the new order; `None` if that is the docID, or if it is not known: an
+/// index of an early gamut in another order lacks it.
+fn places(index: &Index, permutation: &Permutation) -> Option<Vec<u32>> {
+    let old_of_new = permutation.old_of_new();
+    let places: Vec<u32> = match index.input_places() {
+        Some(old) => old_of_new.iter().map(|&doc| old[doc as usize]).collect(),
+        None if index.manifest().order == Order::input().to_string() => old_of_new.to_vec(),
+        None => return None,
+    };
+    let moved = (0..).zip(&places).any(|(doc, &place): (u32, _)| doc != place);
+    moved.then_some(places)
 }
 
 fn codec_bytes(index: &Index) -> Vec<(String, u64)> {

@@ -104,6 +104,7 @@ pub fn verify(dir: &Path) -> Result<Verified> {
         impacts::check(&index, &|problem| problems.add(problem));
         deep.documents();
         deep.pagerank();
+        deep.input_places();
         // Whatever was found is of no use if the files changed under the search.
         index.unchanged()?;
         verified.lists = deep.lists.into_inner();
@@ -399,6 +400,20 @@ impl Deep<'_> {
         self.problems.check(duplicates == s.duplicate_ids, &manifest, 0, || {
             format!("{} duplicate ids, but docs.zst has {duplicates}", s.duplicate_ids)
         });
+    }
+
+    /// Every place in the input is the place of one document.
+    fn input_places(&self) {
+        let Some(places) = self.index.input_places() else { return };
+        let path = self.index.dir().join(docs::INPUT);
+        let mut seen = vec![false; places.len()];
+        for (doc, &place) in places.iter().enumerate() {
+            let offset = 4 * (HEADER_WORDS + doc) as u64;
+            let free = seen.get_mut(place as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+            self.problems.check(free, &path, offset, || {
+                format!("document {doc} has the place {place}, which another one has, or which there is not")
+            });
+        }
     }
 
     /// Every rank is at least the share that a jump to any document gives to all; together they add up to 1.

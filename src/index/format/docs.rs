@@ -1,4 +1,5 @@
-//! The document table: `docs.bin` (lengths), `docs.zst` (external ids, URLs, titles), `pagerank.bin` (ranks).
+//! The document table: `docs.bin` (lengths), `docs.zst` (external ids, URLs, titles), `pagerank.bin` (ranks),
+//! `input.bin` (places in the input).
 //!
 //! # `docs.bin`
 //! The header of 16 words, then one word per document: its length in tokens.
@@ -6,6 +7,9 @@
 //! # `pagerank.bin`
 //! Only if links were followed. The header of 16 words, then one word per document: its PageRank, an IEEE 754 `f32`.
 //! They add up to 1.
+//!
+//! # `input.bin`
+//! Only in another order than the input's. The header of 16 words, then one word per document: its place in the input.
 //!
 //! # `docs.zst`
 //! ```text
@@ -32,6 +36,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(in crate::index) const LENGTHS: &str = "docs.bin";
 /// File of ranks.
 pub(in crate::index) const RANKS: &str = "pagerank.bin";
+pub(in crate::index) const INPUT: &str = "input.bin";
 /// File of names.
 pub(in crate::index) const NAMES: &str = "docs.zst";
 

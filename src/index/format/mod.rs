@@ -60,6 +60,8 @@ pub enum Kind {
     PageRank = 7,
     /// `impacts.bin`.
     Impacts = 8,
+    /// `input.bin`.
+    Input = 9,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.
@@ -90,6 +92,27 @@ pub fn check_header(path: &Path, words: &[u32], kind: Kind, codec: u8) -> Result
         }
     }
     Ok(())
+}
+
+/// True for the names that an index of this version can have, so that a manifest cannot lead outside its directory.
+pub(in crate::index) fn known_file(name: &str) -> bool {
+    let of_codec = ["postings.bin", "lists.bin"];
+    let others = [
+        "terms.fst",
+        "terms.bin",
+        "tf.bin",
+        crate::index::impacts::IMPACTS,
+        docs::LENGTHS,
+        docs::NAMES,
+        docs::RANKS,
+        docs::INPUT,
+    ];
+    match name.split_once('/') {
+        Some((folder, file)) => {
+            crate::codec::FAMILIES.iter().any(|codec| codec.name == folder) && of_codec.contains(&file)
+        }
+        None => others.contains(&name),
+    }
 }
 
 /// Where the next list of `len` words goes if `at` words are written: `at`, or the start of the next window.

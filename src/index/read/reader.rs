@@ -30,6 +30,7 @@ pub struct Index {
     pub(in crate::index) terms: Table,
     lens: Words,
     ranks: Option<Words>,
+    inputs: Option<Words>,
     pub(in crate::index) names: NameTable,
     pub(in crate::index) tf: Words,
     pub(in crate::index) impacts: Option<Table>,
@@ -168,7 +169,7 @@ impl Index {
         }
         let manifest = Manifest::read(dir)?;
         for file in &manifest.files {
-            if !known_file(&file.name) {
+            if !format::known_file(&file.name) {
                 let what = format!("lists the file \"{}\", which this gamut does not know", file.name);
                 return Err(damaged(&dir.join(crate::index::format::manifest::MANIFEST), 0, what));
             }
@@ -225,13 +226,18 @@ impl Index {
         if (lens.get().len() - HEADER_WORDS) as u64 != s.documents {
             return Err(disagree(&lens.path, lens.get().len(), "documents"));
         }
-        let ranks = match manifest.file(docs::RANKS) {
-            Some(_) => Some(words(docs::RANKS, Kind::PageRank, 0)?),
-            None => None,
+        let per_document = |name: &str, kind: Kind| -> Result<Option<Words>> {
+            if manifest.file(name).is_none() {
+                return Ok(None);
+            }
+            let words = words(name, kind, 0)?;
+            if words.get().len() != lens.get().len() {
+                return Err(disagree(&words.path, words.get().len(), "documents"));
+            }
+            Ok(Some(words))
         };
-        if let Some(ranks) = ranks.as_ref().filter(|ranks| ranks.get().len() != lens.get().len()) {
-            return Err(disagree(&ranks.path, ranks.get().len(), "documents"));
-        }
+        let ranks = per_document(docs::RANKS, Kind::PageRank)?;
+        let inputs = per_document(docs::INPUT, Kind::Input)?;
         let path = path_of(docs::NAMES)?;
         let names = map(&path)?;
         let head: Vec<u32> = names.chunks_exact(4).take(HEADER_WORDS).map(bytemuck::pod_read_unaligned).collect();
@@ -276,7 +282,8 @@ impl Index {
             codecs.push(CodecFiles { codec, postings, lists, end: end as usize });
         }
         let watches = watches.into_inner();
-        Ok(Self { dir: dir.to_owned(), manifest, dictionary, terms, lens, ranks, names, tf, impacts, codecs, watches })
+        let dir = dir.to_owned();
+        Ok(Self { dir, manifest, dictionary, terms, lens, ranks, inputs, names, tf, impacts, codecs, watches })
     }
 
     /// Where it is.
@@ -303,6 +310,13 @@ impl Index {
     /// anything, but [`crate::index::change::verify`] sees that.
     pub fn pagerank(&self) -> Option<&[f32]> {
         self.ranks.as_ref().map(|ranks| bytemuck::cast_slice(ranks.get().get(HEADER_WORDS..).unwrap_or(&[])))
+    }
+
+    /// The place in the input of every document, if the index is in another order. Of documents with the same score the
+    /// one that came earlier in the input is the better. Damage may make them anything, but
+    /// [`crate::index::change::verify`] sees that.
+    pub fn input_places(&self) -> Option<&[u32]> {
+        self.inputs.as_ref().map(|places| places.get().get(HEADER_WORDS..).unwrap_or(&[]))
     }
 
     /// The quantised impacts, if the index has them.
@@ -477,17 +491,5 @@ impl Index {
     /// [`Error::Damaged`], also for a docID that does not exist.
     pub fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
         self.names.names(docs)
-    }
-}
-
-/// True for the names that an index of this version can have, so that a manifest cannot lead outside its directory.
-fn known_file(name: &str) -> bool {
-    let in_folder = |folder: &str, file: &str| {
-        codec::FAMILIES.iter().any(|codec| codec.name == folder) && ["postings.bin", "lists.bin"].contains(&file)
-    };
-    match name.split_once('/') {
-        Some((folder, file)) => in_folder(folder, file),
-        None => ["terms.fst", "terms.bin", "tf.bin", impacts::IMPACTS, docs::LENGTHS, docs::NAMES, docs::RANKS]
-            .contains(&name),
     }
 }

@@ -101,6 +101,12 @@ fn stopped() -> Means {
     means
 }
 
+/// Gives the documents of an index other docIDs.
+pub(crate) fn reordered(index: &Path, permutation: &crate::order::Permutation) {
+    let change = reordering::change(permutation, &crate::base::means::Means::new(2, 1 << 30));
+    crate::index::change::reorder::reorder(index, &change).unwrap();
+}
+
 mod damage;
 pub(crate) mod impacts;
 mod ranks;

@@ -77,6 +77,7 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
         assert_eq!(index.pagerank(), Some(&[0.4, 0.4, 0.15, 0.05][..]));
         assert_eq!(index.name(0).unwrap().id, "b");
         assert_eq!(index.manifest().order, "pagerank");
+        assert_eq!(index.input_places(), Some(&[1, 3, 0, 2][..]));
     };
     check();
     let add = codec::parse_list("raw").unwrap();

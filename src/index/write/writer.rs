@@ -132,9 +132,21 @@ impl IndexWriter {
     /// # Errors
     /// [`Error::Io`].
     pub fn pagerank(&mut self, values: &[f32]) -> Result<()> {
-        let mut output = Output::create(self.dir.path(), crate::index::format::docs::RANKS)?;
-        output.write_words(&format::header(Kind::PageRank, 0))?;
-        output.write_words(bytemuck::cast_slice(values))?;
+        self.per_document(crate::index::format::docs::RANKS, Kind::PageRank, bytemuck::cast_slice(values))
+    }
+
+    /// Stores the place in the input of each document, in docID order. For an index in another order.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn input_places(&mut self, places: &[u32]) -> Result<()> {
+        self.per_document(crate::index::format::docs::INPUT, Kind::Input, places)
+    }
+
+    fn per_document(&mut self, name: &str, kind: Kind, words: &[u32]) -> Result<()> {
+        let mut output = Output::create(self.dir.path(), name)?;
+        output.write_words(&format::header(kind, 0))?;
+        output.write_words(words)?;
         let spec = output.finish()?;
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec);
         Ok(())

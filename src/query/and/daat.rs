@@ -9,7 +9,7 @@ use crate::Result;
 use crate::postings::{Cursor, END, List, Postings};
 use crate::query::cpu::simd::Hope;
 use crate::query::cpu::survivors::Survivors;
-use crate::query::cpu::{self, Scored, Scorer, Sum};
+use crate::query::cpu::{self, Scored, Scorer};
 use crate::query::topk::TopK;
 
 /// `daat`.
@@ -60,9 +60,7 @@ fn walk(cursors: &mut [(usize, impl Postings)], matches: &mut Matches) {
 }
 
 /// Documents that have all terms.
-pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
-    let slack = scorer.slack(terms.len());
-    let mut sums = Sum::new(terms.len());
+pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by_key(|term| term.cursor.list().df());
     let mut survivors = Survivors::default();
     let mut bounds: Vec<f32> = terms.iter().map(|term| term.bound).collect();
@@ -79,16 +77,15 @@ pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut Top
         for i in (0..terms.len()).rev() {
             above[i] = above[i + 1] + bounds[i];
         }
-        let hope = |i: usize, top: &TopK| Hope { more: above[i], slack, threshold: top.threshold() };
+        let hope = |i: usize, top: &TopK<'_>| Hope { more: above[i], threshold: top.threshold() };
         if !hope(0, top).has(0.0) {
             continue;
         }
         terms[0].window(from, end, scorer);
-        survivors.clear();
         survivors.push_all(&terms[0].feed, hope(1, top));
         for i in 1..terms.len() {
-            survivors.look_up(i, &mut terms[i], bounds[i], true, hope(i + 1, top), scorer);
+            survivors.look_up(&mut terms[i], bounds[i], true, hope(i + 1, top), scorer);
         }
-        survivors.finish(terms, &[0], slack, &mut sums, top);
+        survivors.finish(top);
     }
 }

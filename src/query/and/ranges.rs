@@ -14,7 +14,7 @@ pub static RANGES: AndMethod = AndMethod {
     gpu: Some(GpuAnd::Ranges),
 };
 
-fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     if terms.iter().any(|term| term.table.is_some()) {
         ranges::run(terms, true, scorer, top);
     } else {

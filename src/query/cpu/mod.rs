@@ -1,8 +1,8 @@
 //! Queries on the CPU: shared parts of all methods, and the choice of one.
 //!
-//! `scorer` alone computes a part of a score. `Sum` adds parts in the order of the query's terms; bounds are compared
-//! with room for the rounding of sums in another order. So every method gives the same documents with the same scores,
-//! to the last bit.
+//! `scorer` alone computes a part of a score. Parts are whole numbers and so are their bounds, and single precision
+//! holds their sums exactly, in any order ([`crate::score::whole`]). So every method gives the same documents with the
+//! same scores.
 
 mod feed;
 pub(super) mod pairwise;
@@ -50,8 +50,8 @@ impl Default for CpuMethods {
 /// score as much as the threshold. There is at least one term; terms may be put in another order.
 #[derive(Clone, Copy)]
 pub struct Rank {
-    pub(super) bm25: fn(&mut [Scored<'_>], &Bm25Scorer<'_>, &mut TopK) -> Result<()>,
-    pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK) -> Result<()>,
+    pub(super) bm25: fn(&mut [Scored<'_>], &Bm25Scorer<'_>, &mut TopK<'_>) -> Result<()>,
+    pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK<'_>) -> Result<()>,
     /// Whether it has use for the tables of long lists.
     pub(super) tables: bool,
 }
@@ -133,8 +133,6 @@ pub(super) struct Scored<'a, P = Cursor<'a>> {
     pub(super) bound: f32,
     /// Its place in the query.
     pub(super) order: usize,
-    /// Its part of the current document's score.
-    pub(super) part: f32,
     /// Postings scored.
     pub(super) scored: u64,
     /// Blocks that another reader of its list decoded.
@@ -145,7 +143,7 @@ impl<'a, P: Postings> Scored<'a, P> {
     /// A term on its first posting; `order` is its place in the query.
     pub(super) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
         let (feed, probe) = (Feed::default(), Probe::default());
-        Self { cursor, feed, probe, table: None, id, weight, bound, order, part: 0.0, scored: 0, decoded: 0 }
+        Self { cursor, feed, probe, table: None, id, weight, bound, order, scored: 0, decoded: 0 }
     }
 
     /// The part of the current posting.
@@ -153,8 +151,7 @@ impl<'a, P: Postings> Scored<'a, P> {
     pub(super) fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
         self.scored += 1;
         let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
-        self.part = scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position());
-        self.part
+        scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position())
     }
 
     /// An upper bound of the part of a posting at `doc`, and the first docID for which the bound may change.
@@ -187,42 +184,6 @@ impl Scored<'_> {
     /// Looks up documents in the block of the last [`Self::bound_at`], as [`Probe::look_up`].
     pub(super) fn look_up(&mut self, docs: &[u32], scorer: &impl Scorer) -> (&[u32], &[f32]) {
         self.probe.look_up(&mut self.cursor, &self.weight, docs, scorer)
-    }
-}
-
-/// Adds parts in the order of the query, in whatever order they come.
-pub(super) struct Sum {
-    by_order: Vec<f32>,
-}
-
-impl Sum {
-    pub(super) fn new(terms: usize) -> Self {
-        Self { by_order: vec![0.0; terms] }
-    }
-
-    /// The sum of the parts of all terms.
-    pub(super) fn of<P>(&mut self, terms: &[Scored<'_, P>]) -> f32 {
-        for term in terms {
-            self.by_order[term.order] = term.part;
-        }
-        self.by_order.iter().sum()
-    }
-
-    /// Forgets all parts.
-    pub(super) fn clear(&mut self) {
-        self.by_order.fill(0.0);
-    }
-
-    /// One part for [`Self::take`].
-    pub(super) fn put(&mut self, order: usize, part: f32) {
-        self.by_order[order] = part;
-    }
-
-    /// The sum of the parts put since the last time; a part that was not put is 0, which changes no sum.
-    pub(super) fn take(&mut self) -> f32 {
-        let sum = self.by_order.iter().sum();
-        self.by_order.fill(0.0);
-        sum
     }
 }
 
@@ -262,7 +223,7 @@ fn by_impacts(index: &Index) -> ImpactScorer {
 }
 
 /// Records the work of the terms; fails if one of their lists is damaged.
-fn close(terms: Vec<Scored<'_>>, top: TopK, work: &mut Work) -> Result<Vec<Hit>> {
+fn close(terms: Vec<Scored<'_>>, top: TopK<'_>, work: &mut Work) -> Result<Vec<Hit>> {
     work.pushed += top.pushed();
     for mut term in terms {
         if let Some(damage) = term.cursor.damage() {
@@ -331,7 +292,7 @@ fn best(
 ) -> Result<Vec<Hit>> {
     let Request { index, codec, plan, scoring, tables } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
-    let mut top = TOPK.cpu(topk)?(k);
+    let mut top = TOPK.cpu(topk)?(k, index.input_places());
     let lacking = rank.tables && furnish(index, &mut terms, required, tables, scoring, k, When::ItPays);
     match scoring {
         Scoring::Bm25(scorer) => (rank.bm25)(&mut terms, scorer, &mut top)?,

@@ -100,7 +100,7 @@ pub(in crate::query) fn pairwise(lists: &[List<'_>], matches: &mut Matches, filt
 pub(in crate::query) fn rank(
     terms: &mut [Scored<'_>],
     scorer: &impl Scorer,
-    top: &mut TopK,
+    top: &mut TopK<'_>,
     filter: Filter,
 ) -> Result<()> {
     let lists: Vec<List<'_>> = terms.iter().map(|term| term.cursor.list().clone()).collect();

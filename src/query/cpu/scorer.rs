@@ -6,7 +6,7 @@ use super::simd;
 use crate::Result;
 use crate::index::{Impacts, TermInfo};
 use crate::postings::Blocks;
-use crate::score::{Bound, BoundReader, Norm, TermQuantizer};
+use crate::score::{Bound, BoundReader, Norm, TermQuantizer, greatest_share, share};
 
 /// How scores are made up.
 pub(in crate::query) enum Scoring<'a> {
@@ -19,7 +19,7 @@ pub(in crate::query) enum Scoring<'a> {
 /// A term's weight.
 #[derive(Clone, Copy)]
 pub(in crate::query) struct Weight<'a> {
-    /// count · idf; by impacts, count.
+    /// A whole number, as [`crate::query::PlannedTerm::weight`].
     pub(in crate::query) factor: f32,
     /// By impacts: one per posting, and how they were made.
     impacts: &'a [u8],
@@ -38,14 +38,7 @@ impl<'a> Weight<'a> {
     }
 }
 
-impl Weight<'_> {
-    /// The same with a factor of 1, which all queries with the term share.
-    pub(in crate::query) fn unit(&self) -> Self {
-        Self { factor: 1.0, ..*self }
-    }
-}
-
-/// Turns postings into parts of a score.
+/// Turns postings into parts of a score: whole numbers, 1 at least, of which single precision holds all sums.
 pub(in crate::query) trait Scorer {
     /// Whether only a posting's position in its list counts, not its frequency or document.
     const BY_POSITION: bool;
@@ -70,8 +63,21 @@ pub(in crate::query) trait Scorer {
     /// The greatest part of a posting within `bound`.
     fn bound(&self, weight: &Weight<'_>, bound: Bound) -> f32;
 
-    /// The effect of rounding on a sum of `n` parts in another order, as a factor with room to spare.
-    fn slack(&self, n: usize) -> f32;
+    /// As [`Self::parts`] at a weight of 1, which all queries with the term share, and not rounded.
+    fn impacts(
+        &self,
+        weight: &Weight<'_>,
+        list: &mut Blocks<'_>,
+        at: usize,
+        docs: &[u32],
+        out: &mut [f32],
+    ) -> Result<()>;
+
+    /// The greatest of these within `bound`.
+    fn impact_bound(&self, weight: &Weight<'_>, bound: Bound) -> f32;
+
+    /// How far a part may be from weight times impact, by rounding.
+    fn rounding(&self) -> f32;
 }
 
 /// BM25 with exact lengths.
@@ -87,10 +93,36 @@ impl<'a> Bm25Scorer<'a> {
         Self { lens, norm, bounds }
     }
 
+    /// The length of a document. The cursor only gives docIDs below the number of documents, which is the number of
+    /// lengths.
     #[inline]
-    pub(in crate::query) fn impact(&self, doc: u32, tf: u32) -> f32 {
-        // The cursor only gives docIDs below the number of documents, which is the number of lengths.
-        self.norm.impact(tf, self.lens.get(doc as usize).copied().unwrap_or(0))
+    fn len(&self, doc: u32) -> u32 {
+        self.lens.get(doc as usize).copied().unwrap_or(0)
+    }
+
+    /// What a posting of a term of this weight adds to the score of a document.
+    #[inline]
+    pub(in crate::query) fn share(&self, weight: f32, doc: u32, tf: u32) -> f32 {
+        share(weight, tf, self.norm.k(self.len(doc)))
+    }
+
+    /// Does something to consecutive postings and their frequencies, some at a time.
+    #[inline(always)]
+    fn each(
+        list: &mut Blocks<'_>,
+        at: usize,
+        docs: &[u32],
+        out: &mut [f32],
+        mut run: impl FnMut(&[u32], &[u32], &mut [f32]),
+    ) -> Result<()> {
+        let mut done = 0;
+        while done < docs.len() {
+            let tfs = list.tfs_from(at + done)?;
+            let n = tfs.len().min(docs.len() - done);
+            run(&docs[done..done + n], &tfs[..n], &mut out[done..done + n]);
+            done += n;
+        }
+        Ok(())
     }
 }
 
@@ -108,7 +140,7 @@ impl Scorer for Bm25Scorer<'_> {
 
     #[inline]
     fn part(&self, weight: &Weight<'_>, doc: u32, tf: u32, _: usize) -> f32 {
-        weight.factor * self.impact(doc, tf)
+        self.share(weight.factor, doc, tf)
     }
 
     fn parts(
@@ -119,14 +151,23 @@ impl Scorer for Bm25Scorer<'_> {
         docs: &[u32],
         out: &mut [f32],
     ) -> Result<()> {
-        let mut done = 0;
-        while done < docs.len() {
-            let tfs = list.tfs_from(at + done)?;
-            let n = tfs.len().min(docs.len() - done);
-            simd::score(self, weight.factor, &docs[done..done + n], &tfs[..n], &mut out[done..done + n]);
-            done += n;
-        }
-        Ok(())
+        Self::each(list, at, docs, out, |docs, tfs, out| simd::score(self, weight.factor, docs, tfs, out))
+    }
+
+    fn impacts(&self, _: &Weight<'_>, list: &mut Blocks<'_>, at: usize, docs: &[u32], out: &mut [f32]) -> Result<()> {
+        Self::each(list, at, docs, out, |docs, tfs, out| {
+            for ((impact, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
+                *impact = self.norm.impact(tf, self.len(doc));
+            }
+        })
+    }
+
+    fn impact_bound(&self, _: &Weight<'_>, bound: Bound) -> f32 {
+        self.bounds.impact(bound)
+    }
+
+    fn rounding(&self) -> f32 {
+        0.5
     }
 
     fn scattered(&self, weight: &Weight<'_>, docs: &[u32], tfs: &[u32], _: usize, _: &[u32], out: &mut [f32]) {
@@ -135,16 +176,11 @@ impl Scorer for Bm25Scorer<'_> {
 
     #[inline]
     fn bound(&self, weight: &Weight<'_>, bound: Bound) -> f32 {
-        weight.factor * self.bounds.impact(bound)
-    }
-
-    fn slack(&self, n: usize) -> f32 {
-        1.0 + (n as f32 + 4.0) * 2.4e-7
+        greatest_share(weight.factor, self.bounds.impact(bound))
     }
 }
 
-/// Quantised impacts. Single precision holds their integer sums exactly, as [`crate::query::Searcher::plan`] ensures,
-/// so neither the order of adding nor rounding matters.
+/// Quantised impacts.
 pub(in crate::query) struct ImpactScorer {
     /// Documents of the index.
     pub(in crate::query) documents: usize,
@@ -173,12 +209,31 @@ impl Scorer for ImpactScorer {
         docs: &[u32],
         out: &mut [f32],
     ) -> Result<()> {
+        self.impacts(weight, list, at, docs, out)?;
+        out.iter_mut().for_each(|part| *part *= weight.factor);
+        Ok(())
+    }
+
+    fn impacts(
+        &self,
+        weight: &Weight<'_>,
+        list: &mut Blocks<'_>,
+        at: usize,
+        docs: &[u32],
+        out: &mut [f32],
+    ) -> Result<()> {
         let impacts = weight.impacts.get(at..at + docs.len());
         let impacts: &[u8] = impacts.ok_or_else(|| list.bad_tf(at))?;
-        for (part, &impact) in out.iter_mut().zip(impacts) {
-            *part = weight.factor * f32::from(impact);
-        }
+        out.iter_mut().zip(impacts).for_each(|(part, &impact)| *part = f32::from(impact));
         Ok(())
+    }
+
+    fn impact_bound(&self, weight: &Weight<'_>, bound: Bound) -> f32 {
+        f32::from(weight.quantizer.map_or(u8::MAX, |quantizer| quantizer.bound(bound)))
+    }
+
+    fn rounding(&self) -> f32 {
+        0.0
     }
 
     fn scattered(&self, weight: &Weight<'_>, _: &[u32], _: &[u32], start: usize, places: &[u32], out: &mut [f32]) {
@@ -189,10 +244,6 @@ impl Scorer for ImpactScorer {
 
     #[inline]
     fn bound(&self, weight: &Weight<'_>, bound: Bound) -> f32 {
-        weight.factor * f32::from(weight.quantizer.map_or(u8::MAX, |quantizer| quantizer.bound(bound)))
-    }
-
-    fn slack(&self, _: usize) -> f32 {
-        1.0
+        weight.factor * self.impact_bound(weight, bound)
     }
 }

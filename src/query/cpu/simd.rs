@@ -1,5 +1,5 @@
 //! The inner loops: sixteen postings at a time where the processor can, one at a time elsewhere, with the same results
-//! to the last bit, since both round after every operation.
+//! to the last bit.
 
 use super::Bm25Scorer;
 #[cfg(target_arch = "x86_64")]
@@ -15,7 +15,7 @@ pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32]
         return unsafe { wide::score(scorer, weight, docs, tfs, out) };
     }
     for ((part, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
-        *part = weight * scorer.impact(doc, tf);
+        *part = scorer.share(weight, doc, tf);
     }
 }
 
@@ -38,8 +38,6 @@ pub(in crate::query) fn prefetch<T>(slice: &[T], lines: usize) {
 pub(in crate::query) struct Hope {
     /// The most that can be added.
     pub(in crate::query) more: f32,
-    /// Room for rounding.
-    pub(in crate::query) slack: f32,
     /// The value to pass.
     pub(in crate::query) threshold: f32,
 }
@@ -48,7 +46,7 @@ impl Hope {
     /// Whether a sum can pass.
     #[inline]
     pub(in crate::query) fn has(self, sum: f32) -> bool {
-        (sum + self.more) * self.slack > self.threshold
+        sum + self.more > self.threshold
     }
 
     /// One bit for each of up to 64 sums: whether it is more than 0 and can pass.
@@ -69,7 +67,10 @@ impl Hope {
 mod wide {
     use super::super::Bm25Scorer;
     use super::Hope;
+    use crate::score::whole::MAX_TF;
     use std::arch::x86_64::*;
+
+    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
     /// Ones for the first `n` of sixteen lanes.
     fn first(n: usize) -> u16 {
@@ -88,7 +89,8 @@ mod wide {
     ) {
         let base = _mm512_set1_ps(scorer.norm.base);
         let slope = _mm512_set1_ps(scorer.norm.slope);
-        let weight = _mm512_set1_ps(weight);
+        let (weight, one) = (_mm512_set1_ps(weight), _mm512_set1_ps(1.0));
+        let most = _mm512_set1_epi32(MAX_TF.cast_signed());
         let documents = _mm512_set1_epi32((scorer.lens.len() as u32).cast_signed());
         for at in (0..docs.len()).step_by(16) {
             let lanes = first(docs.len() - at);
@@ -98,10 +100,19 @@ mod wide {
                 let known = _mm512_mask_cmplt_epu32_mask(lanes, doc, documents);
                 let zero = _mm512_setzero_si512();
                 let len = _mm512_mask_i32gather_epi32::<4>(zero, known, doc, scorer.lens.as_ptr().cast());
-                let tf = _mm512_cvtepu32_ps(_mm512_maskz_loadu_epi32(lanes, tfs.as_ptr().add(at).cast()));
+                let tf = _mm512_maskz_loadu_epi32(lanes, tfs.as_ptr().add(at).cast());
+                let tf = _mm512_cvtepu32_ps(_mm512_min_epu32(tf, most));
                 let k = _mm512_add_ps(base, _mm512_mul_ps(slope, _mm512_cvtepu32_ps(len)));
-                let part = _mm512_mul_ps(weight, _mm512_div_ps(tf, _mm512_add_ps(tf, k)));
-                _mm512_mask_storeu_ps(out.as_mut_ptr().add(at), lanes, part);
+                let (above, below) = (_mm512_mul_ps(weight, tf), _mm512_add_ps(tf, k));
+                // The quotient of single precision may be rounded to the wrong whole number, but not by more than one;
+                // the remainder, which one fused operation gives exactly, tells.
+                let near = _mm512_roundscale_ps::<NEAREST>(_mm512_div_ps(above, below));
+                let rest = _mm512_fnmadd_ps(near, below, above);
+                let twice = _mm512_add_ps(rest, rest);
+                let low = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(twice, below);
+                let high = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(twice, _mm512_sub_ps(_mm512_setzero_ps(), below));
+                let share = _mm512_mask_sub_ps(_mm512_mask_add_ps(near, low, near, one), high, near, one);
+                _mm512_mask_storeu_ps(out.as_mut_ptr().add(at), lanes, _mm512_max_ps(share, one));
             }
         }
     }
@@ -110,13 +121,12 @@ mod wide {
     /// There are at most 64 sums.
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in crate::query) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
-        let (more, slack) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.slack));
-        let threshold = _mm512_set1_ps(hope.threshold);
+        let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
         let mut bits = 0;
         for at in (0..sums.len()).step_by(16) {
             // SAFETY: only lanes below the slice's length are read.
             let sum = unsafe { _mm512_maskz_loadu_ps(first(sums.len() - at), sums.as_ptr().add(at)) };
-            let best = _mm512_mul_ps(_mm512_add_ps(sum, more), slack);
+            let best = _mm512_add_ps(sum, more);
             let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
             bits |= u64::from(_mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, best, threshold)) << at;
         }
@@ -126,7 +136,6 @@ mod wide {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scorer as _;
     use super::*;
     use crate::score::{BoundReader, Norm};
     use proptest::prelude::*;
@@ -136,21 +145,22 @@ mod tests {
         fn test_wide_and_narrow_agree_to_the_last_bit(
             postings in proptest::collection::vec((0u32..80, prop_oneof![1u32..5, any::<u32>()]), 0..140),
             lens in proptest::collection::vec(prop_oneof![0u32..3000, any::<u32>()], 1..70),
-            weight in 1e-6f32..30.0,
+            weight in prop_oneof![1u32..1000, 1u32..=1 << 22],
             k1 in 0f32..10.0,
             b in 0f32..=1.0,
             more in 0f32..2.0,
-            threshold in prop_oneof![Just(f32::NEG_INFINITY), 0f32..3.0],
+            threshold in prop_oneof![Just(f32::NEG_INFINITY), 0f32..3.0, 0f32..5e6],
         ) {
+            let weight = weight as f32;
             let norm = Norm::new(k1, b, 10, 1000);
             let scorer = Bm25Scorer::new(&lens, norm, BoundReader::new(norm, norm, 3000));
             let (docs, tfs): (Vec<u32>, Vec<u32>) = postings.iter().copied().unzip();
             let mut parts = vec![0.0; docs.len()];
             score(&scorer, weight, &docs, &tfs, &mut parts);
             for (part, (doc, tf)) in parts.iter().zip(postings) {
-                prop_assert_eq!(part.to_bits(), (weight * scorer.impact(doc, tf)).to_bits());
+                prop_assert_eq!(part.to_bits(), scorer.share(weight, doc, tf).to_bits());
             }
-            let hope = Hope { more, slack: scorer.slack(3), threshold };
+            let hope = Hope { more, threshold };
             for sums in parts.chunks(61) {
                 let bits = hope.mask(sums);
                 for (i, &sum) in sums.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::feed::Feed;
 use super::simd::Hope;
-use super::{Scored, Scorer, Sum};
+use super::{Scored, Scorer};
 use crate::query::topk::{Hit, TopK};
 use std::ops::Range;
 
@@ -11,12 +11,6 @@ use std::ops::Range;
 pub(in crate::query) struct Survivors {
     docs: Vec<u32>,
     sums: Vec<f32>,
-    /// The number of each when it was added.
-    slots: Vec<u32>,
-    added: u32,
-    /// For each term looked up, its part for each slot.
-    columns: Vec<Vec<f32>>,
-    looked_up: Vec<usize>,
 }
 
 /// So many are looked up at a time: later ones will meet a higher threshold.
@@ -26,8 +20,6 @@ impl Survivors {
     /// Adds one.
     #[inline]
     pub(in crate::query) fn push(&mut self, doc: u32, sum: f32) {
-        self.slots.push(self.added);
-        self.added += 1;
         self.docs.push(doc);
         self.sums.push(sum);
     }
@@ -52,38 +44,27 @@ impl Survivors {
         }
     }
 
-    /// How many were added.
+    /// How many are left.
     pub(in crate::query) fn len(&self) -> usize {
-        self.added as usize
+        self.docs.len()
     }
 
     /// Forgets all.
     pub(in crate::query) fn clear(&mut self) {
         self.docs.clear();
         self.sums.clear();
-        self.slots.clear();
-        self.looked_up.clear();
-        self.added = 0;
     }
 
     /// Looks them up in the list of `term`; drops hopeless ones, and with `required` those that the list lacks. `hope`
     /// covers the terms after this one; `bound` is the most that this one adds.
     pub(in crate::query) fn look_up(
         &mut self,
-        index: usize,
         term: &mut Scored<'_>,
         bound: f32,
         required: bool,
         hope: Hope,
         scorer: &impl Scorer,
     ) {
-        if self.columns.len() <= self.looked_up.len() {
-            self.columns.push(Vec::new());
-        }
-        let column = &mut self.columns[self.looked_up.len()];
-        self.looked_up.push(index);
-        column.clear();
-        column.resize(self.added as usize, 0.0);
         let (mut kept, mut at) = (0, 0);
         while at < self.docs.len() {
             // Those in the reach of one block of the list.
@@ -100,50 +81,32 @@ impl Survivors {
             let (which, parts) = term.look_up(&self.docs[start..at], scorer);
             for (&i, &part) in which.iter().zip(parts) {
                 let i = start + i as usize;
-                let (sum, slot) = (self.sums[i] + part, self.slots[i]);
-                column[slot as usize] = part;
+                let sum = self.sums[i] + part;
                 self.sums[i] = sum;
                 if required {
-                    (self.docs[kept], self.sums[kept], self.slots[kept]) = (self.docs[i], sum, slot);
+                    (self.docs[kept], self.sums[kept]) = (self.docs[i], sum);
                     kept += usize::from(hope.has(sum));
                 }
             }
             if !required {
                 for i in start..at {
                     let sum = self.sums[i];
-                    (self.docs[kept], self.sums[kept], self.slots[kept]) = (self.docs[i], sum, self.slots[i]);
+                    (self.docs[kept], self.sums[kept]) = (self.docs[i], sum);
                     kept += usize::from(hope.has(sum));
                 }
             }
         }
         self.docs.truncate(kept);
         self.sums.truncate(kept);
-        self.slots.truncate(kept);
     }
 
-    /// Pushes those that pass the threshold. For terms not looked up, the feeds have the parts.
-    pub(in crate::query) fn finish(
-        &mut self,
-        terms: &[Scored<'_>],
-        fed: &[usize],
-        slack: f32,
-        sums: &mut Sum,
-        top: &mut TopK,
-    ) {
-        for ((&doc, &sum), &slot) in self.docs.iter().zip(&self.sums).zip(&self.slots) {
-            if sum * slack <= top.threshold() {
-                continue;
+    /// Pushes those that pass the threshold, and forgets all.
+    pub(in crate::query) fn finish(&mut self, top: &mut TopK<'_>) {
+        for (&doc, &score) in self.docs.iter().zip(&self.sums) {
+            if score > top.threshold() {
+                top.push(Hit { doc, score });
             }
-            for &term in fed {
-                let feed = &terms[term].feed;
-                if let Ok(at) = feed.docs().binary_search(&doc) {
-                    sums.put(terms[term].order, feed.parts()[at]);
-                }
-            }
-            for (&term, column) in self.looked_up.iter().zip(&self.columns) {
-                sums.put(terms[term].order, column[slot as usize]);
-            }
-            top.push(Hit { doc, score: sums.take() });
         }
+        self.clear();
     }
 }

@@ -41,7 +41,7 @@ impl Context<'_> {
 /// What becomes of a query that a batch is asked to take.
 pub(super) enum Added {
     /// It is part of the batch. The host multiplies its scores with this number.
-    Yes(f64),
+    Yes(f32),
     /// The batch is full. An empty batch never is.
     Full,
     /// The device has no room for something that the query needs.
@@ -101,7 +101,7 @@ pub(super) trait Way {
 /// A batch of queries.
 struct Batch<R> {
     /// For each query its number, and the number that its scores are multiplied with.
-    members: Vec<(usize, f64)>,
+    members: Vec<(usize, f32)>,
     rows: R,
 }
 
@@ -118,14 +118,14 @@ struct Flight<S> {
     slot: Slot,
     pending: Pending,
     sent: S,
-    members: Vec<(usize, f64)>,
+    members: Vec<(usize, f32)>,
 }
 
 /// What becomes of a query.
 pub(super) enum Answer<'f> {
     /// What the device found for the batch, the query's place in the batch, and the number that scores are multiplied
     /// with.
-    Found(&'f Found, usize, f64),
+    Found(&'f Found, usize, f32),
     /// The CPU has to answer it.
     OnCpu,
 }

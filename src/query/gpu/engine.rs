@@ -70,7 +70,7 @@ impl<'a> GpuEngine<'a> {
         // the pieces of large files leave gaps
         let whole = needed + if needed > LARGE { 2 * LARGE } else { 0 };
         let lists = Arena::new(gpu, Memory::ONE, options.memory.map_or(whole, |bytes| needed.min(bytes / 6)))?;
-        let topk = GpuTopK::new(gpu, methods.topk)?;
+        let topk = GpuTopK::new(gpu, methods.topk, searcher.index().input_places())?;
         let norm = searcher.norm();
         let values: Vec<f32> = searcher.index().lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
@@ -192,7 +192,7 @@ fn answer(
     let searcher = context.searcher;
     let report = batches::run(context, slots, way, (plans, sizes), |query, answer| {
         let found = match answer {
-            Answer::Found(found, place, unit) => found.best(place, unit, k),
+            Answer::Found(found, place, unit) => found.best(place, unit, k, searcher.index().input_places()),
             Answer::OnCpu => None,
         };
         answers.hits[query] = found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?;

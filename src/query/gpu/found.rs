@@ -2,6 +2,7 @@
 
 use super::report::Work;
 use crate::query::Hit;
+use crate::query::topk::place_of;
 use std::borrow::Cow;
 
 /// What was found for the queries of a batch.
@@ -10,7 +11,7 @@ pub struct Found {
     /// For each query where its results start, and how many there are. `None` if there were more results than room, so
     /// that the best may be missing.
     pub(super) places: Vec<Option<(usize, usize)>>,
-    /// Results: pairs (docID, score in fixed point), or docIDs alone.
+    /// Results: pairs (docID, score in whole numbers), or docIDs alone.
     pub(super) words: Vec<u32>,
     pub(super) ranked: bool,
     /// Blocks that were decoded.
@@ -84,18 +85,17 @@ impl Found {
         Some(words.chunks_exact(stride).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0))))
     }
 
-    /// The `k` best hits of a query, best first. Scores are multiplied with `unit`. `None` if the CPU has to answer the
-    /// query.
-    pub fn best(&self, query: usize, unit: f64, k: usize) -> Option<Vec<Hit>> {
+    /// The `k` best hits of a query, best first. Scores are multiplied with `unit`, a power of two; `places` as
+    /// [`crate::index::Index::input_places`]. `None` if the CPU has to answer the query.
+    pub fn best(&self, query: usize, unit: f32, k: usize, places: Option<&[u32]>) -> Option<Vec<Hit>> {
         let mut hits: Vec<(u32, u32)> = self.pairs(query)?.collect();
-        // scores in fixed point decide: different ones may become equal floats
-        let key = |&(doc, score): &(u32, u32)| (std::cmp::Reverse(score), doc);
+        let key = |&(doc, score): &(u32, u32)| (std::cmp::Reverse(score), place_of(places, doc));
         if hits.len() > k && k > 0 {
             hits.select_nth_unstable_by_key(k - 1, key);
         }
         hits.truncate(k);
         hits.sort_unstable_by_key(key);
-        Some(hits.into_iter().map(|(doc, score)| Hit { doc, score: (f64::from(score) * unit) as f32 }).collect())
+        Some(hits.into_iter().map(|(doc, score)| Hit { doc, score: score as f32 * unit }).collect())
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
         let found = rows.read(&words, [1, 0, 2].into_iter());
         assert_eq!(found.pairs(1).unwrap().collect::<Vec<_>>(), [(7, 50), (3, 60)]);
         assert!(found.pairs(0).is_none() && found.pairs(2).is_none() && found.pairs(3).is_none());
-        let best = |k| found.best(1, 0.5, k).unwrap().iter().map(|hit| (hit.doc, hit.score)).collect::<Vec<_>>();
+        let best = |k| found.best(1, 0.5, k, None).unwrap().iter().map(|hit| (hit.doc, hit.score)).collect::<Vec<_>>();
         assert_eq!(best(5), [(3, 30.0), (7, 25.0)]);
         assert_eq!((best(1), best(0)), (vec![(3, 30.0)], vec![]));
     }

@@ -5,13 +5,12 @@ use super::rows::{NONE, TermRow};
 use crate::codec::{Codec, TEAM};
 use crate::gpu::{Assembler, Gpu, Memory, wgsl};
 use crate::query::Scores;
+use crate::score::whole::MAX_TF;
 
 /// Teams of a workgroup.
 pub const TEAMS: u32 = 4;
 /// Threads of a workgroup.
 pub const THREADS: u32 = TEAMS * TEAM;
-/// Bits of a score in fixed point.
-pub const SCORE_BITS: u32 = 30;
 
 /// What decides the parts of a kernel that reads lists.
 #[derive(Clone, Copy)]
@@ -46,6 +45,7 @@ impl<'a> Parts<'a> {
             ("NONE", NONE),
             ("TF_CONSTANT", TfKind::Constant as u32),
             ("TF_BLOCK", TfKind::Block as u32),
+            ("MAX_TF", MAX_TF),
         ];
         assembler.constants(&constants).provide("scores", [scores]).rows::<TermRow>("terms")
     }

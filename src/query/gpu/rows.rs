@@ -25,7 +25,7 @@ gpu_struct! {
         pub kind: u32,
         /// Address of its range maxima, or [`NONE`].
         pub table: u32,
-        /// Its weight: the bits of a float, or with impacts a whole number.
+        /// Its weight, a whole number: the bits of a float, or with impacts the number itself.
         pub weight: u32,
         /// For ranges, the first word has the bits of a float: no posting adds more than this. For intersections, these
         /// are the words that the method keeps with the list; the first is the address of a table.
@@ -46,10 +46,12 @@ gpu_struct! {
         pub k: u32,
         /// A range bound is a score shifted right by this and rounded up.
         pub bound_shift: u32,
-        /// The bucket of a score is the score shifted right by this.
-        pub bucket_shift: u32,
+        /// The class of a score is the score times this,
+        pub class_times: u32,
+        /// shifted right by this.
+        pub class_shift: u32,
     }
-    padding 2
+    padding 1
 }
 
 gpu_struct! {
@@ -87,7 +89,12 @@ gpu_struct! {
         pub start: u32,
         /// How many candidates it has at most.
         pub room: u32,
+        /// The class of a score is the score times this,
+        pub class_times: u32,
+        /// shifted right by this.
+        pub class_shift: u32,
     }
+    padding 2
 }
 
 gpu_struct! {

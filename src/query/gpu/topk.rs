@@ -1,7 +1,8 @@
 //! The best k hits of each query of a batch, in the memory of a GPU: one workgroup a query.
 
 use crate::gpu::{
-    AdapterKind, Assembler, Bound, Buffer, Gpu, GpuError, Kernel, Layout as _, Pipeline, Step, Text, Usage, gpu_struct,
+    AdapterKind, Assembler, Bound, Buffer, Gpu, GpuError, Kernel, Layout as _, Pipeline, Step, Text, Upload, Usage,
+    gpu_struct, wgsl,
 };
 use crate::query::topk::{GpuTopKWay, TOPK, TopKMethod};
 use crate::{Error, Result};
@@ -100,6 +101,8 @@ pub struct GpuTopK {
     method: &'static TopKMethod,
     kernel: GpuTopKKernel,
     pipeline: Pipeline,
+    /// The place in the input of each document, if that is not the docID.
+    places: Option<Buffer>,
 }
 
 /// A method with the buffers of a batch; made once, run often.
@@ -113,9 +116,10 @@ pub struct BoundTopK {
 
 impl GpuTopKKernel {
     /// The kernel of a method.
-    pub(super) fn kernel(&self, name: &'static str) -> std::result::Result<Kernel, GpuError> {
+    pub(super) fn kernel(&self, name: &'static str, places: bool) -> std::result::Result<Kernel, GpuError> {
+        let places = if places { wgsl!("topk/places_stored") } else { wgsl!("topk/places_by_docid") };
         let constants = [("THREADS", THREADS as u32), ("SAME_ROOM", SAME_ROOM)];
-        let assembler = Assembler::new().constants(&constants).constants(self.constants);
+        let assembler = Assembler::new().constants(&constants).constants(self.constants).provide("places", [places]);
         assembler.params::<TopKParams>().kernel(name, self.text)
     }
 }
@@ -137,17 +141,21 @@ impl TopKCapacity {
 }
 
 impl GpuTopK {
-    /// Compiles what chooses the best of the hits that a device has found. `None` if the host chooses them.
+    /// Compiles what chooses the best of the hits that a device has found. `None` if the host chooses them. `places` has
+    /// the place in the input of each document, if that is not the docID: it decides between equal scores.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a method of the CPU, [`Error::Gpu`] if the adapter cannot do it, or was lost.
-    pub fn new(gpu: &Gpu, method: &'static TopKMethod) -> Result<Option<Self>> {
-        match *TOPK.gpu(method)? {
-            GpuTopKWay::Host => Ok(None),
-            GpuTopKWay::Kernel(kernel) => {
-                Ok(Some(Self { method, kernel, pipeline: gpu.pipeline(&kernel.kernel(method.name)?)? }))
-            }
-        }
+    pub fn new(gpu: &Gpu, method: &'static TopKMethod, places: Option<&[u32]>) -> Result<Option<Self>> {
+        let GpuTopKWay::Kernel(kernel) = *TOPK.gpu(method)? else { return Ok(None) };
+        let pipeline = gpu.pipeline(&kernel.kernel(method.name, places.is_some())?)?;
+        let upload = |places: &[u32]| -> Result<Buffer> {
+            let buffer = gpu.buffer("input_places", size_of_val(places) as u64, Usage::Storage)?;
+            Upload::default().run(gpu, places, &buffer, &|_| ())?;
+            Ok(buffer)
+        };
+        let places = places.filter(|places| !places.is_empty()).map(upload).transpose()?;
+        Ok(Some(Self { method, kernel, pipeline, places }))
     }
 
     /// The method.
@@ -210,11 +218,9 @@ impl GpuTopK {
         assert!(hits.bytes() >= 8 * capacity.all_hits(), "the hits do not fit");
         assert!(best.bytes() >= 4 * (capacity.result_words() + u64::from(head)), "the results do not fit");
         let memory = gpu.buffer("scratch memory of the top k", 8 * u64::from(parts) * scratch, Usage::Storage)?;
-        let bound = gpu.bind(
-            self.method.name,
-            &self.pipeline,
-            &[("counts", counts), ("hits", hits), ("scratch", &memory), ("best", best)],
-        )?;
+        let mut buffers = vec![("counts", counts), ("hits", hits), ("scratch", &memory), ("best", best)];
+        buffers.extend(self.places.iter().map(|places| ("input_places", places)));
+        let bound = gpu.bind(self.method.name, &self.pipeline, &buffers)?;
         Ok(BoundTopK { name: self.method.name, bound, capacity, scratch: scratch as u32 })
     }
 }
@@ -288,8 +294,28 @@ mod tests {
     type Found = Vec<(u32, u32)>;
 
     fn methods(gpu: &Gpu) -> Vec<GpuTopK> {
+        methods_with(gpu, None)
+    }
+
+    fn methods_with(gpu: &Gpu, places: Option<&[u32]>) -> Vec<GpuTopK> {
         let rows = TOPK.rows.iter().filter(|row| matches!(row.gpu, Some(GpuTopKWay::Kernel(_))));
-        rows.filter_map(|row| GpuTopK::new(gpu, row).unwrap()).collect()
+        rows.filter_map(|row| GpuTopK::new(gpu, row, places).unwrap()).collect()
+    }
+
+    /// Among equal scores the place in the input decides, not the docID.
+    #[test]
+    fn test_places_in_the_input() {
+        let Some(gpu) = gpu() else { return };
+        let places: Vec<u32> = (0..3000).map(|doc| doc * 1009 % 3000).collect();
+        let hits: Found = (0..3000).map(|doc| (doc, 5 + doc % 3)).collect();
+        let mut best = hits.clone();
+        best.sort_unstable_by_key(|&(doc, score)| (Reverse(score), places[doc as usize]));
+        for topk in methods_with(&gpu, Some(&places)) {
+            for k in [1, 10, 1200] {
+                let found = best_of(&gpu, &topk, std::slice::from_ref(&hits), 3000, k).unwrap();
+                assert!(found[0] == best[..k as usize], "{}, k = {k}", topk.method().name);
+            }
+        }
     }
 
     fn expected(hits: &Found, k: u32) -> Found {
@@ -353,8 +379,8 @@ mod tests {
             let error = topk.check(&gpu, 1000, MAX_K + 1).unwrap_err().to_string();
             assert!(error.contains("16385 is over the limit of 16384") && error.contains("partial-sort"), "{error}");
         }
-        assert!(matches!(GpuTopK::new(&gpu, &PARTIAL_SORT), Ok(None)), "the host does it");
-        assert!(matches!(GpuTopK::new(&gpu, &HEAP), Err(Error::Invalid { .. })));
+        assert!(matches!(GpuTopK::new(&gpu, &PARTIAL_SORT, None), Ok(None)), "the host does it");
+        assert!(matches!(GpuTopK::new(&gpu, &HEAP, None), Err(Error::Invalid { .. })));
     }
 
     proptest! {

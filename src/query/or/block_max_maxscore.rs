@@ -41,9 +41,7 @@ impl Accumulators {
     }
 }
 
-pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
-    let slack = scorer.slack(terms.len());
-    let mut sums = Sum::new(terms.len());
+pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below_all = bounds_below(terms);
     // The first `optional` terms together reach no more than the threshold wherever they are.
@@ -56,7 +54,7 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
     let mut fed = Vec::with_capacity(terms.len());
     let mut from = 0;
     loop {
-        while optional < terms.len() && below_all[optional + 1] * slack <= top.threshold() {
+        while optional < terms.len() && below_all[optional + 1] <= top.threshold() {
             optional += 1;
         }
         from =
@@ -75,26 +73,25 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
         for (i, (bound, _)) in local.iter().enumerate() {
             below[i + 1] = below[i] + bound;
         }
-        let first = (0..local.len()).take_while(|&i| below[i + 1] * slack <= top.threshold()).count();
+        let first = (0..local.len()).take_while(|&i| below[i + 1] <= top.threshold()).count();
         fed.clear();
         fed.extend(local[first..].iter().map(|(_, term)| *term));
         for &term in &fed {
             terms[term].window(from, end, scorer);
         }
-        let mut flush = |survivors: &mut Survivors, terms: &mut [Scored<'_>], top: &mut TopK| {
+        let flush = |survivors: &mut Survivors, terms: &mut [Scored<'_>], top: &mut TopK<'_>| {
             for (i, &(bound, term)) in local[..first].iter().enumerate().rev() {
-                let hope = Hope { more: below[i], slack, threshold: top.threshold() };
-                survivors.look_up(term, &mut terms[term], bound, false, hope, scorer);
+                let hope = Hope { more: below[i], threshold: top.threshold() };
+                survivors.look_up(&mut terms[term], bound, false, hope, scorer);
             }
-            survivors.finish(terms, &fed, slack, &mut sums, top);
-            survivors.clear();
+            survivors.finish(top);
         };
         match fed[..] {
             [] => {}
             [one] => {
                 let n = terms[one].feed.docs().len();
                 for at in (0..n).step_by(BATCH) {
-                    let hope = Hope { more: below[first], slack, threshold: top.threshold() };
+                    let hope = Hope { more: below[first], threshold: top.threshold() };
                     survivors.push_some(&terms[one].feed, at..(at + BATCH).min(n), hope);
                     flush(&mut survivors, terms, top);
                 }
@@ -107,7 +104,7 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
                 while touched != 0 {
                     let grain = touched.trailing_zeros() as usize * GRAIN;
                     touched &= touched - 1;
-                    let hope = Hope { more: below[first], slack, threshold: top.threshold() };
+                    let hope = Hope { more: below[first], threshold: top.threshold() };
                     let grains = &mut accumulators.sums[grain..grain + GRAIN];
                     let mut hits = hope.mask(grains);
                     while hits != 0 {

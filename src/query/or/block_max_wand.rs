@@ -13,11 +13,9 @@ pub static BLOCK_MAX_WAND: OrMethod = OrMethod {
     gpu: None,
 };
 
-pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK) {
-    let slack = scorer.slack(terms.len());
-    let mut sums = Sum::new(terms.len());
+pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     let mut heads = Heads::new(terms);
-    while let Some(pivot) = heads.pivot(terms, slack, top.threshold()) {
+    while let Some(pivot) = heads.pivot(terms, top.threshold()) {
         let doc = heads.0[pivot].doc;
         // Where the sum of the blocks' bounds may change next, or another list begins.
         let mut until = heads.0.get(pivot + 1).map_or(END, |head| head.doc);
@@ -27,9 +25,9 @@ pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer,
             sum += bound;
             until = until.min(end);
         }
-        if sum * slack > top.threshold() {
+        if sum > top.threshold() {
             if !heads.align(pivot, terms) {
-                heads.push(pivot, terms, scorer, &mut sums, top);
+                heads.push(pivot, terms, scorer, top);
             }
         } else {
             // All of them have to move; a move pays most for the one with the greatest bound.

@@ -12,10 +12,9 @@ pub static EXHAUSTIVE: OrMethod = OrMethod {
     gpu: None,
 };
 
-pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK) {
+pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     let mut doc = terms.iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
     while doc != END {
-        // The terms are in the order of the query, so the sum is too.
         let (mut score, mut next) = (0.0, END);
         for term in terms.iter_mut() {
             if term.cursor.doc() == doc {

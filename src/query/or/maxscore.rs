@@ -12,9 +12,7 @@ pub static MAXSCORE: OrMethod = OrMethod {
     gpu: None,
 };
 
-pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK) {
-    let slack = scorer.slack(terms.len());
-    let mut sums = Sum::new(terms.len());
+pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below = bounds_below(terms);
     let mut optional = 0;
@@ -23,7 +21,6 @@ pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer,
         let (rest, needed) = terms.split_at_mut(optional);
         let (mut sum, mut next) = (0.0, END);
         for term in needed {
-            term.part = 0.0;
             if term.cursor.doc() == doc {
                 sum += term.score(scorer);
                 term.cursor.advance();
@@ -31,15 +28,14 @@ pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer,
             next = next.min(term.cursor.doc());
         }
         for (i, term) in rest.iter_mut().enumerate().rev() {
-            term.part = 0.0;
-            if (sum + below[i + 1]) * slack > top.threshold() && term.cursor.seek(doc) == doc {
+            if sum + below[i + 1] > top.threshold() && term.cursor.seek(doc) == doc {
                 sum += term.score(scorer);
             }
         }
-        if sum * slack > top.threshold() {
-            top.push(Hit { doc, score: sums.of(terms) });
+        if sum > top.threshold() {
+            top.push(Hit { doc, score: sum });
             let before = optional;
-            while optional < terms.len() && below[optional + 1] * slack <= top.threshold() {
+            while optional < terms.len() && below[optional + 1] <= top.threshold() {
                 optional += 1;
             }
             if optional > before {

@@ -12,7 +12,7 @@ mod wand;
 #[cfg(test)]
 mod tests;
 
-use super::cpu::{Rank, Scored, Scorer, Sum, rank};
+use super::cpu::{Rank, Scored, Scorer, rank};
 use super::method::{Method, Registry};
 use super::topk::{Hit, TopK};
 use crate::postings::{END, Postings};

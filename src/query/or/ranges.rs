@@ -13,7 +13,7 @@ pub static RANGES: OrMethod = OrMethod {
     gpu: Some(GpuOr::Ranges { prune: true }),
 };
 
-fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK) {
+fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     if terms.iter().any(|term| term.table.is_some()) {
         ranges::run(terms, false, scorer, top);
     } else {

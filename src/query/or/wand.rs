@@ -33,12 +33,12 @@ impl Heads {
 
     /// The first head up to which the bounds add up to more than the threshold, with later heads on the same document;
     /// `None` if the lists end before.
-    pub(super) fn pivot(&self, terms: &[Scored<'_, impl Postings>], slack: f32, threshold: f32) -> Option<usize> {
+    pub(super) fn pivot(&self, terms: &[Scored<'_, impl Postings>], threshold: f32) -> Option<usize> {
         let mut sum = 0.0;
         let mut heads = self.0.iter().take_while(|head| head.doc != END);
         let first = heads.position(|head| {
             sum += terms[head.term].bound;
-            sum * slack > threshold
+            sum > threshold
         })?;
         let doc = self.0[first].doc;
         Some(first + self.0[first + 1..].iter().take_while(|head| head.doc == doc).count())
@@ -75,29 +75,26 @@ impl Heads {
         pivot: usize,
         terms: &mut [Scored<'_, impl Postings>],
         scorer: &impl Scorer,
-        sums: &mut Sum,
-        top: &mut TopK,
+        top: &mut TopK<'_>,
     ) {
-        let doc = self.0[pivot].doc;
+        let (doc, mut score) = (self.0[pivot].doc, 0.0);
         for head in &mut self.0[..=pivot] {
             let term = &mut terms[head.term];
-            sums.put(term.order, term.score(scorer));
+            score += term.score(scorer);
             head.doc = term.cursor.advance();
         }
-        top.push(Hit { doc, score: sums.take() });
+        top.push(Hit { doc, score });
         for i in (0..=pivot).rev() {
             self.settle(i);
         }
     }
 }
 
-pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK) {
-    let slack = scorer.slack(terms.len());
-    let mut sums = Sum::new(terms.len());
+pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     let mut heads = Heads::new(terms);
-    while let Some(pivot) = heads.pivot(terms, slack, top.threshold()) {
+    while let Some(pivot) = heads.pivot(terms, top.threshold()) {
         if !heads.align(pivot, terms) {
-            heads.push(pivot, terms, scorer, &mut sums, top);
+            heads.push(pivot, terms, scorer, top);
         }
     }
 }

@@ -131,6 +131,47 @@ fn test_methods_agree_on_adversarial_collections() {
     });
 }
 
+/// In every document order the same documents with the same scores, and of equal scores the one that came earlier in
+/// the input: by every method, with and without tables.
+#[test]
+fn test_ties_go_by_the_input_in_every_order() {
+    let texts: Vec<String> = (0..1500u32)
+        .map(|doc| {
+            let word = |word: &'static str, has: bool| if has { word } else { "" };
+            format!(
+                "all {} {} {}",
+                word("even", doc % 2 == 0),
+                word("third", doc % 3 == 0),
+                word("rare", doc % 200 == 9)
+            )
+        })
+        .collect();
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let [straight, moved] = ["straight", "moved"].map(|name| {
+        build(&dir.path().join(name), &texts, &BuildPlan::default()).unwrap();
+        dir.path().join(name)
+    });
+    reordered(&moved, &crate::order::Permutation::random(1500, 5));
+    let (straight, moved) = (Index::open(&straight).unwrap(), Index::open(&moved).unwrap());
+    let places = moved.input_places().unwrap();
+    let searchers = [&straight, &moved].map(|index| Searcher::new(index, None, Bm25::default()).unwrap());
+    for text in ["all", "all even", "third even", "rare third all", "rare"] {
+        let plans = searchers.each_ref().map(|searcher| searcher.plan(&searcher.parse(text).unwrap()).unwrap());
+        for (k, mode) in [1, 10, 100, 900].into_iter().flat_map(|k| [(k, Mode::And), (k, Mode::Or), (k, Mode::AndOr)]) {
+            let expected = searchers[0].search(&plans[0], mode, k).unwrap();
+            for (methods, name) in all_methods() {
+                if name.ends_with("partial-sort") {
+                    searchers[1].prepare(&plans[1], mode, k).unwrap();
+                }
+                let mut found = searchers[1].search_with(&plans[1], mode, k, &methods).unwrap();
+                found.iter_mut().for_each(|hit| hit.doc = places[hit.doc as usize]);
+                assert_eq!(found, expected, "{text} {mode:?} by {name}, k = {k}");
+            }
+        }
+    }
+}
+
 /// So many documents that the best ranges come before the others, with ties all over.
 #[test]
 fn test_methods_agree_on_many_documents() {

@@ -1,6 +1,6 @@
 //! A heap of the best k, the worst at the root.
 
-use super::{Hit, TopK, TopKMethod};
+use super::{Ranked, TopK, TopKMethod};
 
 /// `heap`.
 pub static HEAP: TopKMethod = TopKMethod {
@@ -8,12 +8,12 @@ pub static HEAP: TopKMethod = TopKMethod {
     short: "heap",
     about: "keeps the best k in a heap, whose worst is the threshold that methods skip by",
     paper: "Williams: Algorithm 232, Heapsort (CACM 7(6), 1964, doi:10.1145/512274.512284)",
-    cpu: Some(TopK::new),
+    cpu: Some(|k, places| TopK::new(k, places)),
     gpu: None,
 };
 
 /// Replaces the root, which is worse, by `hit`, and lets it sink.
-pub(super) fn replace_worst(heap: &mut [Hit], hit: Hit) {
+pub(super) fn replace_worst(heap: &mut [Ranked], hit: Ranked) {
     let mut at = 0;
     loop {
         let mut child = 2 * at + 1;
@@ -35,7 +35,7 @@ pub(super) fn replace_worst(heap: &mut [Hit], hit: Hit) {
 }
 
 /// Puts `hit` behind the others and lets it rise.
-pub(super) fn insert(heap: &mut Vec<Hit>, hit: Hit) {
+pub(super) fn insert(heap: &mut Vec<Ranked>, hit: Ranked) {
     let mut at = heap.len();
     heap.push(hit);
     while at > 0 && hit < heap[(at - 1) / 2] {

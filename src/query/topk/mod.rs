@@ -22,32 +22,45 @@ pub use radix_sort::RADIX_SORT;
 pub struct Hit {
     /// DocID.
     pub doc: u32,
-    /// BM25 score, or sum of impacts; never NaN.
+    /// BM25 score, or sum of impacts; never NaN. While a query is evaluated, in whole numbers.
     pub score: f32,
 }
 
 impl Eq for Hit {}
 
-/// The better hit is the greater one: by score, then by smaller docID.
-impl Ord for Hit {
+/// A hit, and what decides between equal scores: the document's place in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ranked {
+    hit: Hit,
+    place: u32,
+}
+
+/// The better hit is the greater one: by score, then by earlier place.
+impl Ord for Ranked {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then(other.doc.cmp(&self.doc))
+        self.hit.score.total_cmp(&other.hit.score).then(other.place.cmp(&self.place))
     }
 }
 
-impl PartialOrd for Hit {
+impl PartialOrd for Ranked {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
+/// The place in the input of a document; `places` has that of each, or is `None` if it is the docID.
+#[inline]
+pub(in crate::query) fn place_of(places: Option<&[u32]>, doc: u32) -> u32 {
+    places.map_or(doc, |places| places.get(doc as usize).copied().unwrap_or(doc))
+}
+
 /// A way to keep the best k. All give the same hits in the same order.
 pub type TopKMethod = Method<NewTopK, GpuTopKWay>;
 
-/// Makes an empty one for the best `k`, at least 1, on the CPU.
-pub type NewTopK = fn(usize) -> TopK;
+/// Makes an empty one for the best `k`, at least 1, on the CPU, of documents with these places in the input.
+pub type NewTopK = for<'a> fn(usize, Option<&'a [u32]>) -> TopK<'a>;
 
 /// How to choose the best of a GPU's hits.
 #[derive(Clone, Copy)]
@@ -66,24 +79,28 @@ pub static TOPK: Registry<NewTopK, GpuTopKWay> = Registry {
 };
 
 /// Keeps the best k hits.
-pub struct TopK {
+pub struct TopK<'a> {
     k: usize,
+    /// The place in the input of each document, if that is not the docID.
+    places: Option<&'a [u32]>,
     /// A heap once it holds k, unless all are collected.
-    hits: Vec<Hit>,
+    hits: Vec<Ranked>,
     collect: bool,
-    threshold: f32,
+    /// The score of the worst of k.
+    least: f32,
     pushed: u64,
 }
 
-impl TopK {
+impl<'a> TopK<'a> {
     /// For the best `k` hits, at least 1, in a heap. Room is made as hits come, not in advance.
-    pub fn new(k: usize) -> Self {
-        Self { k, hits: Vec::with_capacity(k.min(1024)), collect: false, threshold: f32::NEG_INFINITY, pushed: 0 }
+    pub fn new(k: usize, places: Option<&'a [u32]>) -> Self {
+        let hits = Vec::with_capacity(k.min(1024));
+        Self { k, places, hits, collect: false, least: f32::NEG_INFINITY, pushed: 0 }
     }
 
     /// As [`Self::new`], but keeps every hit until the end.
-    pub fn collecting(k: usize) -> Self {
-        Self { collect: true, ..Self::new(k) }
+    pub fn collecting(k: usize, places: Option<&'a [u32]>) -> Self {
+        Self { collect: true, ..Self::new(k, places) }
     }
 
     /// How many hits are kept.
@@ -94,7 +111,14 @@ impl TopK {
     /// A document that comes after all documents seen and does not score more than this is not among the best k.
     #[inline]
     pub fn threshold(&self) -> f32 {
-        self.threshold
+        // where a later docID may have come earlier in the input, equal scores pass
+        if self.places.is_some() { self.threshold_in_any_order() } else { self.least }
+    }
+
+    /// A document that does not score more than this is not among the best k, wherever it comes.
+    #[inline]
+    pub fn threshold_in_any_order(&self) -> f32 {
+        self.least.next_down()
     }
 
     /// How many hits were considered.
@@ -106,16 +130,21 @@ impl TopK {
     #[inline]
     pub fn push(&mut self, hit: Hit) {
         self.pushed += 1;
+        let full = !self.collect && self.hits.len() >= self.k;
+        if full && hit.score < self.least {
+            return;
+        }
+        let ranked = Ranked { hit, place: place_of(self.places, hit.doc) };
         if self.collect {
-            self.hits.push(hit);
-        } else if self.hits.len() < self.k {
-            heap::insert(&mut self.hits, hit);
+            self.hits.push(ranked);
+        } else if !full {
+            heap::insert(&mut self.hits, ranked);
             if self.hits.len() == self.k {
-                self.threshold = self.hits[0].score;
+                self.least = self.hits[0].hit.score;
             }
-        } else if hit.score >= self.threshold && self.hits.first().is_some_and(|&worst| hit > worst) {
-            heap::replace_worst(&mut self.hits, hit);
-            self.threshold = self.hits[0].score;
+        } else if self.hits.first().is_some_and(|&worst| ranked > worst) {
+            heap::replace_worst(&mut self.hits, ranked);
+            self.least = self.hits[0].hit.score;
         }
     }
 
@@ -123,7 +152,7 @@ impl TopK {
     pub fn into_sorted(mut self) -> Vec<Hit> {
         partial_sort::select(&mut self.hits, self.k);
         self.hits.sort_unstable_by(|a, b| b.cmp(a));
-        self.hits
+        self.hits.into_iter().map(|ranked| ranked.hit).collect()
     }
 }
 
@@ -138,21 +167,25 @@ mod tests {
         fn test_methods_agree_with_sorting_everything(
             scores in proptest::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..300),
             k in prop_oneof![1usize..20, 1usize..400],
+            moved: bool,
         ) {
+            // other places than the docIDs
+            let places: Vec<u32> = (0..300).map(|doc| doc * 7 % 300).collect();
+            let places = moved.then_some(&places[..]);
             let hits: Vec<Hit> = (0..).zip(scores).map(|(doc, score)| Hit { doc, score: f32::from(score) }).collect();
             let mut expected = hits.clone();
-            expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+            expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(place_of(places, a.doc).cmp(&place_of(places, b.doc))));
             expected.truncate(k);
             for method in TOPK.on(EngineKind::Cpu) {
                 let new = TOPK.cpu(method).unwrap();
-                let mut top = new(k);
+                let mut top = new(k, places);
                 for &hit in &hits {
                     if hit.score > top.threshold() {
                         top.push(hit);
                     }
                 }
                 prop_assert_eq!(top.into_sorted(), &expected[..], "{} with the threshold heeded", method.name);
-                let mut top = new(k);
+                let mut top = new(k, places);
                 hits.iter().rev().for_each(|&hit| top.push(hit));
                 prop_assert_eq!(top.pushed(), hits.len() as u64);
                 prop_assert_eq!(top.into_sorted(), &expected[..], "{} in any order", method.name);

@@ -42,7 +42,7 @@ fn part_end(text: &str, from: usize) -> usize {
     if rest.len() <= PART_BYTES {
         return text.len();
     }
-    let most = rest.floor_char_boundary(PART_BYTES);
+    let most = (0..=PART_BYTES).rev().find(|&at| rest.is_char_boundary(at)).unwrap_or(0);
     let before = || rest[..most].char_indices().rev();
     let end = match before().find(|&(_, c)| Class::of(c).is_space()) {
         Some((at, space)) => at + space.len_utf8(),

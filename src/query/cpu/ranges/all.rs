@@ -24,7 +24,7 @@ pub(super) fn run<const REQUIRED: bool>(
     tables: &[&Table],
     query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
-    top: &mut TopK,
+    top: &mut TopK<'_>,
     room: &mut Room,
 ) {
     let Room { sums, batch, ranges, .. } = room;
@@ -33,7 +33,6 @@ pub(super) fn run<const REQUIRED: bool>(
         term.window(0, u32::MAX, scorer);
         sums.add(term.feed.docs(), term.feed.parts());
     }
-    let mut found = Found { parts: vec![[0.0; RANGE]; short.len()], known: vec![0.0; short.len()] };
     let mut done = f32::INFINITY;
     for n in [first(top.k()), first(top.k()).saturating_mul(MORE), usize::MAX] {
         let least = sums.nth(n);
@@ -47,7 +46,7 @@ pub(super) fn run<const REQUIRED: bool>(
             }
             let range = range as usize;
             if query.hope(top).has(sums.of(range)) {
-                found.look_into::<REQUIRED>(range, sums.of(range), short, tables, query, scorer, top, batch);
+                look_into::<REQUIRED>(range, sums.of(range), short, tables, query, scorer, top, batch);
             }
         }
         batch.flush(query, scorer, top);
@@ -59,73 +58,61 @@ pub(super) fn run<const REQUIRED: bool>(
     batch.finish(query, scorer, top);
 }
 
-/// The short lists' parts in a range.
-struct Found {
-    /// Per short list and document of the range.
-    parts: Vec<[f32; RANGE]>,
-    /// Per short list, for one document.
-    known: Vec<f32>,
-}
-
-impl Found {
-    /// Takes the hopeful documents of a range; none scores more than `bound`.
-    #[allow(clippy::too_many_arguments, reason = "what a query consists of, borrowed in parts")]
-    #[inline(always)]
-    fn look_into<const REQUIRED: bool>(
-        &mut self,
-        range: usize,
-        bound: f32,
-        short: &[Scored<'_>],
-        tables: &[&Table],
-        query: &mut Query<'_, '_>,
-        scorer: &impl Scorer,
-        top: &mut TopK,
-        batch: &mut Batch,
-    ) {
-        let start = (range * RANGE) as u32;
-        let mut documents = 0u16;
-        if REQUIRED {
-            documents = tables.iter().fold(u16::MAX, |all, table| all & table.documents(range));
-        } else {
-            let mut bounds = [0f32; RANGE];
-            for (term, parts) in short.iter().zip(&mut self.parts) {
-                *parts = [0.0; RANGE];
-                let at = term.feed.docs().partition_point(|&doc| doc < start);
-                for (&doc, &part) in term.feed.docs()[at..].iter().zip(&term.feed.parts()[at..]).take(RANGE) {
-                    if doc - start >= RANGE as u32 {
-                        break;
-                    }
-                    let lane = (doc - start) as usize % RANGE;
-                    parts[lane] = part;
-                    bounds[lane] += part;
-                    documents |= 1 << lane;
+/// Takes the hopeful documents of a range; none scores more than `bound`.
+#[allow(clippy::too_many_arguments, reason = "what a query consists of, borrowed in parts")]
+#[inline(always)]
+fn look_into<const REQUIRED: bool>(
+    range: usize,
+    bound: f32,
+    short: &[Scored<'_>],
+    tables: &[&Table],
+    query: &mut Query<'_, '_>,
+    scorer: &impl Scorer,
+    top: &mut TopK<'_>,
+    batch: &mut Batch,
+) {
+    let start = (range * RANGE) as u32;
+    let mut documents = 0u16;
+    // the short lists' parts
+    let mut known = [0f32; RANGE];
+    if REQUIRED {
+        documents = tables.iter().fold(u16::MAX, |all, table| all & table.documents(range));
+    } else {
+        for term in short {
+            let at = term.feed.docs().partition_point(|&doc| doc < start);
+            for (&doc, &part) in term.feed.docs()[at..].iter().zip(&term.feed.parts()[at..]).take(RANGE) {
+                if doc - start >= RANGE as u32 {
+                    break;
                 }
+                let lane = (doc - start) as usize % RANGE;
+                known[lane] += part;
+                documents |= 1 << lane;
             }
-            for (table, reader) in tables.iter().zip(&query.readers) {
-                let (here, bound) = (table.documents(range), reader.bound(range));
-                documents |= here;
-                for (lane, sum) in bounds.iter_mut().enumerate() {
-                    *sum += if here >> lane & 1 != 0 { bound } else { 0.0 };
-                }
-            }
-            documents &= query.hope(top).mask(&bounds) as u16;
         }
-        while documents != 0 {
-            let lane = documents.trailing_zeros() as usize % RANGE;
-            documents &= documents - 1;
-            let doc = start + lane as u32;
-            self.known.iter_mut().zip(&self.parts).for_each(|(known, parts)| *known = parts[lane]);
-            batch.push(doc, &self.known);
-            for (reader, table) in query.readers.iter().zip(tables) {
-                let has = REQUIRED || table.has(doc);
-                batch.place(reader, if has { Some(table.position(doc)) } else { None });
+        let mut bounds = known;
+        for (table, reader) in tables.iter().zip(&query.readers) {
+            let (here, bound) = (table.documents(range), reader.bound(range));
+            documents |= here;
+            for (lane, sum) in bounds.iter_mut().enumerate() {
+                *sum += if here >> lane & 1 != 0 { bound } else { 0.0 };
             }
-            if batch.is_full() {
-                batch.flush(query, scorer, top);
-                // The threshold may have passed what the rest can reach.
-                if !query.hope(top).has(bound) {
-                    return;
-                }
+        }
+        documents &= query.hope(top).mask(&bounds) as u16;
+    }
+    while documents != 0 {
+        let lane = documents.trailing_zeros() as usize % RANGE;
+        documents &= documents - 1;
+        let doc = start + lane as u32;
+        batch.push(doc, known[lane]);
+        for (reader, table) in query.readers.iter().zip(tables) {
+            let has = REQUIRED || table.has(doc);
+            batch.place(reader, if has { Some(table.position(doc)) } else { None });
+        }
+        if batch.is_full() {
+            batch.flush(query, scorer, top);
+            // The threshold may have passed what the rest can reach.
+            if !query.hope(top).has(bound) {
+                return;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Scores of found documents: first bounds of all, from the tables in memory, then frequencies of the best.
 
+use super::super::Scorer;
 use super::super::simd::Hope;
-use super::super::{Scorer, Sum};
 use super::reader::Reader;
 use crate::query::topk::{Hit, TopK};
 use std::cmp::Reverse;
@@ -18,11 +18,6 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Query<'t, 'a> {
     /// The terms whose postings are read.
     pub(super) readers: Vec<Reader<'t, 'a>>,
-    /// Places in the query: of the terms whose parts are known, then of the readers'.
-    pub(super) orders: Vec<usize>,
-    /// Room for rounding, more than 1.
-    pub(super) slack: f32,
-    pub(super) sum: Sum,
     /// A score that the best `k` are known to reach.
     pub(super) floor: f32,
 }
@@ -30,13 +25,12 @@ pub(super) struct Query<'t, 'a> {
 impl Query<'_, '_> {
     /// The test of complete sums.
     #[inline(always)]
-    pub(super) fn hope(&self, top: &TopK) -> Hope {
-        // Documents come in any order, and of two with the same score the first is better: the slack lets equals pass.
-        Hope { more: 0.0, slack: self.slack, threshold: top.threshold().max(self.floor) }
+    pub(super) fn hope(&self, top: &TopK<'_>) -> Hope {
+        Hope { more: 0.0, threshold: top.threshold_in_any_order().max(self.floor.next_down()) }
     }
 }
 
-/// Documents with their known parts, and their places in the readers' lists.
+/// Documents with the sums of their known parts, and their places in the readers' lists.
 #[derive(Default)]
 struct Documents {
     docs: Vec<u32>,
@@ -70,9 +64,9 @@ pub(super) struct Batch {
 impl Batch {
     /// Adds a new document; [`Self::place`] follows for each reader.
     #[inline(always)]
-    pub(super) fn push(&mut self, doc: u32, known: &[f32]) {
+    pub(super) fn push(&mut self, doc: u32, known: f32) {
         self.new.docs.push(doc);
-        self.new.known.extend_from_slice(known);
+        self.new.known.push(known);
     }
 
     /// Gives the last document's place in the list of the next reader.
@@ -92,14 +86,12 @@ impl Batch {
 
     /// Bounds the scores of the documents from below and above, and forgets documents without hope.
     #[inline(always)]
-    pub(super) fn flush(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK) {
+    pub(super) fn flush(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK<'_>) {
         let n = query.readers.len();
-        let known = query.orders.len() - n;
         let hope = query.hope(top);
         for (i, &doc) in self.new.docs.iter().enumerate() {
             let positions = &self.new.positions[i * n..][..n];
-            let parts = &self.new.known[i * known..][..known];
-            let sum: f32 = parts.iter().sum();
+            let sum = self.new.known[i];
             let (mut least, mut most) = (sum, sum);
             for (reader, &position) in query.readers.iter().zip(positions) {
                 if position != NONE {
@@ -112,15 +104,14 @@ impl Batch {
                 continue;
             }
             self.waiting.docs.push(doc);
-            self.waiting.known.extend_from_slice(parts);
+            self.waiting.known.push(sum);
             self.waiting.positions.extend_from_slice(positions);
             self.bounds.push(most);
             note(&mut self.least, least, top.k());
         }
         self.new.clear();
         if let Some(&Reverse(least)) = self.least.peek().filter(|_| self.least.len() >= top.k()) {
-            // Twice the room for rounding: for the bound and for the scores.
-            query.floor = query.floor.max(f32::from_bits(least) / (query.slack * query.slack));
+            query.floor = query.floor.max(f32::from_bits(least));
         }
         if self.waiting.docs.len() >= WAITING {
             self.settle(query, scorer, top);
@@ -129,9 +120,8 @@ impl Batch {
 
     /// Scores the waiting documents that still have hope, those with the greatest bounds first, and forgets all.
     #[inline(always)]
-    fn settle(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK) {
+    fn settle(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK<'_>) {
         let n = query.readers.len();
-        let known = query.orders.len() - n;
         let Self { waiting, bounds, order, rest, .. } = self;
         let hope = query.hope(top);
         order.clear();
@@ -158,7 +148,7 @@ impl Batch {
                     more += if position == NONE { 0.0 } else { reader.bounds_at(position as usize).1 };
                     *rest = more;
                 }
-                score(query, waiting.docs[i], &waiting.known[i * known..][..known], positions, rest, scorer, top);
+                score(query, waiting.docs[i], waiting.known[i], positions, rest, scorer, top);
             }
         }
         waiting.clear();
@@ -167,7 +157,7 @@ impl Batch {
 
     /// Does the rest of a query.
     #[inline(always)]
-    pub(super) fn finish(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK) {
+    pub(super) fn finish(&mut self, query: &mut Query<'_, '_>, scorer: &impl Scorer, top: &mut TopK<'_>) {
         self.flush(query, scorer, top);
         self.settle(query, scorer, top);
         self.least.clear();
@@ -192,30 +182,23 @@ fn note(greatest: &mut BinaryHeap<Reverse<u32>>, least: f32, k: usize) {
 fn score(
     query: &mut Query<'_, '_>,
     doc: u32,
-    known: &[f32],
+    known: f32,
     positions: &[u32],
     rest: &[f32],
     scorer: &impl Scorer,
-    top: &mut TopK,
+    top: &mut TopK<'_>,
 ) {
     let hope = query.hope(top);
-    let mut sum = 0.0;
-    query.sum.clear();
-    for (&part, &order) in known.iter().zip(&query.orders) {
-        sum += part;
-        query.sum.put(order, part);
-    }
+    let mut sum = known;
     for (at, (&position, &more)) in positions.iter().zip(rest).enumerate() {
         if !(Hope { more, ..hope }).has(sum) {
             return;
         }
         if position != NONE {
-            let part = query.readers[at].part(doc, position as usize, scorer);
-            sum += part;
-            query.sum.put(query.orders[known.len() + at], part);
+            sum += query.readers[at].part(doc, position as usize, scorer);
         }
     }
     if hope.has(sum) {
-        top.push(Hit { doc, score: query.sum.take() });
+        top.push(Hit { doc, score: sum });
     }
 }

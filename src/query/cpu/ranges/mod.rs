@@ -36,7 +36,7 @@ pub(in crate::query) use table::Table;
 pub(in crate::query) use tables::Tables;
 pub(super) use tables::When;
 
-use super::{Scored, Scorer, Sum};
+use super::{Scored, Scorer};
 #[cfg(target_arch = "x86_64")]
 use crate::base::avx512;
 use crate::postings::List;
@@ -84,13 +84,13 @@ thread_local! {
 }
 
 /// Documents with any of the terms, or with all: then at most one term may lack a table. At least one term has a table.
-pub(in crate::query) fn run(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK) {
+pub(in crate::query) fn run(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK<'_>) {
     let mut room = ROOM.take();
     evaluate(terms, required, scorer, top, &mut room);
     ROOM.set(room);
 }
 
-fn evaluate(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK, room: &mut Room) {
+fn evaluate(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK<'_>, room: &mut Room) {
     #[cfg(target_arch = "x86_64")]
     if avx512::available() {
         // SAFETY: the processor has the features that the function is compiled for.
@@ -102,12 +102,12 @@ fn evaluate(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top:
 /// As [`evaluate_any`], compiled for the features of such a processor.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
-fn evaluate_wide(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK, room: &mut Room) {
+fn evaluate_wide(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK<'_>, room: &mut Room) {
     evaluate_any(terms, required, scorer, top, room);
 }
 
 #[inline(always)]
-fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK, room: &mut Room) {
+fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK<'_>, room: &mut Room) {
     let n = terms.len();
     // Terms with tables last; and the sooner a document turns out hopeless, the better.
     if required {
@@ -117,16 +117,9 @@ fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, 
     }
     let short = terms.iter().take_while(|term| term.table.is_none()).count();
     let (short, long) = terms.split_at_mut(short);
-    let orders = short.iter().chain(&*long).map(|term| term.order).collect();
-    let (tables, readers) = long.iter_mut().filter_map(Reader::new).map(|reader| (reader.table, reader)).unzip();
-    let tables: Vec<&Table> = tables;
-    let mut query = Query {
-        readers,
-        orders,
-        slack: scorer.slack(n).max(1.0 + (n as f32 + 4.0) * 2.4e-7),
-        sum: Sum::new(n),
-        floor: f32::NEG_INFINITY,
-    };
+    let readers: Vec<Reader<'_, '_>> = long.iter_mut().filter_map(|term| Reader::new(term, n, scorer)).collect();
+    let tables: Vec<&Table> = readers.iter().map(|reader| reader.table).collect();
+    let mut query = Query { readers, floor: f32::NEG_INFINITY };
     match (short, required) {
         ([shortest, others @ ..], true) => {
             shortest::run(shortest, others, &tables, &mut query, scorer, top, room);

@@ -11,28 +11,35 @@ pub(super) struct Reader<'t, 'a> {
     cursor: &'t mut Cursor<'a>,
     weight: Weight<'a>,
     pub(super) table: &'t Table,
-    /// The part of one step of the table.
-    step: f32,
+    /// What one step of the table adds at least, and at most.
+    steps: (f32, f32),
+    /// How far a part may be from its steps by rounding.
+    rounding: f32,
     scored: &'t mut u64,
 }
 
 impl<'t, 'a> Reader<'t, 'a> {
-    /// Of a term with a table.
-    pub(super) fn new(term: &'t mut Scored<'a>) -> Option<Self> {
+    /// Of a term with a table, in a query of `terms` terms.
+    pub(super) fn new(term: &'t mut Scored<'a>, terms: usize, scorer: &impl Scorer) -> Option<Self> {
         let Scored { cursor, weight, table, scored, .. } = term;
         let table = table.as_deref()?;
-        Some(Self { cursor, weight: *weight, table, step: table.step(weight), scored })
+        let (step, rounding) = (table.step(weight), scorer.rounding());
+        // Sums of steps are no whole numbers: what single precision may lose in adding so many.
+        let slack = 1.0 + (terms as f32 + 4.0) * 2.4e-7;
+        // There is at least one step, and a part is at least 1.
+        let most = (step + rounding).max(2.0 * rounding) * slack;
+        Some(Self { cursor, weight: *weight, table, steps: (step / slack, most), rounding, scored })
     }
 
     /// The steps of all ranges, and the part of one step.
     pub(super) fn maxima(&self) -> (&[u8], f32) {
-        (self.table.maxima(), self.step)
+        (self.table.maxima(), self.steps.1)
     }
 
     /// The greatest part of a posting in a range.
     #[inline(always)]
     pub(super) fn bound(&self, range: usize) -> f32 {
-        self.step * f32::from(self.table.maxima()[range])
+        self.steps.1 * f32::from(self.table.maxima()[range])
     }
 
     /// Prefetches the data of [`Self::bounds_at`].
@@ -45,7 +52,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     #[inline(always)]
     pub(super) fn bounds_at(&self, position: usize) -> (f32, f32) {
         let steps = f32::from(self.table.steps(position));
-        (self.step * (steps - 1.0), self.step * steps)
+        (self.steps.0 * (steps - 1.0) - self.rounding, self.steps.1 * steps)
     }
 
     /// Prefetches the start of the data of [`Self::prefetch_posting`].

@@ -14,18 +14,17 @@ pub(super) fn run<'a>(
     tables: &[&Table],
     query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
-    top: &mut TopK,
+    top: &mut TopK<'_>,
     room: &mut Room,
 ) {
     shortest.window(0, u32::MAX, scorer);
     let (mut docs, mut known) = (Vec::new(), Vec::new());
     common(shortest.feed.docs(), shortest.feed.parts(), tables, &mut docs, &mut known);
-    let known = look_up(others, &mut docs, known, scorer);
-    let known_of = |i: usize| &known[i * (others.len() + 1)..][..=others.len()];
+    look_up(others, &mut docs, &mut known, scorer);
     room.bounds.clear();
     room.bounds.extend(docs.iter().enumerate().map(|(i, &doc)| {
         let rest: f32 = query.readers.iter().map(|reader| reader.bound(doc as usize / RANGE)).sum();
-        known_of(i).iter().sum::<f32>() + rest
+        known[i] + rest
     }));
     let first = super::all::first(top.k());
     let mut from = 0.0;
@@ -38,7 +37,7 @@ pub(super) fn run<'a>(
             if (room.bounds[i] >= from) != promising || !query.hope(top).has(room.bounds[i]) {
                 continue;
             }
-            room.batch.push(doc, known_of(i));
+            room.batch.push(doc, known[i]);
             for (reader, table) in query.readers.iter().zip(tables) {
                 room.batch.place(reader, Some(table.position(doc)));
             }
@@ -67,30 +66,18 @@ fn common(list: &[u32], parts: &[f32], tables: &[&Table], docs: &mut Vec<u32>, k
     known.truncate(kept);
 }
 
-/// Keeps the documents that all terms have, and gives their parts, document by document: the first term's, then those
-/// of these terms.
-fn look_up(terms: &mut [Scored<'_>], docs: &mut Vec<u32>, first: Vec<f32>, scorer: &impl Scorer) -> Vec<f32> {
-    if terms.is_empty() {
-        return first;
-    }
-    let mut known = Vec::new();
-    let mut kept = 0;
-    'docs: for (i, part) in first.into_iter().enumerate() {
-        known.push(part);
-        for term in &mut *terms {
+/// Keeps the documents that all terms have, and adds the parts of these terms to what is known.
+fn look_up(terms: &mut [Scored<'_>], docs: &mut Vec<u32>, known: &mut Vec<f32>, scorer: &impl Scorer) {
+    for term in terms {
+        let mut kept = 0;
+        for i in 0..docs.len() {
             term.bound_at(docs[i], scorer);
-            let (_, parts) = term.look_up(&docs[i..=i], scorer);
-            match parts {
-                [part] => known.push(*part),
-                _ => {
-                    known.truncate(kept * (terms.len() + 1));
-                    continue 'docs;
-                }
+            if let (_, [part]) = term.look_up(&docs[i..=i], scorer) {
+                (docs[kept], known[kept]) = (docs[i], known[i] + part);
+                kept += 1;
             }
         }
-        docs[kept] = docs[i];
-        kept += 1;
+        docs.truncate(kept);
+        known.truncate(kept);
     }
-    docs.truncate(kept);
-    known
 }

@@ -73,7 +73,7 @@ impl Sums {
     #[inline(always)]
     pub(super) fn gather(&self, least: f32, done: f32, hope: Hope, ranges: &mut Vec<u32>) {
         ranges.clear();
-        let reach = |bound: f32| Hope { more: 0.0, slack: 1.0, threshold: bound.next_down() };
+        let reach = |bound: f32| Hope { more: 0.0, threshold: bound.next_down() };
         for (group, (sums, &greatest)) in self.sums.as_chunks::<GROUP>().0.iter().zip(&self.greatest).enumerate() {
             if greatest < least || !hope.has(greatest) {
                 continue;
@@ -179,7 +179,7 @@ mod tests {
             threshold in prop_oneof![Just(f32::NEG_INFINITY), Just(1.5f32), 0f32..3.0],
         ) {
             let mut sums = sums(values.clone());
-            let hope = Hope { more: 0.0, slack: 1.0 + 1e-6, threshold };
+            let hope = Hope { more: 0.0, threshold };
             let least = sums.nth(n);
             prop_assert!(least == 0.0 || values.iter().filter(|&&value| value >= least).count() > n);
             let (mut first, mut rest) = (Vec::new(), Vec::new());

@@ -19,7 +19,7 @@ pub(in crate::query) struct Table {
     maxima: Vec<u8>,
     /// Per posting, an upper bound of its part in steps: one more than its whole steps.
     steps: Vec<u8>,
-    /// The part of a step, for a weight with a factor of 1.
+    /// The part of a step at a weight of 1.
     step: f32,
     /// One bit per document, in whole groups: the upper half of a word. The lower half counts the bits set before it.
     bits: Vec<u64>,
@@ -31,8 +31,7 @@ const ROOM: f32 = 1.0 + 1e-6;
 impl Table {
     /// Reads a whole list.
     pub(super) fn new(list: &ListWords<'_>, weight: &Weight<'_>, scorer: &impl Scorer) -> Result<Self> {
-        let unit = weight.unit();
-        let most = scorer.bound(&unit, list.bound) * ROOM;
+        let most = scorer.impact_bound(weight, list.bound) * ROOM;
         let (step, steps) = (most * ROOM / 255.0, 255.0 / most);
         let ranges = ranges(list.documents as usize);
         let mut maxima = vec![0u8; ranges];
@@ -44,7 +43,7 @@ impl Table {
             let n = list.block_len(block);
             list.decode(block, &mut docs)?;
             let at = blocks.start(block);
-            scorer.parts(&unit, &mut blocks, at, &docs[..n], &mut parts[..n])?;
+            scorer.impacts(weight, &mut blocks, at, &docs[..n], &mut parts[..n])?;
             for (&doc, &part) in docs[..n].iter().zip(&parts[..n]) {
                 // Up to the next step; the cast stops at 255, which is the bound of the whole list.
                 let steps = ((part * steps) as u8).saturating_add(1);

@@ -22,12 +22,11 @@ proptest! {
         others in proptest::collection::vec(0u32..3000, 0..50),
         len in 1u32..5000,
         (k1, b) in prop_oneof![Just((0.9f32, 0.4f32)), (0f32..5.0, 0f32..=1.0), Just((0.0, 0.0))],
-        factor in 1e-3f32..20.0,
     ) {
         let lens: Vec<u32> = (0..3000).map(|doc| doc * 37 % 1000 + len).collect();
         let norm = Norm::new(k1, b, 3000, 3_000_000);
         let scorer = Bm25Scorer::new(&lens, norm, BoundReader::new(norm, norm, len + 1000));
-        let weight = Weight::new(factor);
+        let weight = Weight::new(1.0);
         let list: Vec<u32> = docs.iter().copied().collect();
         for codec in codec::parse_list("vbyte,simdbp").unwrap() {
             let (mut words, mut skips) = (Vec::new(), Vec::new());
@@ -39,7 +38,7 @@ proptest! {
                 prop_assert_eq!(table.position(doc), position);
                 let bound = table.step(&weight) * f32::from(table.maxima()[doc as usize / RANGE]);
                 let own = table.step(&weight) * f32::from(table.steps(position));
-                prop_assert!(scorer.part(&weight, doc, 1, 0) <= own && own <= bound);
+                prop_assert!(norm.impact(1, lens[doc as usize]) <= own && own <= bound);
             }
             for doc in others.iter().copied() {
                 prop_assert_eq!(table.has(doc), docs.contains(&doc));
@@ -66,11 +65,11 @@ fn test_bounds_are_tight() {
     let (mut words, mut skips) = (Vec::new(), Vec::new());
     codec.encode(&[0, 17, 40, 63], &mut words, &mut skips);
     let list = ListWords::in_memory(codec.as_ref(), &words, &skips, 4, 64).unwrap();
-    let weight = Weight::new(2.0);
+    let weight = Weight::new(1.0);
     let table = Table::new(&list, &weight, &scorer).unwrap();
     for doc in [0, 17, 40, 63u32] {
         let bound = table.step(&weight) * f32::from(table.maxima()[doc as usize / RANGE]);
-        let part = scorer.part(&weight, doc, 1, 0);
+        let part = norm.impact(1, lens[doc as usize]);
         assert!(part <= bound && bound - part < 1.01 * table.step(&weight), "document {doc}: {part}, {bound}");
     }
 }
@@ -153,19 +152,18 @@ fn test_postings_are_bounded_from_below_and_above() {
             let List::Blocks(list) = term.cursor.list().clone() else { panic!("a long list") };
             let weight = term.weight;
             term.table = Some(Table::new(&list, &weight, &scorer).unwrap().into());
-            let reader = Reader::new(&mut term).unwrap();
+            let reader = Reader::new(&mut term, 1, &scorer).unwrap();
             let mut docs = Vec::new();
             list.decode_all(&mut docs).unwrap();
             for (position, &doc) in docs.iter().enumerate() {
                 let part = scorer.part(&weight, doc, list.tf.get(position).unwrap(), position);
                 let (least, most) = reader.bounds_at(position);
-                // Queries leave room for twice as much by rounding.
-                assert!(least <= part * (1.0 + 1.4e-6) && part <= most, "{least} to {most}: {part}");
+                assert!(least <= part && part <= most, "{least} to {most}: {part}");
                 widths.insert((most / (most - least)).round() as u32);
             }
         }
     }
-    assert!(widths.len() > 20 && widths.contains(&255), "parts of all sizes: {widths:?}");
+    assert!(widths.len() > 20 && widths.iter().any(|&width| width > 240), "parts of all sizes: {widths:?}");
 }
 
 /// Searches with tables; returns the numbers of queries answered and refused for damage.

@@ -4,7 +4,7 @@ use super::results::Which;
 use crate::codec::Codec;
 use crate::gpu::{Assembler, Gpu, GpuError, Kernel, Memory, Pipeline, wgsl};
 use crate::query::Scores;
-use crate::query::gpu::kernels::{Parts, SCORE_BITS, TEAMS};
+use crate::query::gpu::kernels::{Parts, TEAMS};
 use crate::query::gpu::recipe::Recipe;
 use crate::query::gpu::rows::{CandidateHead, CandidateParams, CandidateQuery, CandidateState, PartJob};
 use std::sync::Arc;
@@ -39,7 +39,6 @@ impl std::fmt::Debug for Builder {
 pub(in crate::query::gpu) fn assembler(parts: &Parts<'_>) -> Assembler {
     let constants = [
         ("CLASSES", CLASSES),
-        ("CLASS_SHIFT", SCORE_BITS - CLASSES.ilog2()),
         ("SPAN", TALLY_SPAN),
         ("CHOSEN", Which::Chosen as u32),
         ("IN_PLACE", Which::InPlace as u32),

@@ -2,6 +2,7 @@
 
 use super::kernels::{CLASSES, TALLY_SPAN};
 use crate::query::gpu::kernels::{TEAMS, THREADS};
+use crate::query::gpu::plan_rows::classes;
 use crate::query::gpu::recipe::{Recipe, Unit};
 use crate::query::gpu::rows::{CandidateHead, CandidateQuery, CandidateState, PartJob, TermRow};
 
@@ -55,20 +56,29 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For queries whose rows are in the order of the lengths of their lists.
-    pub fn new(batch: &[Vec<TermRow>], recipe: &Recipe) -> Self {
+    /// For queries whose rows are in the order of the lengths of their lists, each with a score that no document exceeds.
+    pub fn new(batch: &[(Vec<TermRow>, u32)], recipe: &Recipe) -> Self {
         let mut order: Vec<usize> = (0..batch.len()).collect();
-        order.sort_by_key(|&query| std::cmp::Reverse(batch[query].len()));
+        order.sort_by_key(|&query| std::cmp::Reverse(batch[query].0.len()));
         let (mut queries, mut terms, mut start) = (Vec::new(), Vec::new(), 0);
         for &query in &order {
-            let rows = &batch[query];
+            let (rows, most) = &batch[query];
             let room = rows[0].df;
-            queries.push(CandidateQuery { first: terms.len() as u32, terms: rows.len() as u32, start, room });
+            let (class_times, class_shift) = classes(*most, CLASSES);
+            queries.push(CandidateQuery {
+                first: terms.len() as u32,
+                terms: rows.len() as u32,
+                start,
+                room,
+                class_times,
+                class_shift,
+                ..CandidateQuery::default()
+            });
             terms.extend_from_slice(rows);
             start += room.next_multiple_of(THREADS);
         }
         let mut jobs = Vec::new();
-        let firsts = || order.iter().map(|&query| batch[query][0]);
+        let firsts = || order.iter().map(|&query| batch[query].0[0]);
         let expand = Jobs::add(&mut jobs, firsts().map(|row| row.blocks.div_ceil(TEAMS)));
         let mut strides = vec![1, TALLY_SPAN];
         strides.extend(recipe.passes.iter().filter_map(|pass| match pass.unit {
@@ -83,9 +93,9 @@ impl Layout {
         }
         let mut parts = Vec::new();
         if let Some(part) = recipe.parts {
-            let most = order.first().map_or(0, |&query| batch[query].len());
+            let most = order.first().map_or(0, |&query| batch[query].0.len());
             for round in 1..most {
-                let of_round = order.iter().map_while(|&query| Some((batch[query][0], batch[query].get(round)?)));
+                let of_round = order.iter().map_while(|&query| Some((batch[query].0[0], batch[query].0.get(round)?)));
                 let counts = of_round.map(|(first, row)| {
                     // candidates only become fewer: a list that is too long now stays too long
                     let far = row.df / first.df > part.ratio;

@@ -14,7 +14,7 @@
 //!
 //! All queries of a batch go through the passes together, in one submission (PARA: Ao et al., PVLDB 4(8), 2011, section
 //! 4.1, after Wu et al., IPDPS workshops 2010). A single query is a batch of one. Lists stay compressed in the memory
-//! of the device; only candidates are plain docIDs. For ranking each candidate has a score in fixed point, to which
+//! of the device; only candidates are plain docIDs. For ranking each candidate has a score in whole numbers, to which
 //! every list adds (Ding et al., WWW 2009, section 8.2).
 //!
 //! | file | its one job |
@@ -68,8 +68,9 @@ struct Limits {
 /// The rows of a batch. It grows until it reaches its limits.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// For each query the rows of its terms, in the order of the lengths of their lists.
-    queries: Vec<Vec<TermRow>>,
+    /// For each query the rows of its terms, in the order of the lengths of their lists, and a score that no document
+    /// exceeds.
+    queries: Vec<(Vec<TermRow>, u32)>,
     slots: u64,
 }
 
@@ -115,9 +116,9 @@ fn slots_of(candidates: u32) -> u64 {
 }
 
 impl Rows {
-    fn push(&mut self, terms: Vec<TermRow>) {
+    fn push(&mut self, terms: Vec<TermRow>, most: u32) {
         self.slots += terms.first().map_or(0, |term| slots_of(term.df));
-        self.queries.push(terms);
+        self.queries.push((terms, most));
     }
 
     /// Number of queries.
@@ -212,11 +213,11 @@ impl Candidates {
         self.methods[self.at].tables.clear();
     }
 
-    /// Adds a query whose lists are on the device. False if the batch is full.
+    /// Adds a query whose lists are on the device, and whose results need no scores. False if the batch is full.
     pub fn add(&self, rows: &mut Rows, terms: Vec<TermRow>) -> bool {
         let fits = self.limits.hold(rows, terms.first().map_or(0, |term| term.df));
         if fits {
-            rows.push(terms);
+            rows.push(terms, 0);
         }
         fits
     }
@@ -264,7 +265,6 @@ impl Way for Call<'_> {
             return Ok(Added::Full);
         }
         let searcher = context.searcher;
-        let scale = searcher.scale_of(plan);
         let mut terms: Vec<_> = plan.terms.iter().collect();
         terms.sort_by_key(|term| term.info.df);
         let mut own = Vec::with_capacity(terms.len());
@@ -272,7 +272,7 @@ impl Way for Call<'_> {
             let Request::Placed(placed) = context.residence.request(&term.info, false)? else {
                 return Ok(Added::Lacks(Lack::Lists));
             };
-            let mut row = searcher.row_of(term, &placed, scale);
+            let mut row = searcher.row_of(term, &placed);
             if placed.blocks > 1
                 && self.candidates.has_tables()
                 && let List::Blocks(list) = searcher.index().list(&term.info, searcher.codec())?
@@ -282,8 +282,8 @@ impl Way for Call<'_> {
             }
             own.push(row);
         }
-        rows.push(own);
-        Ok(Added::Yes(1.0 / scale))
+        rows.push(own, searcher.greatest_score(plan));
+        Ok(Added::Yes(plan.unit))
     }
 
     fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Sent)> {

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! For a conjunction, a range that lacks a term has no bound, and a document that lacks a term has no score. Scores are
-//! sums of fixed point numbers, so it does not matter in which order threads add. A query's threshold is the lower edge
+//! sums of whole numbers, so it does not matter in which order threads add. A query's threshold is the lower edge
 //! of the class that its k-th best score so far falls in. So none of the best k is ever left out: results are exact.
 //! Range maxima: Dimopoulos, Nepomnyachiy and Suel, *Optimizing top-k document retrieval strategies for block-max
 //! indexes*, WSDM 2013, doi:10.1145/2433396.2433412.
@@ -184,7 +184,6 @@ impl Way for Call<'_> {
         // the greatest bounds first: after them the other terms may not matter
         let mut terms: Vec<_> = plan.terms.iter().collect();
         terms.sort_by(|a, b| searcher.bound_of(b).total_cmp(&searcher.bound_of(a)));
-        let scale = searcher.scale_of(plan);
         for term in terms {
             let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
                 // tables that were promised to earlier terms of this query are made with the batch
@@ -193,10 +192,10 @@ impl Way for Call<'_> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            rows.terms.push(searcher.row_of(term, &placed, scale));
+            rows.terms.push(searcher.row_of(term, &placed));
         }
-        rows.queries.push(query_row(first, count as u32, self.all, self.k));
-        Ok(Added::Yes(1.0 / scale))
+        rows.queries.push(query_row(first, count as u32, self.all, self.k, searcher.greatest_score(plan)));
+        Ok(Added::Yes(plan.unit))
     }
 
     fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, BestRows)> {

@@ -1,6 +1,7 @@
 //! Right answers, whatever the codec, the mode, k, the parameters, and the shape of queries and lists.
 
 use super::*;
+use crate::query::PlannedTerm;
 use crate::query::gpu::ranges::kernels::{Ranges, TILE};
 use crate::query::gpu::ranges::{QUERY_TERMS, accumulators};
 use crate::query::method::EngineKind;
@@ -132,7 +133,7 @@ fn test_many_documents() {
     assert!(Ranges::of(140_000, None).padded() > TILE);
     // of some queries more documents have the same score than there is room for
     let report = check_batch_with_cpu(&mut engine, &plans, 10, "many");
-    assert!(report.by_cpu <= 3 * 3, "the CPU answered {}", report.by_cpu);
+    assert!(report.by_cpu <= 4 * 3, "the CPU answered {}", report.by_cpu);
     // more queries than have accumulators at once
     let mut engine = by(&searcher, &gpu, PRELOAD, &or::ACCUMULATORS, &PARTIAL_SORT).unwrap();
     let at_once = accumulators::queries_at_once(&gpu, 140_000) as usize;
@@ -188,8 +189,10 @@ fn test_more_terms_than_a_query_may_have() {
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let mut plans = plans(&searcher, &["w1 w5", "w2 only3"]);
     let terms = plans[0].terms.clone();
-    plans[0].terms = terms.iter().cycle().take(QUERY_TERMS - 1).copied().collect();
-    plans.push(Plan { terms: terms.iter().cycle().take(QUERY_TERMS + 1).copied().collect(), missing: 0 });
+    // weights whose sums are exact
+    let many = |n| terms.iter().cycle().take(n).map(|&term| PlannedTerm { weight: 100.0, ..term }).collect();
+    plans[0].terms = many(QUERY_TERMS - 1);
+    plans.push(Plan { terms: many(QUERY_TERMS + 1), ..plans[0].clone() });
     let mut engine = engine(&searcher, &gpu, PRELOAD).unwrap();
     let (hits, report) = search(&mut engine, &plans[1..], Mode::Or, 5).unwrap();
     assert_eq!((report.batches, report.by_cpu), (1, 1));
@@ -322,10 +325,31 @@ fn test_weights() {
     let texts = ["w1^2.5 w2", "w0^0.001 w30^1000 w5", "all^0.3 w7^0.7 w7", "w1 w2 w3^1e5"];
     let plan = |text: &&str| searcher.plan(&searcher.parse_weighted(text).unwrap()).unwrap();
     let plans: Vec<Plan> = texts.iter().map(plan).collect();
-    assert!(plans[0].terms[0].weight > 2.4 * searcher.plan(&searcher.parse("w1").unwrap()).unwrap().terms[0].weight);
+    let alone = searcher.plan(&searcher.parse("w1").unwrap()).unwrap();
+    assert!(plans[0].terms[0].weight * plans[0].unit > 2.4 * alone.terms[0].weight * alone.unit);
     for or in OR.on(EngineKind::Gpu) {
         let mut engine = by(&searcher, &gpu, PRELOAD, or, &PARTIAL_SORT).unwrap();
         check_batch(&mut engine, &plans, 10, or.name);
+    }
+    let methods = GpuMethods { intersect: Some("hs".to_owned()), ..GpuMethods::default() };
+    let mut engine = GpuEngine::new(&searcher, &gpu, PRELOAD, methods, Mode::And).unwrap();
+    check_batch(&mut engine, &plans, 10, "hs");
+}
+
+/// In another order than the input's: of equal scores the document that came earlier in the input.
+#[test]
+fn test_ties_in_another_order() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    reordered(&built.path, &crate::order::Permutation::random(3000, 3));
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    for topk in TOPK.on(EngineKind::Gpu) {
+        let mut engine = by(&searcher, &gpu, PRELOAD, &or::RANGES, topk).unwrap();
+        for k in [1, 10, 400] {
+            check_batch(&mut engine, &plans, k, topk.name);
+        }
     }
     let methods = GpuMethods { intersect: Some("hs".to_owned()), ..GpuMethods::default() };
     let mut engine = GpuEngine::new(&searcher, &gpu, PRELOAD, methods, Mode::And).unwrap();

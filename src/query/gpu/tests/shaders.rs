@@ -47,8 +47,10 @@ fn test_kernels_are_valid() {
 fn test_kernels_of_the_top_k_are_valid() {
     for method in TOPK.rows {
         let Some(GpuTopKWay::Kernel(kernel)) = &method.gpu else { continue };
-        let kernel = kernel.kernel(method.name).unwrap();
-        check_all_is_used(std::slice::from_ref(&kernel));
-        check(&kernel);
+        for places in [false, true] {
+            let kernel = kernel.kernel(method.name, places).unwrap();
+            check_all_is_used(std::slice::from_ref(&kernel));
+            check(&kernel);
+        }
     }
 }

@@ -108,9 +108,8 @@ proptest! {
         // Several parts, with white space near the end of each.
         let text = format!("{text}\n").repeat(40_000 / (text.len() + 1) + 1);
         let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
-        let mut breaks = segmenter.segment_str(&text);
         let (mut from, mut expected) = (0, Vec::new());
-        while let Some(end) = breaks.next() {
+        for end in segmenter.segment_str(&text) {
             if text[from..end].chars().any(segments::begins_word) {
                 let kept = text[from..end].chars().filter(|&c| !class::Class::of(c).is_format());
                 expected.push(kept.flat_map(class::small).collect::<String>());
