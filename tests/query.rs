@@ -102,7 +102,7 @@ fn options_that_make_no_sense_are_refused_in_one_line() {
         (&["--intersect", "gallop"], "--intersect gallop: finds documents with all of the terms"),
         (&["--intersect", "bogo", "--mode", "and"], "there are: merge, "),
         (&["--or", "bogo"], "there are: exhaustive, "),
-        (&["--topk", "bogo"], "there are: heap, partial-sort"),
+        (&["--topk", "bogo"], "there are: selection, heap, partial-sort"),
         (&["--preset", "bogo"], "there are: ding, ao, wu, griffin, best"),
         (&["--preset", "ao"], "`gamut reencode"),
         (&["--codec", "pef"], "there are: raw, "),
@@ -173,7 +173,7 @@ fn every_method_and_preset_gives_the_same_answer() {
     assert_eq!(code, 0, "what is named besides a preset wins: {err}");
     let answer: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&answer["codec"], &answer["engine"]), (&"vbyte".into(), &"cpu".into()));
-    assert_eq!(answer["explain"]["methods"], serde_json::json!([["any term", "exhaustive"], ["top k", "heap"]]));
+    assert_eq!(answer["explain"]["methods"], serde_json::json!([["any term", "exhaustive"], ["top k", "selection"]]));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn an_explanation_says_what_was_done() {
     assert_eq!(code, 0, "{err}");
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[3].starts_with("plan     any term; best 2 by BM25"), "{out}");
-    assert_eq!(lines[4], "engine   cpu: any term by exhaustive, top k by heap");
+    assert_eq!(lines[4], "engine   cpu: any term by exhaustive, top k by selection");
     let row = |term: &str| -> Vec<&str> {
         let row = lines.iter().find(|line| line.starts_with(term)).expect("a row a term");
         row.split_whitespace().collect()

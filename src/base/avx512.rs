@@ -1,5 +1,6 @@
 //! Shared parts of decoders in 64-byte registers: AVX-512 with byte permutations, [`Level::Avx512`].
 
+use super::bits::UNPACKED;
 use super::simd::{Level, level};
 use std::arch::x86_64::*;
 
@@ -49,6 +50,24 @@ pub fn load(bytes: &[u8], at: usize) -> __m512i {
 pub fn store(out: &mut [u32; 16], docs: __m512i) {
     // SAFETY: sixteen words are there, and the store has no alignment to keep.
     unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), docs) }
+}
+
+/// Adds 1 to all values, and to those that have a flag the next of `highs`, plus 1, above `width` (0 to 31) bits.
+#[target_feature(enable = "avx512f")]
+pub fn add_high_bits(values: &mut [[u32; 16]], flags: u128, highs: &[u32; UNPACKED], width: u32) {
+    let (one, shift) = (_mm512_set1_epi32(1), _mm_cvtsi32_si128(width.cast_signed()));
+    let mut next = 0;
+    for (i, values) in values.iter_mut().enumerate() {
+        let has = (flags >> (16 * i)) as u16;
+        // There are 128 flags at most, and 16 fewer before the last sixteen.
+        let some: &[u32; 16] = highs[next..].first_chunk().expect("a high for each flag");
+        // SAFETY: sixteen words are there, and the loads have no alignment to keep.
+        let (some, low) =
+            unsafe { (_mm512_loadu_epi32(some.as_ptr().cast()), _mm512_loadu_epi32(values.as_ptr().cast())) };
+        let high = _mm512_sll_epi32(_mm512_add_epi32(_mm512_maskz_expand_epi32(has, some), one), shift);
+        store(values, _mm512_add_epi32(_mm512_mask_or_epi32(low, has, low, high), one));
+        next += has.count_ones() as usize;
+    }
 }
 
 /// The numbers of the sixteen lanes.

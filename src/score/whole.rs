@@ -1,9 +1,9 @@
 //! Scores in whole numbers: the same to the bit on every engine, in whatever order the parts are added.
 //!
-//! A term's weight is multiplied with a power of two and rounded ([`Scale`]). What a posting adds to a score, its share,
-//! is the whole number nearest to `weight · tf / (tf + K)`, and 1 at least ([`share`]). Every sum of shares and of their
-//! bounds is below 2^24, so single precision holds it exactly. Divided by the power of two it is the score of BM25, in
-//! single precision, without any more rounding: different sums are different scores.
+//! A term's weight is multiplied with a power of two and rounded ([`Scale`]). What a posting adds to a score, its
+//! share, is the whole number nearest to `weight · tf / (tf + K)`, and 1 at least ([`share`]). Every sum of shares and
+//! of their bounds is below 2^24, so single precision holds it exactly. Divided by the power of two it is the score of
+//! BM25, in single precision, without any more rounding: different sums are different scores.
 //!
 //! A GPU may round a division either way, and may fuse a product with a sum. Each of `weight · tf` and `tf + K` is one
 //! operation, which every processor rounds correctly; from their bits the shader finds the nearest whole number in
@@ -82,7 +82,8 @@ pub fn share(weight: f32, tf: u32, k: f32) -> f32 {
     let tf = tf.min(MAX_TF) as f32;
     let (above, below) = (weight * tf, tf + k);
     // Numerator and denominator have 24 bits, so twice that many tell on which side of a half the quotient is.
-    ((f64::from(above) / f64::from(below) + 0.5).floor() as f32).max(1.0)
+    // A cast rounds down, without a call.
+    ((f64::from(above) / f64::from(below) + 0.5) as u32 as f32).max(1.0)
 }
 
 /// An upper bound of the shares of postings whose `tf / (tf + K)` is at most `impact`.

@@ -217,33 +217,49 @@ impl<'a> FrequencyBlock<'a> {
     pub fn decode(&self, out: &mut [u32; UNPACKED]) -> Option<usize> {
         let Shape { width, exceptions, overflow } = self.shape;
         unpack(self.words, self.bit, width, self.n, out)?;
-        let slots = &mut out[..self.n];
+        let (mut flags, mut highs) = (0, [0; UNPACKED]);
         if exceptions > 0 {
             let at = self.bit + self.n * width as usize;
             let (told, positions) = self.shape.told(self.n);
-            let (mut places, mut highs) = ([0; UNPACKED], [0; UNPACKED]);
-            if positions {
-                unpack(self.words, at, position_bits(self.n), exceptions, &mut places)?;
-            } else {
-                let flags = get_flags(self.words, at, self.n)?;
-                if flags.count_ones() as usize != exceptions {
-                    return None;
-                }
-                places.iter_mut().zip(set_places(flags)).for_each(|(slot, place)| *slot = place as u32);
-            }
-            unpack(self.words, at + told, overflow, exceptions, &mut highs)?;
-            let mut beyond = 0;
-            for (&place, &high) in places[..exceptions].iter().zip(&highs) {
-                let high = (u64::from(high) + 1) << width;
-                *slots.get_mut(place as usize)? |= high as u32;
-                beyond |= high >> 32;
-            }
-            if beyond != 0 {
+            flags = if positions { self.flags(at)? } else { get_flags(self.words, at, self.n)? };
+            if flags.count_ones() as usize != exceptions {
                 return None;
             }
+            unpack(self.words, at + told, overflow, exceptions, &mut highs)?;
         }
-        let whole = slots.iter().fold(true, |whole, &value| whole & (value != u32::MAX));
-        slots.iter_mut().for_each(|slot| *slot = slot.wrapping_add(1));
+        // Only then may a frequency have more than 32 bits.
+        let full = width + overflow >= 32;
+        let beyond = |&high: &u32| (u64::from(high) + 1) << width > u64::from(u32::MAX);
+        if full && highs[..exceptions].iter().any(beyond) {
+            return None;
+        }
+        add_high_bits(&mut out[..self.n.next_multiple_of(16)], flags, &highs, width);
+        let whole = !full || out[..self.n].iter().all(|&tf| tf != 0);
         whole.then_some(self.n)
     }
+
+    /// A bit for each exception, whose positions start at bit `at`.
+    fn flags(&self, at: usize) -> Option<u128> {
+        let mut places = [0; UNPACKED];
+        unpack(self.words, at, position_bits(self.n), self.shape.exceptions, &mut places)?;
+        let places = &places[..self.shape.exceptions];
+        let flags = places.iter().fold(0u128, |flags, place| flags | 1 << (place % 128));
+        places.iter().all(|&place| (place as usize) < self.n).then_some(flags)
+    }
+}
+
+/// Adds 1 to all values, and to those that have a flag the next of `highs`, plus 1, above `width` bits. There are whole
+/// sixteens of values.
+fn add_high_bits(values: &mut [u32], flags: u128, highs: &[u32; UNPACKED], width: u32) {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { avx512::add_high_bits(values.as_chunks_mut().0, flags, highs, width) };
+    }
+    for (place, &high) in set_places(flags).zip(highs) {
+        if let Some(value) = values.get_mut(place) {
+            *value |= high.wrapping_add(1) << width;
+        }
+    }
+    values.iter_mut().for_each(|value| *value = value.wrapping_add(1));
 }

@@ -42,7 +42,7 @@ pub struct CpuMethods {
 impl Default for CpuMethods {
     /// The fastest.
     fn default() -> Self {
-        Self { or: &or::RANGES, intersect: &and::RANGES, topk: &topk::HEAP }
+        Self { or: &or::RANGES, intersect: &and::RANGES, topk: &topk::SELECTION }
     }
 }
 

@@ -141,8 +141,8 @@ impl TopKCapacity {
 }
 
 impl GpuTopK {
-    /// Compiles what chooses the best of the hits that a device has found. `None` if the host chooses them. `places` has
-    /// the place in the input of each document, if that is not the docID: it decides between equal scores.
+    /// Compiles what chooses the best of the hits that a device has found. `None` if the host chooses them. `places`
+    /// has the place in the input of each document, if that is not the docID: it decides between equal scores.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a method of the CPU, [`Error::Gpu`] if the adapter cannot do it, or was lost.

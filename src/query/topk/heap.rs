@@ -8,7 +8,7 @@ pub static HEAP: TopKMethod = TopKMethod {
     short: "heap",
     about: "keeps the best k in a heap, whose worst is the threshold that methods skip by",
     paper: "Williams: Algorithm 232, Heapsort (CACM 7(6), 1964, doi:10.1145/512274.512284)",
-    cpu: Some(|k, places| TopK::new(k, places)),
+    cpu: Some(new),
     gpu: None,
 };
 
@@ -43,4 +43,8 @@ pub(super) fn insert(heap: &mut Vec<Ranked>, hit: Ranked) {
         at = (at - 1) / 2;
     }
     heap[at] = hit;
+}
+
+fn new(k: usize, places: Option<&[u32]>) -> TopK<'_> {
+    TopK::new(k, places)
 }

@@ -6,6 +6,7 @@ mod group_heap;
 mod heap;
 mod partial_sort;
 mod radix_sort;
+mod selection;
 
 use super::gpu::topk::GpuTopKKernel;
 use super::method::{Method, Registry};
@@ -16,30 +17,50 @@ pub use group_heap::GROUP_HEAP;
 pub use heap::HEAP;
 pub use partial_sort::PARTIAL_SORT;
 pub use radix_sort::RADIX_SORT;
+pub use selection::SELECTION;
 
 /// A document and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     /// DocID.
     pub doc: u32,
-    /// BM25 score, or sum of impacts; never NaN. While a query is evaluated, in whole numbers.
+    /// BM25 score, or sum of impacts; never NaN nor negative. While a query is evaluated, in whole numbers.
     pub score: f32,
 }
 
 impl Eq for Hit {}
 
-/// A hit, and what decides between equal scores: the document's place in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A hit as methods compare it: the score's bits, which are in the order of scores from 0 on, above the complement of
+/// the document's place in the input, so that of equal scores the earlier place is the greater.
+#[derive(Clone, Copy, Debug)]
 struct Ranked {
-    hit: Hit,
-    place: u32,
+    key: u64,
+    doc: u32,
 }
 
-/// The better hit is the greater one: by score, then by earlier place.
+impl Ranked {
+    fn new(hit: Hit, places: Option<&[u32]>) -> Self {
+        let Hit { doc, score } = hit;
+        Self { key: u64::from(score.to_bits()) << 32 | u64::from(!place_of(places, doc)), doc }
+    }
+
+    fn score(self) -> f32 {
+        f32::from_bits((self.key >> 32) as u32)
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Ranked {}
+
 impl Ord for Ranked {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        self.hit.score.total_cmp(&other.hit.score).then(other.place.cmp(&self.place))
+        self.key.cmp(&other.key)
     }
 }
 
@@ -75,18 +96,28 @@ pub enum GpuTopKWay {
 pub static TOPK: Registry<NewTopK, GpuTopKWay> = Registry {
     kind: "method for the top k",
     option: "topk",
-    rows: &[&HEAP, &PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT],
+    rows: &[&SELECTION, &HEAP, &PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT],
 };
+
+/// What is done with hits over k.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    /// A heap of k.
+    Heap,
+    /// The best k are selected whenever there are half as many more.
+    Half,
+    /// All are kept until the end.
+    All,
+}
 
 /// Keeps the best k hits.
 pub struct TopK<'a> {
     k: usize,
     /// The place in the input of each document, if that is not the docID.
     places: Option<&'a [u32]>,
-    /// A heap once it holds k, unless all are collected.
     hits: Vec<Ranked>,
-    collect: bool,
-    /// The score of the worst of k.
+    keep: Keep,
+    /// A score that k hits reach.
     least: f32,
     pushed: u64,
 }
@@ -95,12 +126,17 @@ impl<'a> TopK<'a> {
     /// For the best `k` hits, at least 1, in a heap. Room is made as hits come, not in advance.
     pub fn new(k: usize, places: Option<&'a [u32]>) -> Self {
         let hits = Vec::with_capacity(k.min(1024));
-        Self { k, places, hits, collect: false, least: f32::NEG_INFINITY, pushed: 0 }
+        Self { k, places, hits, keep: Keep::Heap, least: f32::NEG_INFINITY, pushed: 0 }
+    }
+
+    /// As [`Self::new`], but selects the best k whenever there are half as many more, unless `k` is small.
+    pub fn selecting(k: usize, places: Option<&'a [u32]>) -> Self {
+        Self { keep: if k < selection::LEAST { Keep::Heap } else { Keep::Half }, ..Self::new(k, places) }
     }
 
     /// As [`Self::new`], but keeps every hit until the end.
     pub fn collecting(k: usize, places: Option<&'a [u32]>) -> Self {
-        Self { collect: true, ..Self::new(k, places) }
+        Self { keep: Keep::All, ..Self::new(k, places) }
     }
 
     /// How many hits are kept.
@@ -130,29 +166,44 @@ impl<'a> TopK<'a> {
     #[inline]
     pub fn push(&mut self, hit: Hit) {
         self.pushed += 1;
-        let full = !self.collect && self.hits.len() >= self.k;
-        if full && hit.score < self.least {
+        if hit.score < self.least {
             return;
         }
-        let ranked = Ranked { hit, place: place_of(self.places, hit.doc) };
-        if self.collect {
-            self.hits.push(ranked);
-        } else if !full {
-            heap::insert(&mut self.hits, ranked);
-            if self.hits.len() == self.k {
-                self.least = self.hits[0].hit.score;
+        let ranked = Ranked::new(hit, self.places);
+        match self.keep {
+            Keep::All => self.hits.push(ranked),
+            Keep::Heap if self.hits.len() < self.k => {
+                heap::insert(&mut self.hits, ranked);
+                if self.hits.len() == self.k {
+                    self.least = self.hits[0].score();
+                }
             }
-        } else if self.hits.first().is_some_and(|&worst| ranked > worst) {
-            heap::replace_worst(&mut self.hits, ranked);
-            self.least = self.hits[0].hit.score;
+            Keep::Heap => {
+                if self.hits.first().is_some_and(|&worst| ranked > worst) {
+                    heap::replace_worst(&mut self.hits, ranked);
+                    self.least = self.hits[0].score();
+                }
+            }
+            Keep::Half => {
+                self.hits.push(ranked);
+                if self.hits.len() == self.k || self.hits.len() > self.k + self.k / 2 {
+                    self.select();
+                }
+            }
         }
+    }
+
+    /// Drops all but the best k, of which there are as many.
+    fn select(&mut self) {
+        partial_sort::select(&mut self.hits, self.k);
+        self.least = self.hits.last().map_or(self.least, |worst| worst.score());
     }
 
     /// The hits, best first.
     pub fn into_sorted(mut self) -> Vec<Hit> {
         partial_sort::select(&mut self.hits, self.k);
         self.hits.sort_unstable_by(|a, b| b.cmp(a));
-        self.hits.into_iter().map(|ranked| ranked.hit).collect()
+        self.hits.into_iter().map(|ranked| Hit { doc: ranked.doc, score: ranked.score() }).collect()
     }
 }
 
@@ -199,7 +250,7 @@ mod tests {
         let error = TOPK.find("bubble").err().unwrap().to_string();
         assert_eq!(
             error,
-            "unknown method for the top k \"bubble\"; there are: heap, partial-sort, group-heap, bucket-select, radix-sort"
+            "unknown method for the top k \"bubble\"; there are: selection, heap, partial-sort, group-heap, bucket-select, radix-sort"
         );
         assert!(TOPK.cpu(&RADIX_SORT).is_err() && TOPK.cpu(&HEAP).is_ok());
     }

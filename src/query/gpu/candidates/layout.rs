@@ -56,7 +56,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For queries whose rows are in the order of the lengths of their lists, each with a score that no document exceeds.
+    /// For queries whose rows are in the order of the lengths of their lists, each with a score that no document
+    /// exceeds.
     pub fn new(batch: &[(Vec<TermRow>, u32)], recipe: &Recipe) -> Self {
         let mut order: Vec<usize> = (0..batch.len()).collect();
         order.sort_by_key(|&query| std::cmp::Reverse(batch[query].0.len()));
