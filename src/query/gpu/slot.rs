@@ -173,6 +173,7 @@ fn holds(capacity: TopKCapacity, needed: TopKCapacity) -> bool {
 mod tests {
     use super::*;
     use crate::gpu::testing::gpu;
+    use crate::gpu::{Assembler, Download, Step, Text, Upload};
 
     #[test]
     fn test_buffers_grow_and_never_shrink() {
@@ -190,5 +191,40 @@ mod tests {
         let words = gpu.report().max_binding_bytes.min(gpu.report().max_buffer_bytes) / 4;
         assert!(slot.need(&[("larger", words + 1)]).is_err());
         assert!(slot.need(&[("terms", 3000)]).is_ok(), "the slot goes on");
+    }
+
+    /// Kernels stay bound while nothing changes, and are bound anew to a buffer of the caller's that takes the place of
+    /// another, and to buffers of the slot that grew.
+    #[test]
+    fn test_kernels_are_bound_to_the_buffers_that_there_are() {
+        let Some(gpu) = gpu() else { return };
+        let text = "var<storage, read> tables: array<u32>;\n\
+                    var<storage, read_write> found: array<u32>;\n\
+                    @compute @workgroup_size(1)\n\
+                    fn main() { found[0] = tables[0]; }\n";
+        let kernel = Assembler::new().kernel("copy", Text { name: "copy", text }).unwrap();
+        let pipeline = gpu.pipeline(&kernel).unwrap();
+        let tables = [7u32, 8].map(|word| {
+            let buffer = gpu.buffer("tables", 4, Usage::Storage).unwrap();
+            Upload::default().run(&gpu, &[word], &buffer, &|_| ()).unwrap();
+            buffer
+        });
+        let mut slot = Slot::new(&gpu);
+        let key = Key { what: "copy", number: 0 };
+        let copied = |slot: &mut Slot, stamp: u64, tables: &Buffer| {
+            let bound = slot.bound(key, stamp, &[("tables", tables)], [&pipeline]).unwrap();
+            let step = Step::Run { name: "copy", bound: &bound[0], immediates: &[], groups: 1 };
+            gpu.submit("copy", &[step], false).unwrap();
+            let mut word = [0u32];
+            Download::default().run(&gpu, slot.buffer("found"), &mut word).unwrap();
+            (word[0], bound)
+        };
+        slot.need(&[("found", 1)]).unwrap();
+        let (found, first) = copied(&mut slot, 1, &tables[0]);
+        let (again, second) = copied(&mut slot, 1, &tables[0]);
+        assert_eq!((found, again, Arc::ptr_eq(&first, &second)), (7, 7, true));
+        assert_eq!(copied(&mut slot, 2, &tables[1]).0, 8, "another buffer of the caller's");
+        slot.need(&[("found", 1 << 20)]).unwrap();
+        assert_eq!(copied(&mut slot, 2, &tables[1]).0, 8, "a buffer that grew");
     }
 }
