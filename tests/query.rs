@@ -294,3 +294,83 @@ fn weights_count_as_repeated_words() {
     });
     assert!(!runs[0].is_empty() && runs[0] == runs[1]);
 }
+
+/// A process that is killed leaves what the next one goes on with.
+#[test]
+fn a_killed_run_goes_on_and_gives_the_same_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let lines: String =
+        (0..8000).map(|i| format!("q{i}\tcommon every{} word{}\n", [3, 7, 50][i % 3], i % 400)).collect();
+    let topics = put(dir.path(), "topics.tsv", lines.as_bytes());
+    let [whole, path] = ["whole", "run"].map(|name| dir.path().join(name));
+    // so great a k makes windows of 64 queries
+    let args = |run: &Path| {
+        let files = ["--topics", topics.to_str().unwrap(), "--run", run.to_str().unwrap(), "-k", "100000"];
+        files.map(str::to_owned)
+    };
+    let (code, _, err) = run(&index, &args(&whole).each_ref().map(String::as_str));
+    assert_eq!(code, 0, "{err}");
+    let mark = dir.path().join(".run.resume");
+    let (mut kills, mut begun) = (0, std::time::Instant::now());
+    loop {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gamut"));
+        command.args(["query", &index]).args(args(&path)).arg("--resume").stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let before = std::fs::read(&mark).ok();
+        // until it has noted something, and a bit longer
+        let ended = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if std::fs::read(&mark).ok() != before {
+                std::thread::sleep(std::time::Duration::from_millis(17 * kills % 50));
+                break None;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        assert!(begun.elapsed().as_secs() < 300, "each process goes on");
+        if let Some(status) = ended {
+            assert_eq!(status.code(), Some(0), "{}", text(&child.wait_with_output().unwrap().stderr));
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!path.exists(), "it is not complete");
+        kills += 1;
+        begun = std::time::Instant::now();
+    }
+    assert!(std::fs::read(&whole).unwrap() == std::fs::read(&path).unwrap(), "after {kills} kills");
+    assert!(!mark.exists() && !dir.path().join(".run.part").exists());
+}
+
+#[test]
+fn topics_come_from_standard_input_and_go_into_three_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let path = dir.path().join("run");
+    let formats = [
+        ("trec", "a Q0 d123 1 "),
+        ("tsv", "a\td123\t1\t"),
+        ("json", "{\"id\":\"a\",\"hits\":[{\"rank\":1,\"id\":\"d123\",\"score\":"),
+    ];
+    for (format, start) in formats {
+        let args = ["query", &index, "--topics", "-", "--run", path.to_str().unwrap(), "--run-format", format];
+        let output = gamut_with(&args, b"a\trare\nb\tunheard\n");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let lines = std::fs::read_to_string(&path).unwrap();
+        assert!(lines.starts_with(start), "{lines}");
+        assert_eq!(lines.lines().count(), if format == "json" { 2 } else { 1 }, "{lines}");
+    }
+    let files = ["--topics", "-", "--run", path.to_str().unwrap()];
+    let refused: [(&[&str], &str); 3] = [
+        (&["--run-format", "tsv", "--tag", "x"], "a column of --run-format trec"),
+        (&["--tag", "x y"], "must be one word"),
+        (&["--run", "/dev/null", "--resume"], "no plain file"),
+    ];
+    for (more, why) in refused {
+        let files = if more.contains(&"--run") { &files[..2] } else { &files[..] };
+        let (code, _, err) = run(&index, &[files, more].concat());
+        assert!(code == 2 && err.contains(why) && err.lines().count() == 1, "{err}");
+    }
+}

@@ -87,6 +87,8 @@ pub enum Unit {
 pub trait Progress: Send + Sync {
     /// A stage begins; `total` units lie ahead.
     fn begin(&self, stage: Stage, total: u64);
+    /// A better guess of all units of the stage; 0 stands for none.
+    fn revise(&self, _total: u64) {}
     /// Units done since the last call.
     fn advance(&self, units: u64);
     /// Something the user should read now, one line.

@@ -16,6 +16,7 @@ pub mod dump;
 mod help;
 pub mod index;
 pub mod output;
+pub mod partial;
 pub mod query;
 pub mod reencode;
 pub mod reorder;

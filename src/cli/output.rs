@@ -69,6 +69,14 @@ impl Output {
         writeln!(self.file, "{line}").map_err(Error::io("write", &self.path))
     }
 
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io("write", &self.path))
+    }
+
     /// It is complete.
     ///
     /// # Errors

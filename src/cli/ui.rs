@@ -40,6 +40,7 @@ impl Progress for Terminal {
             let template = match stage.unit {
                 Unit::Bytes => "{msg:9} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left".to_owned(),
                 Unit::Share => "{msg:9} {wide_bar} {percent} % {eta} left".to_owned(),
+                Unit::Things(what) if total == 0 => format!("{{msg:9}} {{spinner}} {{human_pos}} {what} {{per_sec}}"),
                 Unit::Things(what) => {
                     format!("{{msg:9}} {{wide_bar}} {{human_pos}}/{{human_len}} {what} {{per_sec}} {{eta}} left")
                 }
@@ -53,6 +54,15 @@ impl Progress for Terminal {
         } else {
             let now = Instant::now();
             *bar = Bar::Plain { stage, total, done: 0, began: now, said: now };
+        }
+    }
+
+    fn revise(&self, total: u64) {
+        match self.bar.lock().as_deref_mut() {
+            _ if total == 0 => {}
+            Ok(Bar::Drawn(drawn)) => drawn.set_length(total),
+            Ok(Bar::Plain { total: old, .. }) => *old = total,
+            _ => {}
         }
     }
 

@@ -50,6 +50,6 @@ pub use describe::tables;
 pub use explain::TermFacts;
 pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 pub use searcher::Searcher;
-pub use topics::{Topic, TopicFormat, parse_topics, say_without_words, without_words};
+pub use topics::{Topic, TopicFormat, TopicReader, WithoutWords, parse_topics, without_words};
 pub use topk::{Hit, TopK};
 pub use weights::{MAX_WEIGHT, MIN_WEIGHT};

@@ -46,7 +46,7 @@ use crate::query::method::{EngineKind, Registry};
 use crate::query::or::OR;
 use crate::query::schedule::{BATCHING, Schedule};
 use crate::query::topk::TOPK;
-use crate::query::{Bm25, Hit, Mode, Plan, Scores, Topic, parse_topics, say_without_words, without_words};
+use crate::query::{Bm25, Hit, Mode, Plan, Scores, Topic, WithoutWords, parse_topics, without_words};
 
 pub(super) use lines::readable;
 
@@ -229,7 +229,9 @@ fn title(args: &Args, places: &[Place<'_>], topics: &[Topic], planned: &[(Vec<Pl
     let plans = &planned[0].0;
     let postings: u64 = plans.iter().flat_map(|plan| &plan.terms).map(|term| u64::from(term.info.df)).sum();
     let unknown = plans.iter().filter(|plan| plan.missing > 0).count();
-    let empty = say_without_words(&without_words(topics, plans)).map_or(String::new(), |line| format!("; {line}"));
+    let mut empty = WithoutWords::default();
+    without_words(topics, plans).into_iter().for_each(|id| empty.add(id));
+    let empty = empty.line().map_or(String::new(), |line| format!("; {line}"));
     let rounds = match args.rounds {
         0 => "not timed".to_owned(),
         n => format!("{} of {n} rounds", if args.fastest { "fastest" } else { "median" }),

@@ -63,6 +63,7 @@ Examples:
   gamut query out/gov2 --engine gpu --preload                load all lists into the GPU's memory first
   gamut query out/gov2 --topics topics.701-750.txt --run gov2.run -k 1000
   gamut query out/gov2 --topics 06.efficiency_topics --run gov2.run --preset ao --mode and --engine gpu
+  gamut query out/gov2 --topics log.tsv.gz --run log.jsonl --run-format json --resume
   trec_eval qrels.701-750.txt gov2.run
 
 Methods of --intersect, for documents with all terms. Parameters follow a colon, as in pmf:levels=2:{}
@@ -84,7 +85,8 @@ Formats of --topics, which gamut detects by content:
   Terabyte efficiency logs        42:family tree
   Million Query, with priorities  20001:1:family tree
   bare lines                      family tree            (numbered from 1)
-The file may be compressed with gzip. Lines that are not UTF-8 are read as Windows-1252.
+The file may be compressed with gzip. Lines that are not UTF-8 are read as Windows-1252. Forms with a query a line may
+have any number of lines, and their first 4 MiB decide the form. A later line of another form is an error.
 
 Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
         help::intersect(),

@@ -22,15 +22,17 @@
 //! three, UTF-8. Titles are cut at 4 KiB, ids and URLs at 64 KiB, at a character.
 
 use super::manifest::FileSpec;
+use super::record::{self, Record, inflate};
 use crate::base::map::Map;
 use crate::error::damaged;
-use crate::index::format;
-use crate::index::format::Kind;
+use crate::index::format::{self, Kind};
 use crate::index::write::output::Output;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
+
+pub use super::record::DocName;
 
 /// File of lengths.
 pub(in crate::index) const LENGTHS: &str = "docs.bin";
@@ -85,14 +87,6 @@ fn cut(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: usize) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 impl DocTableWriter {
     pub(in crate::index) fn create(dir: &Path, files: Arc<Mutex<Vec<FileSpec>>>) -> Result<Self> {
         let mut lengths = Output::create(dir, LENGTHS)?;
@@ -133,15 +127,7 @@ impl DocTableWriter {
         self.lengths.write_words(&[len])?;
         self.table.lens.push(len);
         self.table.total_len += u64::from(len);
-        let same = url == id;
-        put_varint(&mut self.raw, id.len());
-        put_varint(&mut self.raw, if same { 0 } else { url.len() + 1 });
-        put_varint(&mut self.raw, title.len());
-        self.raw.extend_from_slice(id.as_bytes());
-        if !same {
-            self.raw.extend_from_slice(url.as_bytes());
-        }
-        self.raw.extend_from_slice(title.as_bytes());
+        record::put(&mut self.raw, id, url, title);
         if self.raw.len() >= FRAME { self.close_frame() } else { Ok(()) }
     }
 
@@ -180,17 +166,6 @@ impl DocTableWriter {
         self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(specs);
         Ok(self.table)
     }
-}
-
-/// External names of one document.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DocName {
-    /// External id.
-    pub id: String,
-    /// URL, or empty.
-    pub url: String,
-    /// Title, or empty.
-    pub title: String,
 }
 
 /// `docs.zst`, mapped.
@@ -270,6 +245,24 @@ impl NameTable {
 
     /// The records of frame `i`, in docID order.
     pub(in crate::index) fn read_frame(&self, i: usize) -> Result<Vec<DocName>> {
+        let mut names = Vec::new();
+        self.each_record(i, |record| {
+            names.push(record.name()?);
+            Some(())
+        })?;
+        Ok(names)
+    }
+
+    /// Calls `visit` with the id of each document of frame `i`, in docID order.
+    pub(in crate::index) fn each_id(&self, i: usize, mut visit: impl FnMut(&str)) -> Result<()> {
+        self.each_record(i, |record| {
+            visit(std::str::from_utf8(record.id).ok()?);
+            Some(())
+        })
+    }
+
+    /// Calls `visit` with each record of frame `i`, in docID order; it returns `None` for a damaged one.
+    fn each_record(&self, i: usize, mut visit: impl FnMut(Record<'_>) -> Option<()>) -> Result<()> {
         let (bytes, docs, raw) = self.frame(i)?;
         let start = bytes.start as u64;
         let bad = |what: String| damaged(&self.path, start, what);
@@ -280,20 +273,19 @@ impl NameTable {
                 zstd::zstd_safe::find_frame_compressed_size(source).map_err(|_| bad("not a zstd frame".to_owned()))?;
             source = source.get(..len).ok_or_else(|| bad("not a zstd frame".to_owned()))?;
         }
-        let text = zstd::bulk::decompress(source, raw).map_err(|error| bad(format!("does not inflate: {error}")))?;
+        let text = inflate(source, raw).map_err(|error| bad(format!("does not inflate: {error}")))?;
         if text.len() != raw {
             return Err(bad(format!("inflates to {} bytes, not {raw}", text.len())));
         }
         let mut rest = &text[..];
-        let mut names = Vec::new();
         for doc in docs.clone() {
-            let name = read_record(&mut rest).ok_or_else(|| bad(format!("the record of document {doc} is damaged")))?;
-            names.push(name);
+            let record = record::read(&mut rest).and_then(&mut visit);
+            record.ok_or_else(|| bad(format!("the record of document {doc} is damaged")))?;
         }
         if !rest.is_empty() {
             return Err(bad(format!("{} bytes after the record of document {}", rest.len(), docs.end - 1)));
         }
-        Ok(names)
+        Ok(())
     }
 
     /// The names of a document.
@@ -316,7 +308,7 @@ impl NameTable {
         Ok(names)
     }
 
-    fn no_document(&self, doc: u32) -> Error {
+    pub(in crate::index) fn no_document(&self, doc: u32) -> Error {
         damaged(&self.path, self.directory as u64, format!("no frame has document {doc}"))
     }
 
@@ -329,29 +321,4 @@ impl NameTable {
         }
         if low < self.frames { Ok(low) } else { Err(self.no_document(doc)) }
     }
-}
-
-fn read_varint(rest: &mut &[u8]) -> Option<usize> {
-    let mut value = 0;
-    for i in 0..4 {
-        let (&byte, tail) = rest.split_first()?;
-        *rest = tail;
-        value |= usize::from(byte & 0x7f) << (7 * i);
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn read_record(rest: &mut &[u8]) -> Option<DocName> {
-    let (id, url, title) = (read_varint(rest)?, read_varint(rest)?, read_varint(rest)?);
-    let mut take = |len: usize| {
-        let (text, tail) = rest.split_at_checked(len)?;
-        *rest = tail;
-        String::from_utf8(text.to_vec()).ok()
-    };
-    let id = take(id)?;
-    let url = if url == 0 { id.clone() } else { take(url - 1)? };
-    Some(DocName { id, url, title: take(title)? })
 }

@@ -20,6 +20,7 @@
 
 pub mod docs;
 pub mod manifest;
+mod record;
 pub mod tables;
 
 use crate::error::damaged;

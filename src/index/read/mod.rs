@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `reader` | opens an index, finds terms, lists and documents |
 //! | `dictionary` | `terms.fst` |
+//! | [`ids`] | external ids of very many documents |
 //! | `changed` | whether files are what they were when the index was opened |
 //! | `lists` | all lists in termID order, in batches |
 //! | [`lengths`], [`linearity`] | statistics of lists |
 
 mod changed;
 pub(in crate::index) mod dictionary;
+pub mod ids;
 pub mod lengths;
 pub mod linearity;
 pub(in crate::index) mod lists;

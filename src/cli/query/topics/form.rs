@@ -1,0 +1,108 @@
+//! The hits of a topic as lines of a run file.
+
+use crate::index::read::ids::Ids;
+use crate::query::{Hit, Topic};
+use std::fmt::Write as _;
+
+/// How a run file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum RunFormat {
+    /// Query id, Q0, document id, rank, score and tag, between spaces: what trec_eval reads.
+    Trec,
+    /// A JSON object a query, with its id and its hits.
+    Json,
+    /// Query id, document id, rank and score, between tabs.
+    Tsv,
+}
+
+/// The form of a run file.
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub format: RunFormat,
+    /// The last column of TREC's format.
+    pub tag: String,
+}
+
+impl Form {
+    /// Appends a document's id as it stands in a line.
+    pub fn id(&self, id: &str, out: &mut String) {
+        match self.format {
+            RunFormat::Trec => escaped(id, |c| c.is_whitespace() || c.is_control(), out),
+            RunFormat::Tsv => escaped(id, char::is_control, out),
+            RunFormat::Json => quoted(id, out),
+        }
+    }
+
+    /// Appends the lines of a topic; `ids` has the documents of its hits. `None` if it lacks one.
+    pub fn topic(&self, topic: &Topic, hits: &[Hit], ids: &Ids, out: &mut String) -> Option<()> {
+        if self.format == RunFormat::Json {
+            out.push_str("{\"id\":");
+            quoted(&topic.id, out);
+            out.push_str(",\"hits\":[");
+        }
+        // the score before, and its text: many hits of a query have the same
+        let (mut last, mut score) = (f32::NAN, String::new());
+        for (rank, hit) in (1..).zip(hits) {
+            if hit.score != last {
+                (last, score) = (hit.score, hit.score.to_string());
+            }
+            let id = ids.get(hit.doc)?;
+            let written = match self.format {
+                RunFormat::Trec => writeln!(out, "{} Q0 {id} {rank} {score} {}", topic.id, self.tag),
+                RunFormat::Tsv => writeln!(out, "{}\t{id}\t{rank}\t{score}", topic.id),
+                RunFormat::Json => {
+                    let comma = if rank == 1 { "" } else { "," };
+                    write!(out, "{comma}{{\"rank\":{rank},\"id\":{id},\"score\":{score}}}")
+                }
+            };
+            written.ok()?;
+        }
+        if self.format == RunFormat::Json {
+            out.push_str("]}\n");
+        }
+        Some(())
+    }
+}
+
+/// The text with `%` and two hexadecimal digits for each byte of a character that would end its column.
+fn escaped(text: &str, ends: impl Fn(char) -> bool, out: &mut String) {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return out.push_str(text);
+    }
+    for c in text.chars() {
+        if ends(c) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                // a string takes everything
+                let _ = write!(out, "%{byte:02X}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+/// The text as JSON has it.
+fn quoted(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_ids_stay_in_their_columns() {
+        let of = |format: RunFormat, id: &str| {
+            let mut out = String::new();
+            Form { format, tag: String::new() }.id(id, &mut out);
+            out
+        };
+        assert_eq!(of(RunFormat::Trec, "http://a.test/x y\u{a0}z"), "http://a.test/x%20y%C2%A0z");
+        assert_eq!(of(RunFormat::Tsv, "a b\tc\nd"), "a b%09c%0Ad");
+        assert_eq!(of(RunFormat::Json, "a \"b\"\n"), "\"a \\\"b\\\"\\n\"");
+        for format in [RunFormat::Trec, RunFormat::Tsv] {
+            assert_eq!(of(format, "http://a.test/%20~"), "http://a.test/%20~");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A file of queries → a run file.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `windows` | read, answer and write, at the same time |
+//! | `form` | hits as lines |
+
+mod form;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use super::settings::Settings;
+use crate::base::means::{Stage, Unit};
+use crate::cli::output::Output;
+use crate::cli::partial::{Left, Partial};
+use crate::cli::ui;
+use crate::query::TopicReader;
+use crate::query::engine::{Engine as _, Fallback};
+use crate::{Error, Result};
+use anyhow::Context as _;
+use form::{Form, RunFormat};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use windows::{Done, Sink, Work, answer_all};
+
+/// Hits of a window on the CPU and on a GPU. Three windows are in memory at a time. On the CPU a window is small,
+/// because a run that is killed loses it; a GPU wants many batches, and is fast.
+const WINDOW_HITS: [usize; 2] = [1 << 20, 1 << 24];
+
+/// Time between marks from which a killed run can go on.
+const MARK: Duration = Duration::from_secs(1);
+
+/// Topics of a window: batches are made of these.
+fn window(k: usize, batches: bool) -> usize {
+    let [cpu, gpu] = WINDOW_HITS;
+    if batches { (gpu / k.max(1)).clamp(1024, 1 << 18) } else { (cpu / k.max(1)).clamp(64, 1 << 14) }
+}
+
+/// Options of a file of topics.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "A file of queries")]
+pub struct TopicFile {
+    /// File of queries to answer, on all cores or in batches on a GPU; - is standard input.
+    #[arg(long, value_name = "FILE", requires = "run")]
+    topics: Option<PathBuf>,
+    /// File for the results of --topics. It appears when it is complete.
+    #[arg(long, value_name = "FILE", requires = "topics")]
+    run: Option<PathBuf>,
+    /// Format of the run file.
+    #[arg(long, value_enum, default_value = "trec", requires = "run")]
+    run_format: RunFormat,
+    /// Last column of a run file in TREC's format [default: gamut].
+    #[arg(long, requires = "run")]
+    tag: Option<String>,
+    /// Keep what is done if this run is stopped, and go on where an earlier one with the same options stopped. The run
+    /// file is the same as of one run.
+    #[arg(long, requires = "run")]
+    resume: bool,
+    /// How to pack the queries for a GPU, see below [default: order:size=1024, or the preset's].
+    #[arg(long, value_name = "NAME", requires = "topics")]
+    batch: Option<String>,
+}
+
+impl TopicFile {
+    /// The files of queries and of results, if they are asked for.
+    ///
+    /// # Errors
+    /// One without the other.
+    pub fn files(&self) -> Result<Option<(&Path, &Path)>> {
+        match (&self.topics, &self.run) {
+            (Some(topics), Some(run)) => Ok(Some((topics, run))),
+            (None, None) => Ok(None),
+            (topics, _) => {
+                let (what, why) = match topics {
+                    Some(_) => ("--topics", "needs a file for the results; name it by --run"),
+                    None => ("--run", "is for the results of --topics; name a file of queries"),
+                };
+                Err(Error::Invalid { what: what.to_owned(), why: why.to_owned() })
+            }
+        }
+    }
+
+    fn form(&self) -> Result<Form> {
+        let refuse = |what: String, why: &str| Err(Error::Invalid { what, why: why.to_owned() });
+        match &self.tag {
+            Some(tag) if tag.is_empty() || tag.contains(char::is_whitespace) => {
+                refuse(format!("--tag \"{tag}\""), "must be one word, because it is a column of the run file")
+            }
+            Some(_) if self.run_format != RunFormat::Trec => {
+                refuse("--tag".to_owned(), "is a column of --run-format trec; leave one of them out")
+            }
+            tag => Ok(Form { format: self.run_format, tag: tag.clone().unwrap_or_else(|| "gamut".to_owned()) }),
+        }
+    }
+}
+
+/// What decides the bytes of a run file, beside the topics. Engine and methods do not.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Job {
+    gamut: String,
+    /// Checksum of the manifest, which has those of the files.
+    index: String,
+    options: String,
+}
+
+impl Job {
+    fn new(settings: &Settings, engine: &Fallback<'_>, form: &Form) -> Self {
+        let Settings { mode, k, k1, b, scores, .. } = settings;
+        Self {
+            gamut: env!("CARGO_PKG_VERSION").to_owned(),
+            index: engine.searcher().index().manifest().checksum.clone(),
+            options: format!("{mode:?} -k {k} --k1 {k1} --b {b} {scores:?} {:?} {}", form.format, form.tag),
+        }
+    }
+}
+
+/// The run file, whole or to go on with.
+enum Target {
+    Whole(Output),
+    Partial(Partial, Job),
+}
+
+/// Writes to the target, with a mark at times.
+struct Writer {
+    target: Target,
+    /// Time between marks.
+    every: Duration,
+    marked: Instant,
+}
+
+impl Writer {
+    fn new(target: Target, every: Duration) -> Self {
+        Self { target, every, marked: Instant::now() }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.target {
+            Target::Whole(output) => output.finish(),
+            Target::Partial(partial, _) => partial.finish(),
+        }
+    }
+}
+
+impl Sink for Writer {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.target {
+            Target::Whole(output) => output.write(bytes),
+            Target::Partial(partial, _) => partial.write(bytes),
+        }
+    }
+
+    fn done(&mut self, done: &Done) -> Result<()> {
+        if let Target::Partial(partial, job) = &mut self.target
+            && self.marked.elapsed() >= self.every
+        {
+            partial.mark(&(job, done))?;
+            self.marked = Instant::now();
+        }
+        Ok(())
+    }
+}
+
+/// Opens the run file; with `resume`, where an earlier run stopped.
+fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
+    if !resume {
+        return Ok((Target::Whole(Output::create(run)?), Done::default()));
+    }
+    let (mut partial, left) = Partial::open::<(Job, Done)>(run)?;
+    let done = match left {
+        Left::State((old, done)) if old == job => {
+            say(format_args!("{} topics are done; going on behind them", done.topics));
+            done
+        }
+        Left::State((old, _)) => {
+            let what = match () {
+                () if old.index != job.index => "another index",
+                () if old.options != job.options => "other options",
+                () => "another gamut",
+            };
+            let why = format!("was begun with {what}; remove {} to begin anew", partial.names());
+            return Err(Error::Invalid { what: run.display().to_string(), why });
+        }
+        Left::Unsound => {
+            say(format_args!("what an earlier run left is damaged, so this one begins anew"));
+            Done::default()
+        }
+        Left::Nothing => Done::default(),
+    };
+    partial.begin()?;
+    Ok((Target::Partial(partial, job), done))
+}
+
+/// A remark on stderr. A closed one is no reason to fail when the run file is written.
+fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Counts the bytes that were read.
+struct Counted<R>(R, Arc<AtomicU64>);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        self.1.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Answers the queries of a file; returns whether any found something.
+///
+/// # Errors
+/// The topics cannot be read, the index is damaged, the results cannot be written.
+pub fn run(
+    args: &TopicFile,
+    settings: &Settings,
+    engine: &mut Fallback<'_>,
+    topics: &Path,
+    run: &Path,
+) -> anyhow::Result<bool> {
+    let form = args.form()?;
+    let schedule = settings.schedule(args.batch.as_deref())?;
+    let start = Instant::now();
+    let stdin = topics.as_os_str() == "-";
+    let file: Box<dyn Read + Send> =
+        if stdin { Box::new(io::stdin()) } else { Box::new(File::open(topics).map_err(Error::io("read", topics))?) };
+    let bytes = if stdin { 0 } else { std::fs::metadata(topics).map_or(0, |file| file.len()) };
+    let (target, done) = target(run, args.resume, Job::new(settings, engine, &form))?;
+    let read = Arc::new(AtomicU64::new(0));
+    let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
+    let reader = TopicReader::new(Counted(file, read.clone())).with_context(|| format!("in {name}"))?;
+    let means = ui::means(rayon::current_num_threads(), 0, !io::stderr().is_terminal());
+    means.progress.begin(Stage { name: "querying", unit: Unit::Things("queries") }, bytes.min(1));
+    let guess = |seen: u64| match read.load(Ordering::Relaxed) {
+        0 => 0,
+        read => (seen as f64 * bytes as f64 / read as f64) as u64,
+    };
+    let (mode, k, window) = (settings.mode, settings.k, window(settings.k, engine.capabilities().batches));
+    let work = Work { mode, k, schedule: &schedule, form: &form, window, guess: &guess, means: &means };
+    let mut writer = Writer::new(target, MARK);
+    let answered = answer_all(engine, reader, &work, done, &mut writer);
+    drop(means);
+    let done = answered.map_err(|error| match error {
+        Error::Interrupted if args.resume => anyhow::anyhow!("interrupted; the same command goes on from here"),
+        Error::Invalid { .. } => anyhow::Error::from(error).context(format!("in {name}")),
+        error => error.into(),
+    })?;
+    writer.finish()?;
+    say(format_args!(
+        "{} of {} topics answered with {} documents in {:.2} s: {}",
+        done.answered,
+        done.topics,
+        done.hits,
+        start.elapsed().as_secs_f64(),
+        run.display()
+    ));
+    if let Some(line) = done.without_words.line() {
+        say(format_args!("{line}"));
+    }
+    if done.by_cpu > 0 {
+        say(format_args!("The CPU answered {} of them: they do not fit the GPU.", done.by_cpu));
+    }
+    Ok(done.answered > 0)
+}

@@ -1,0 +1,208 @@
+//! The same bytes by every window and number of threads, and from every point where a run can end.
+
+use super::windows::answer_all;
+use super::*;
+use crate::base::means::Means;
+use crate::index::Index;
+use crate::index::tests::{Plan, build};
+use crate::query::engine::{EngineKind, Methods, Names};
+use crate::query::schedule::Schedule;
+use crate::query::{Bm25, Mode, Searcher};
+use std::fs;
+
+const WORDS: [&str; 6] = ["red", "apple", "pie", "tree", "leaf", "wood"];
+
+fn index(dir: &Path) -> Index {
+    let text = |i: usize| (0..6).filter(|w| i % (w + 2) == 0).map(|w| WORDS[w]).collect::<Vec<_>>().join(" ");
+    let docs: Vec<_> = (0..500).map(|i| (format!("http://a.test/{i} \u{e9}"), text(i))).collect();
+    let docs: Vec<_> = docs.iter().map(|(id, text)| (id.as_str(), "", "", text.as_str())).collect();
+    build(&dir.join("index"), &docs, &Plan::default()).unwrap();
+    Index::open(&dir.join("index")).unwrap()
+}
+
+fn topics(count: usize) -> String {
+    let words = |i: usize| format!("{} {}", WORDS[i % 6], if i % 11 == 3 { "unheard" } else { WORDS[i / 6 % 6] });
+    (0..count).map(|i| format!("q{i}\t{}\n", if i % 17 == 5 { "!?".to_owned() } else { words(i) })).collect()
+}
+
+struct Case<'a> {
+    searcher: &'a Searcher<'a>,
+    topics: String,
+    form: Form,
+    window: usize,
+    threads: usize,
+}
+
+impl Case<'_> {
+    fn answer(&self, done: Done, sink: &mut impl Sink) -> Result<Done> {
+        let methods = Methods::chosen(EngineKind::Cpu, Mode::Or, &Names::default()).unwrap();
+        let mut engine = Fallback::on_cpu(self.searcher, &methods);
+        let schedule = Schedule::default();
+        let means = Means::new(self.threads, 1 << 20);
+        let (form, window) = (&self.form, self.window);
+        let work = Work { mode: Mode::Or, k: 20, schedule: &schedule, form, window, guess: &|_| 0, means: &means };
+        answer_all(&mut engine, TopicReader::new(self.topics.as_bytes()).unwrap(), &work, done, sink)
+    }
+
+    fn bytes(&self) -> (Vec<u8>, Done) {
+        let mut all = All::default();
+        let done = self.answer(Done::default(), &mut all).unwrap();
+        (all.bytes, done)
+    }
+}
+
+/// Keeps everything.
+#[derive(Default)]
+struct All {
+    bytes: Vec<u8>,
+    windows: usize,
+}
+
+impl Sink for All {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend(bytes);
+        Ok(())
+    }
+
+    fn done(&mut self, _: &Done) -> Result<()> {
+        self.windows += 1;
+        Ok(())
+    }
+}
+
+/// Fails at a number of calls, as a disk that is full does.
+struct Failing(Writer, usize);
+
+impl Failing {
+    fn tick(&mut self) -> Result<()> {
+        self.1 = self.1.checked_sub(1).ok_or(Error::Interrupted)?;
+        Ok(())
+    }
+}
+
+impl Sink for Failing {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let (now, later) = bytes.split_at(bytes.len() / 2);
+        self.0.write(now)?;
+        self.tick()?;
+        self.0.write(later)
+    }
+
+    fn done(&mut self, done: &Done) -> Result<()> {
+        self.tick()?;
+        self.0.done(done)
+    }
+}
+
+fn form(format: RunFormat) -> Form {
+    Form { format, tag: "t".to_owned() }
+}
+
+#[test]
+fn test_windows_and_threads_leave_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let searcher = &searcher;
+    for format in [RunFormat::Trec, RunFormat::Json, RunFormat::Tsv] {
+        let case = |window, threads| Case { searcher, topics: topics(301), form: form(format), window, threads };
+        let whole = case(1 << 18, 1).bytes();
+        assert_eq!((whole.1.topics, whole.1.answered), (301, 283));
+        for (window, threads) in [(1, 1), (1, 4), (7, 4), (300, 2), (301, 3), (1 << 18, 4)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| case(window, threads).bytes()) == whole, "{format:?} {window} {threads}");
+        }
+    }
+}
+
+#[test]
+fn test_lines_are_those_of_the_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let (mut trec, mut tsv, mut json) = (String::new(), String::new(), String::new());
+    for line in topics(40).lines() {
+        let (id, text) = line.split_once('\t').unwrap();
+        let hits = searcher.search(&searcher.plan(&searcher.parse(text).unwrap()).unwrap(), Mode::Or, 20).unwrap();
+        let mut objects = Vec::new();
+        for (rank, hit) in (1..).zip(hits) {
+            let name = index.name(hit.doc).unwrap().id;
+            trec += &format!("{id} Q0 {} {rank} {} t\n", name.replace(' ', "%20"), hit.score);
+            tsv += &format!("{id}\t{name}\t{rank}\t{}\n", hit.score);
+            objects.push(format!("{{\"rank\":{rank},\"id\":\"{name}\",\"score\":{}}}", hit.score));
+        }
+        json += &format!("{{\"id\":\"{id}\",\"hits\":[{}]}}\n", objects.join(","));
+    }
+    for (format, expected) in [(RunFormat::Trec, trec), (RunFormat::Tsv, tsv), (RunFormat::Json, json)] {
+        let case = Case { searcher: &searcher, topics: topics(40), form: form(format), window: 9, threads: 2 };
+        assert_eq!(String::from_utf8(case.bytes().0).unwrap(), expected, "{format:?}");
+    }
+}
+
+fn job(options: &str) -> Job {
+    Job { gamut: "1".to_owned(), index: "2".to_owned(), options: options.to_owned() }
+}
+
+fn writer(path: &Path) -> Result<(Writer, Done)> {
+    let (target, done) = target(path, true, job("or"))?;
+    Ok((Writer::new(target, Duration::ZERO), done))
+}
+
+/// Ends a run at every call of its sink; the next one goes on, with another window, and gives the same file.
+#[test]
+fn test_a_run_goes_on_from_every_point() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let case =
+        |window| Case { searcher: &searcher, topics: topics(60), form: form(RunFormat::Trec), window, threads: 2 };
+    let (expected, all) = case(10).bytes();
+    let path = dir.path().join("run");
+    let mut went_on = 0;
+    for end in 0.. {
+        let (first, done) = writer(&path).unwrap();
+        assert_eq!(done, Done::default(), "nothing is left of the run before");
+        let mut failing = Failing(first, end);
+        let outcome = case(10).answer(done, &mut failing);
+        if outcome.is_ok() {
+            assert_eq!(end, 12, "a piece and an end for each of six windows");
+            break;
+        }
+        drop(failing);
+        assert!(!path.exists());
+        let (mut second, done) = writer(&path).unwrap();
+        went_on += u32::from(done.topics > 0);
+        assert_eq!(done.topics as usize, 10 * (end / 2));
+        assert_eq!(case(7).answer(done, &mut second).unwrap(), all);
+        second.finish().unwrap();
+        assert!(fs::read(&path).unwrap() == expected, "ended at call {end}");
+        fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(went_on, 10);
+}
+
+#[test]
+fn test_a_run_goes_on_only_if_it_is_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let case =
+        |topics: String| Case { searcher: &searcher, topics, form: form(RunFormat::Trec), window: 10, threads: 2 };
+    let path = dir.path().join("run");
+    let (first, done) = writer(&path).unwrap();
+    let mut failing = Failing(first, 5);
+    assert!(case(topics(60)).answer(done, &mut failing).is_err());
+    drop(failing);
+    let refused = |options: &str| target(&path, true, job(options)).err().map(|error| error.to_string());
+    assert!(refused("and").is_some_and(|error| error.contains("other options") && error.contains(".run.part")));
+    let (mut second, done) = writer(&path).unwrap();
+    assert_eq!(done.topics, 20);
+    for others in [topics(60).replace("red", "pie"), topics(19), topics(60).replace("q0\t", "q\t")] {
+        let error = case(others).answer(done.clone(), &mut second).unwrap_err().to_string();
+        assert!(error.contains("other topics than the 20"), "{error}");
+    }
+    let longer = topics(60) + "q60\tred\n";
+    assert_eq!(case(longer.clone()).answer(done, &mut second).unwrap().topics, 61, "what is not answered may change");
+    second.finish().unwrap();
+    assert!(fs::read(&path).unwrap() == case(longer).bytes().0);
+}

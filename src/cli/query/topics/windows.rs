@@ -1,0 +1,230 @@
+//! Windows of topics on their way: read and planned, answered, written. A thread each, so that one window is read and
+//! another one written while the engine answers a third.
+
+use super::form::Form;
+use crate::base::in_order::in_order;
+use crate::base::means::Means;
+use crate::index::read::ids::{DocSet, IdReader};
+use crate::query::engine::{Answers, Effort, Engine as _, Fallback};
+use crate::query::schedule::Schedule;
+use crate::query::{Hit, Mode, Plan, Searcher, Topic, TopicReader, WithoutWords, without_words};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Hits that one thread turns into lines at a time.
+const CHUNK_HITS: usize = 1 << 14;
+
+/// How topics are answered and written.
+pub struct Work<'a> {
+    pub mode: Mode,
+    pub k: usize,
+    pub schedule: &'a Schedule,
+    pub form: &'a Form,
+    /// Topics of a window.
+    pub window: usize,
+    /// How many topics there are, by how many the reader has seen; 0 if nobody knows.
+    pub guess: &'a (dyn Fn(u64) -> u64 + Sync),
+    /// Threads to write with, memory for ids, progress, and when to end.
+    pub means: &'a Means,
+}
+
+/// How far a run is, after a whole number of windows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    pub topics: u64,
+    /// XXH3 of these topics.
+    pub digest: u64,
+    /// Topics with hits.
+    pub answered: u64,
+    pub hits: u64,
+    /// Topics that a GPU left to the CPU.
+    pub by_cpu: u64,
+    pub without_words: WithoutWords,
+}
+
+/// Takes the lines of a run.
+pub trait Sink: Send {
+    /// Takes the next bytes.
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+    /// A window is complete.
+    fn done(&mut self, done: &Done) -> Result<()>;
+}
+
+struct Planned {
+    topics: Vec<Topic>,
+    plans: Vec<Plan>,
+    /// Of all topics up to here.
+    digest: u64,
+}
+
+struct Answered {
+    topics: Vec<Topic>,
+    hits: Vec<Vec<Hit>>,
+    without_words: Vec<String>,
+    by_cpu: u64,
+    digest: u64,
+}
+
+/// Answers the topics behind those that are `done`, and returns how far it came: to the end.
+///
+/// # Errors
+/// [`Error::Invalid`] for bad topics, and if the first ones are not those that are `done`; [`Error::Damaged`];
+/// [`Error::Interrupted`]; those of the sink. The sink then has whole windows only.
+pub fn answer_all(
+    engine: &mut Fallback<'_>,
+    topics: TopicReader<'_>,
+    work: &Work<'_>,
+    done: Done,
+    sink: &mut impl Sink,
+) -> Result<Done> {
+    let searcher = engine.searcher();
+    let (planned, windows) = sync_channel(1);
+    let (answered, answers) = sync_channel(1);
+    std::thread::scope(|scope| {
+        let before = (done.topics, done.digest);
+        scope.spawn(move || read(topics, searcher, work, before, &planned));
+        let writer = scope.spawn(move || write(&answers, searcher, work, done, sink));
+        let outcome = ask(engine, windows, work, answered);
+        let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.and_then(|done| outcome.map(|()| done))
+    })
+}
+
+/// Reads and plans windows, until there is no topic left or nobody takes them.
+fn read(
+    mut topics: TopicReader<'_>,
+    searcher: &Searcher<'_>,
+    work: &Work<'_>,
+    before: (u64, u64),
+    to: &SyncSender<Result<Planned>>,
+) {
+    let mut sum = Xxh3::new();
+    if let Err(error) = skip(&mut topics, &mut sum, before) {
+        let _ = to.send(Err(error));
+        return;
+    }
+    loop {
+        let next = topics.by_ref().take(work.window).collect::<Result<Vec<Topic>>>();
+        work.means.progress.revise((work.guess)(topics.seen()));
+        let planned = next.and_then(|topics| {
+            topics.iter().for_each(|topic| add(&mut sum, topic));
+            let plan = |topic: &Topic| searcher.plan(&searcher.query(topic)?);
+            let plans = topics.par_iter().map(plan).collect::<Result<_>>()?;
+            Ok(Planned { topics, plans, digest: sum.digest() })
+        });
+        let last = planned.as_ref().map_or(true, |window| window.topics.is_empty());
+        if matches!(&planned, Ok(window) if window.topics.is_empty()) || to.send(planned).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// Passes over topics that are done, and fails if they are others.
+fn skip(topics: &mut TopicReader<'_>, sum: &mut Xxh3, (count, digest): (u64, u64)) -> Result<()> {
+    let mut left = count;
+    while left > 0
+        && let Some(topic) = topics.next()
+    {
+        add(sum, &topic?);
+        left -= 1;
+    }
+    if count > 0 && (left > 0 || sum.digest() != digest) {
+        let why = format!("begins with other topics than the {count} that are answered; begin anew, without --resume");
+        return Err(Error::Invalid { what: "the file of topics".to_owned(), why });
+    }
+    Ok(())
+}
+
+fn add(sum: &mut Xxh3, topic: &Topic) {
+    for text in [&topic.id, &topic.text] {
+        sum.update(&text.len().to_le_bytes());
+        sum.update(text.as_bytes());
+    }
+    for (term, weight) in &topic.terms {
+        sum.update(&term.len().to_le_bytes());
+        sum.update(term.as_bytes());
+        sum.update(&weight.to_le_bytes());
+    }
+}
+
+/// Answers windows as they come, until nobody takes the answers.
+fn ask(
+    engine: &mut Fallback<'_>,
+    windows: Receiver<Result<Planned>>,
+    work: &Work<'_>,
+    to: SyncSender<Answered>,
+) -> Result<()> {
+    for window in windows {
+        work.means.go_on()?;
+        let Planned { topics, plans, digest } = window?;
+        let without_words = without_words(&topics, &plans).into_iter().map(str::to_owned).collect();
+        let Answers { hits, effort } = engine.search_all(&plans, work.mode, work.k, work.schedule)?;
+        let by_cpu = if let Effort::Gpu(report) = effort { report.by_cpu as u64 } else { 0 };
+        if to.send(Answered { topics, hits, without_words, by_cpu, digest }).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes windows in their order, and returns how far they go.
+fn write(
+    windows: &Receiver<Answered>,
+    searcher: &Searcher<'_>,
+    work: &Work<'_>,
+    mut done: Done,
+    sink: &mut impl Sink,
+) -> Result<Done> {
+    let index = searcher.index();
+    // a sixteenth of the machine's memory, unless told otherwise
+    let mut reader = IdReader::new(index, work.means.memory / 4);
+    for Answered { topics, hits, without_words, by_cpu, digest } in windows {
+        let set = DocSet::new(index.statistics().documents);
+        hits.par_iter().flatten_iter().for_each(|hit| set.add(hit.doc));
+        let ids = reader.read(set, work.means, |id, out| work.form.id(id, out))?;
+        // an id that changed under the search is none
+        index.unchanged()?;
+        let chunks = chunks(&hits);
+        let lines = |chunk: usize| {
+            let mut out = String::new();
+            for i in chunks[chunk].clone() {
+                let written = work.form.topic(&topics[i], &hits[i], &ids, &mut out);
+                if written.is_none() {
+                    let docs: Vec<u32> = hits[i].iter().map(|hit| hit.doc).max().into_iter().collect();
+                    return Err(index.names(&docs).err().unwrap_or(Error::Interrupted));
+                }
+            }
+            Ok(out)
+        };
+        in_order(chunks.len(), work.means, lines, |lines| sink.write(lines.as_bytes()))?;
+        done.topics += topics.len() as u64;
+        done.digest = digest;
+        done.answered += hits.iter().filter(|hits| !hits.is_empty()).count() as u64;
+        done.hits += hits.iter().map(|hits| hits.len() as u64).sum::<u64>();
+        done.by_cpu += by_cpu;
+        without_words.iter().for_each(|id| done.without_words.add(id));
+        work.means.progress.advance(topics.len() as u64);
+        sink.done(&done)?;
+    }
+    Ok(done)
+}
+
+/// Ranges of topics with about as many hits each.
+fn chunks(hits: &[Vec<Hit>]) -> Vec<std::ops::Range<usize>> {
+    let (mut chunks, mut start, mut count) = (Vec::new(), 0, 0);
+    for (i, hits) in hits.iter().enumerate() {
+        // a topic without hits may have a line, too
+        count += hits.len() + 1;
+        if count >= CHUNK_HITS {
+            chunks.push(start..i + 1);
+            (start, count) = (i + 1, 0);
+        }
+    }
+    if start < hits.len() {
+        chunks.push(start..hits.len());
+    }
+    chunks
+}

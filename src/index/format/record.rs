@@ -1,0 +1,88 @@
+//! The record of a document in a frame of `docs.zst`.
+
+/// External names of one document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocName {
+    /// External id.
+    pub id: String,
+    /// URL, or empty.
+    pub url: String,
+    /// Title, or empty.
+    pub title: String,
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a record.
+pub(super) fn put(raw: &mut Vec<u8>, id: &str, url: &str, title: &str) {
+    let same = url == id;
+    put_varint(raw, id.len());
+    put_varint(raw, if same { 0 } else { url.len() + 1 });
+    put_varint(raw, title.len());
+    raw.extend_from_slice(id.as_bytes());
+    if !same {
+        raw.extend_from_slice(url.as_bytes());
+    }
+    raw.extend_from_slice(title.as_bytes());
+}
+
+fn read_varint(rest: &mut &[u8]) -> Option<usize> {
+    let mut value = 0;
+    for i in 0..4 {
+        let (&byte, tail) = rest.split_first()?;
+        *rest = tail;
+        value |= usize::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The bytes of a document's record.
+pub(super) struct Record<'a> {
+    pub(super) id: &'a [u8],
+    /// `None` if it is the id.
+    url: Option<&'a [u8]>,
+    title: &'a [u8],
+}
+
+impl Record<'_> {
+    /// The names, if they are UTF-8.
+    pub(super) fn name(&self) -> Option<DocName> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+        let id = text(self.id)?;
+        let url = if let Some(url) = self.url { text(url)? } else { id.clone() };
+        Some(DocName { id, url, title: text(self.title)? })
+    }
+}
+
+/// Takes the next record.
+pub(super) fn read<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
+    let (id, url, title) = (read_varint(rest)?, read_varint(rest)?, read_varint(rest)?);
+    let mut take = |len: usize| {
+        let (text, tail) = rest.split_at_checked(len)?;
+        *rest = tail;
+        Some(text)
+    };
+    let id = take(id)?;
+    let url = if url == 0 { None } else { Some(take(url - 1)?) };
+    Some(Record { id, url, title: take(title)? })
+}
+
+/// Inflates a frame; the thread keeps what that takes.
+pub(super) fn inflate(source: &[u8], most: usize) -> std::io::Result<Vec<u8>> {
+    thread_local! {
+        static ZSTD: std::cell::RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { std::cell::RefCell::new(None) };
+    }
+    ZSTD.with_borrow_mut(|zstd| match zstd {
+        Some(zstd) => zstd.decompress(source, most),
+        None => zstd.insert(zstd::bulk::Decompressor::new()?).decompress(source, most),
+    })
+}

@@ -1,0 +1,232 @@
+//! Topics one after the other: the format from the beginning of the file, then a topic a line.
+
+use super::lines::{Lines, bad};
+use super::markup::{find_ignoring_case, trec, xml};
+use super::{Topic, TopicFormat, id_of, tidy};
+use crate::{Error, Result};
+use std::collections::{HashSet, VecDeque};
+use std::io::Read;
+
+/// Bytes of lines that decide the format.
+const HEAD: usize = 4 << 20;
+
+/// A file with tags that has more is refused.
+const MAX_MARKUP: usize = 1 << 30;
+
+/// Reads topics from a file of any length. Holds 4 MiB of it and a line, or the whole file if it has tags.
+///
+/// The iterator ends after its first error: [`Error::Invalid`] if the file cannot be read, if its gzip does not unpack,
+/// or for a line that is not of the file's format.
+pub struct TopicReader<'a> {
+    format: TopicFormat,
+    source: Source<'a>,
+    /// Topics that were read.
+    count: u64,
+    /// There was an error.
+    failed: bool,
+}
+
+enum Source<'a> {
+    Markup(std::vec::IntoIter<Topic>),
+    Lines {
+        /// The lines that decided, with their numbers.
+        head: VecDeque<(u64, String)>,
+        lines: Lines<'a>,
+        line: String,
+    },
+}
+
+impl<'a> TopicReader<'a> {
+    /// Detects the format of a file.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the file cannot be read, if it has no topic, or for unknown markup.
+    pub fn new(source: impl Read + Send + 'a) -> Result<Self> {
+        Self::with_head(source, HEAD)
+    }
+
+    /// As [`Self::new`], with so many bytes of lines that decide.
+    pub(super) fn with_head(source: impl Read + Send + 'a, most: usize) -> Result<Self> {
+        let mut lines = Lines::new(source)?;
+        let (mut head, mut bytes) = (VecDeque::new(), 0);
+        while bytes < most {
+            let mut line = String::new();
+            if !lines.append_to(&mut line)? {
+                break;
+            }
+            if line.trim().is_empty() {
+                continue;
+            }
+            if head.is_empty() && line.trim_start().starts_with('<') {
+                return Self::markup(line, lines);
+            }
+            bytes += line.len();
+            head.push_back((lines.number(), line));
+        }
+        if head.is_empty() {
+            return Err(no_topic());
+        }
+        let format = sniff(head.iter().map(|(_, line)| line.as_str()));
+        Ok(Self { format, source: Source::Lines { head, lines, line: String::new() }, count: 0, failed: false })
+    }
+
+    fn markup(mut text: String, mut lines: Lines<'_>) -> Result<Self> {
+        while lines.append_to(&mut text)? {
+            if text.len() > MAX_MARKUP {
+                return Err(bad(format!("has tags and more than {MAX_MARKUP} bytes; split it into several files")));
+            }
+        }
+        let (format, topics) = if find_ignoring_case(&text, 0, "<top>").is_some() {
+            (TopicFormat::Trec, trec(&text))
+        } else if find_ignoring_case(&text, 0, "<topic").is_some() {
+            (TopicFormat::Xml, xml(&text))
+        } else {
+            let start = text.trim_start().lines().next().unwrap_or_default().chars().take(40).collect::<String>();
+            let known = "neither <top> nor <topic> follows; see `gamut query --help`";
+            return Err(bad(format!("begins with \"{start}\", which is no known form: {known}")));
+        };
+        if topics.is_empty() {
+            return Err(no_topic());
+        }
+        Ok(Self { format, source: Source::Markup(topics.into_iter()), count: 0, failed: false })
+    }
+
+    /// How the file is written.
+    pub fn format(&self) -> TopicFormat {
+        self.format
+    }
+
+    /// Topics that were read from the file, with those that the iterator has still to give. Blank lines count, too.
+    pub fn seen(&self) -> u64 {
+        match &self.source {
+            Source::Markup(topics) => self.count + topics.len() as u64,
+            Source::Lines { lines, .. } => lines.number(),
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Topic>> {
+        let Source::Lines { head, lines, line } = &mut self.source else { return Ok(None) };
+        if let Some((number, line)) = head.pop_front() {
+            return topic(self.format, &line, number, self.count).map(Some);
+        }
+        loop {
+            line.clear();
+            if !lines.append_to(line)? {
+                return Ok(None);
+            }
+            if !line.trim().is_empty() {
+                return topic(self.format, line, lines.number(), self.count).map(Some);
+            }
+        }
+    }
+}
+
+impl Iterator for TopicReader<'_> {
+    type Item = Result<Topic>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = match &mut self.source {
+            Source::Markup(topics) => topics.next().map(Ok),
+            Source::Lines { .. } => self.read().transpose(),
+        };
+        self.failed = matches!(next, Some(Err(_)));
+        self.count += u64::from(next.is_some());
+        next
+    }
+}
+
+fn no_topic() -> Error {
+    bad("holds no topic; see `gamut query --help` for the formats".to_owned())
+}
+
+/// Id and text of a line of TSV.
+fn tabbed(line: &str) -> Option<(&str, &str)> {
+    line.split_once('\t').filter(|(id, _)| !id.trim().is_empty())
+}
+
+/// Id and text of a line with an id before a colon.
+fn numbered(line: &str) -> Option<(&str, &str)> {
+    line.split_once(':').filter(|(id, _)| {
+        id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+            && id.bytes().any(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// The text after `1:` in the second column of the Million Query track; priorities have one digit.
+fn after_priority(text: &str) -> Option<&str> {
+    let (priority, text) = text.trim_start().split_once(':')?;
+    (priority.len() == 1 && priority.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.trim_start())
+}
+
+/// The format of lines without tags, none of which is blank.
+fn sniff<'l>(head: impl Iterator<Item = &'l str> + Clone) -> TopicFormat {
+    if head.clone().next().is_some_and(|line| line.trim_start().starts_with('{')) {
+        return TopicFormat::Json;
+    }
+    if head.clone().all(|line| tabbed(line).is_some()) {
+        return TopicFormat::Tsv;
+    }
+    let mut ids = HashSet::new();
+    if !head.clone().all(|line| numbered(line).is_some_and(|(id, _)| ids.insert(id))) {
+        return TopicFormat::Lines;
+    }
+    let mut head = head;
+    match head.all(|line| numbered(line).is_some_and(|(_, text)| after_priority(text).is_some())) {
+        true => TopicFormat::Priority,
+        false => TopicFormat::Colon,
+    }
+}
+
+/// The topic of a line, which is not blank; `number` is the line's and `before` counts the topics before it.
+fn topic(format: TopicFormat, line: &str, number: u64, before: u64) -> Result<Topic> {
+    let bad = |why: String| Error::Invalid { what: format!("line {number} of the file of topics"), why };
+    let of = |parts: Option<(&str, &str)>, begun: &str| {
+        let (id, text) = parts.ok_or_else(|| bad(format!("is no \"{begun}\", with which the file begins")))?;
+        Ok(Topic::new(id_of(id), tidy(text)))
+    };
+    match format {
+        TopicFormat::Json => json(line, before).map_err(bad),
+        TopicFormat::Tsv => of(tabbed(line), "id, tab, text"),
+        TopicFormat::Colon => of(numbered(line), "id:text"),
+        TopicFormat::Priority => {
+            let parts = numbered(line).and_then(|(id, text)| Some((id, after_priority(text)?)));
+            of(parts, "id:priority:text")
+        }
+        TopicFormat::Lines | TopicFormat::Trec | TopicFormat::Xml => {
+            Ok(Topic::new((before + 1).to_string(), tidy(line)))
+        }
+    }
+}
+
+fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
+    let value: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let field = |names: &[&str]| {
+        names.iter().find_map(|name| match value.get(name)? {
+            serde_json::Value::String(text) => Some(text.clone()),
+            serde_json::Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        })
+    };
+    let terms = value.get("terms").map(weighted).transpose()?.unwrap_or_default();
+    let text = match field(&["query", "title", "text"]) {
+        Some(text) => text,
+        None if value.get("terms").is_some() => String::new(),
+        None => return Err("has neither a field \"query\" nor a field \"terms\"".to_owned()),
+    };
+    let id = field(&["id", "_id", "qid", "query_id"]).map(|id| id_of(&id)).filter(|id| !id.is_empty());
+    let id = id.unwrap_or_else(|| (before + 1).to_string());
+    Ok(Topic { terms, ..Topic::new(id, tidy(&text)) })
+}
+
+/// The weights of terms, as in `{"oil": 2.5}`.
+fn weighted(terms: &serde_json::Value) -> std::result::Result<Vec<(String, f32)>, String> {
+    let object = terms.as_object().ok_or("\"terms\" is no object of terms and weights")?;
+    let weight = |(term, weight): (&String, &serde_json::Value)| {
+        let number = weight.as_f64().ok_or_else(|| format!("the weight of \"{term}\" is no number"))?;
+        Ok((term.clone(), number as f32))
+    };
+    object.iter().map(weight).collect()
+}

@@ -1,0 +1,205 @@
+//! Topics that stream in are those of the whole text.
+
+use super::lines::Lines;
+use super::markup::{find_ignoring_case, trec, xml};
+use super::*;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::io::{self, Read, Write as _};
+
+/// The topics of a text, read whole; `None` if it is refused. No part of these files is an object of JSON.
+fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
+    let text = match encoding_rs::Encoding::for_bom(bytes) {
+        Some((encoding, mark)) => encoding.decode_without_bom_handling(&bytes[mark..]).0.into_owned(),
+        None => {
+            let lines = bytes.split_inclusive(|&byte| byte == b'\n').map(|line| match std::str::from_utf8(line) {
+                Ok(line) => line.to_owned(),
+                Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(line).0.into_owned(),
+            });
+            lines.collect()
+        }
+    };
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let start = text.trim_start();
+    let split = |at: char| lines().filter_map(move |line| line.split_once(at));
+    let topics = |parts: &mut dyn Iterator<Item = (&str, &str)>| -> Vec<Topic> {
+        parts.map(|(id, text)| Topic::new(id_of(id), tidy(text))).collect()
+    };
+    let mut ids = HashSet::new();
+    let mut id = |id: &str| {
+        id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+            && id.bytes().any(|byte| byte.is_ascii_digit())
+            && ids.insert(id.to_owned())
+    };
+    let priority = |text: &str| {
+        let text = text.trim_start().as_bytes();
+        text.len() > 1 && text[0].is_ascii_digit() && text[1] == b':'
+    };
+    let (format, topics) = if start.starts_with('<') && find_ignoring_case(start, 0, "<top>").is_some() {
+        (TopicFormat::Trec, trec(&text))
+    } else if start.starts_with('<') && find_ignoring_case(start, 0, "<topic").is_some() {
+        (TopicFormat::Xml, xml(&text))
+    } else if start.starts_with(['<', '{']) {
+        return None;
+    } else if lines().all(|line| line.split_once('\t').is_some_and(|(id, _)| !id.trim().is_empty())) {
+        (TopicFormat::Tsv, topics(&mut split('\t')))
+    } else if !lines().all(|line| line.split_once(':').is_some_and(|(before, _)| id(before))) {
+        let topic = |(line, number): (&str, u32)| Topic::new(number.to_string(), tidy(line));
+        (TopicFormat::Lines, lines().zip(1..).map(topic).collect())
+    } else if split(':').all(|(_, text)| priority(text)) {
+        let rest = |(id, text)| (id, str::trim_start(text).split_once(':').map_or("", |(_, text)| text.trim_start()));
+        (TopicFormat::Priority, topics(&mut split(':').map(rest)))
+    } else {
+        (TopicFormat::Colon, topics(&mut split(':')))
+    };
+    (!topics.is_empty()).then_some((format, topics))
+}
+
+/// Gives its bytes in pieces of these sizes, over and over.
+struct Pieces<'a> {
+    bytes: &'a [u8],
+    sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(bytes: &'a [u8], sizes: &[usize]) -> Self {
+        Self { bytes, sizes: sizes.to_vec().into_iter().cycle() }
+    }
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let size = self.sizes.next().unwrap_or(1).min(out.len()).min(self.bytes.len());
+        let (now, later) = self.bytes.split_at(size);
+        out[..size].copy_from_slice(now);
+        self.bytes = later;
+        Ok(size)
+    }
+}
+
+fn streamed(source: impl Read + Send, head: usize) -> Option<(TopicFormat, Vec<Topic>)> {
+    let reader = TopicReader::with_head(source, head).ok()?;
+    Some((reader.format(), reader.collect::<Result<_>>().ok()?))
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+/// Parts of files of every form.
+fn parts() -> impl Strategy<Value = Vec<u8>> {
+    let known: Vec<&[u8]> = vec![
+        b"1\ta b\n",
+        b"2\tc\r\n",
+        b"\xa0\t\n",
+        b"3:x\n",
+        b"4:y z\r\n",
+        b"5:1:p\n",
+        b"6: 2: q\n",
+        b"plain words\n",
+        b"\n",
+        b" \r\n",
+        b"caf\xe9\n",
+        b"<top><num>1</num><title>oil\n</top>",
+        b"<topic number='7'><query>a</query></topic>\n",
+        b"<DOC>",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\xfe\xff\0a\0\n",
+        b"\xe2\x80\xa8",
+        b"{",
+        b"\t",
+        b":",
+    ];
+    let part = prop_oneof![4 => proptest::sample::select(known).prop_map(<[u8]>::to_vec), 1 => any::<Vec<u8>>()];
+    proptest::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn test_a_stream_gives_the_topics_of_the_whole(
+        bytes in parts(),
+        sizes in proptest::collection::vec(1usize..9, 1..5),
+    ) {
+        let mut expected = whole(&bytes);
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            expected = None;
+        }
+        prop_assert_eq!(&streamed(Pieces::new(&bytes, &sizes), usize::MAX), &expected);
+        let packed = gzip(&bytes);
+        prop_assert_eq!(streamed(Pieces::new(&packed, &sizes), usize::MAX), whole(&bytes));
+    }
+
+    /// A short head decides as the whole file does if all of its lines are alike, and otherwise a line is refused.
+    #[test]
+    fn test_a_short_head_decides(lines in 1usize..40, form in 0usize..5, head in 1usize..100, sizes in proptest::collection::vec(1usize..9, 1..5)) {
+        let line = |i: usize| match form {
+            0 => format!("{i}\tword {i}\n"),
+            1 => format!("{i}:word {i}\n"),
+            2 => format!("{i}:1:word {i}\r\n"),
+            3 => format!("{{\"id\": {i}, \"query\": \"word {i}\"}}\n"),
+            _ => format!("word {i}\n"),
+        };
+        let text: String = (0..lines).map(line).collect();
+        let all = streamed(Pieces::new(text.as_bytes(), &sizes), usize::MAX).unwrap();
+        prop_assert_eq!(all.1.len(), lines);
+        prop_assert_eq!(streamed(Pieces::new(text.as_bytes(), &sizes), head).unwrap(), all);
+        let bad = format!("{}no such form\n", text.repeat(head.div_ceil(text.len())));
+        let reader = TopicReader::with_head(bad.as_bytes(), head).unwrap();
+        let topics: Vec<_> = reader.collect();
+        let refused = topics.last().unwrap().as_ref().err().map(ToString::to_string);
+        let number = format!("line {} of", bad.lines().count());
+        // ids that come again, which bare lines have no use for, may be in the head
+        let bare = form == 4 || (matches!(form, 1 | 2) && head > text.len());
+        prop_assert!(bare || refused.is_some_and(|error| error.contains(&number)));
+    }
+
+    #[test]
+    fn test_lines_are_those_of_the_bytes(bytes: Vec<u8>, sizes in proptest::collection::vec(1usize..9, 1..5)) {
+        prop_assume!(!bytes.starts_with(&[0x1f, 0x8b]) && encoding_rs::Encoding::for_bom(&bytes).is_none());
+        let (mut lines, mut text) = (Lines::new(Pieces::new(&bytes, &sizes)).unwrap(), String::new());
+        while lines.append_to(&mut text).unwrap() {}
+        let count = bytes.split_inclusive(|&byte| byte == b'\n').count() as u64;
+        prop_assert_eq!(lines.number(), count);
+        prop_assert!(text.chars().filter(|&c| c == '\n').count() == bytes.iter().filter(|&&byte| byte == b'\n').count());
+    }
+}
+
+#[test]
+fn test_gzip_that_is_cut_is_refused_and_not_cut() {
+    let text: String = (0..3000).map(|i| format!("{i}\tword {}\n", i * 7919)).collect();
+    let bytes = gzip(text.as_bytes());
+    assert_eq!(parse_topics(&bytes).unwrap().1.len(), 3000);
+    for cut in [9, 100, bytes.len() / 2] {
+        let error = parse_topics(&bytes[..bytes.len() - cut]).unwrap_err().to_string();
+        assert!(error.contains("does not unpack"), "{error}");
+    }
+}
+
+#[test]
+fn test_json_lines_stream() {
+    let text = "{\"id\": 1, \"query\": \"a  b\"}\n\n{\"terms\": {\"x\": 2}}\r\n{\"query\": \"c\"}\n{\"quer";
+    for head in [1, 30, usize::MAX] {
+        let topics: Vec<_> = TopicReader::with_head(Pieces::new(text.as_bytes(), &[3]), head).unwrap().collect();
+        let ids: Vec<_> = topics.iter().flatten().map(|topic| topic.id.as_str()).collect();
+        assert_eq!(ids, ["1", "2", "3"]);
+        assert!(topics[3].as_ref().is_err_and(|error| error.to_string().contains("line 5 ")), "{:?}", topics[3]);
+    }
+}
+
+#[test]
+fn test_queries_without_words_are_named() {
+    let line = |n: u32| {
+        let mut empty = WithoutWords::default();
+        (0..n).for_each(|_| empty.add("q"));
+        empty.line()
+    };
+    assert_eq!((line(0), line(1).as_deref()), (None, Some("1 query has no words: q")));
+    assert_eq!(line(2).as_deref(), Some("2 queries have no words: q, q"));
+    assert!(line(10).is_some_and(|line| line.ends_with(", q")));
+    assert!(line(12).is_some_and(|line| line.starts_with("12 ") && line.ends_with(", q and 2 more")));
+}
