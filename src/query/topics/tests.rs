@@ -58,12 +58,12 @@ fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
 /// Gives its bytes in pieces of these sizes, over and over.
 struct Pieces<'a> {
     bytes: &'a [u8],
-    sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
+    sizes: std::iter::Cycle<std::iter::Copied<std::slice::Iter<'a, usize>>>,
 }
 
 impl<'a> Pieces<'a> {
-    fn new(bytes: &'a [u8], sizes: &[usize]) -> Self {
-        Self { bytes, sizes: sizes.to_vec().into_iter().cycle() }
+    fn new(bytes: &'a [u8], sizes: &'a [usize]) -> Self {
+        Self { bytes, sizes: sizes.iter().copied().cycle() }
     }
 }
 

@@ -122,7 +122,7 @@ impl Job {
 /// The run file, whole or to go on with.
 enum Target {
     Whole(Output),
-    Partial(Partial, Job),
+    Partial(Box<Partial>, Job),
 }
 
 /// Writes to the target, with a mark at times.
@@ -192,7 +192,7 @@ fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
         Left::Nothing => Done::default(),
     };
     partial.begin()?;
-    Ok((Target::Partial(partial, job), done))
+    Ok((Target::Partial(Box::new(partial), job), done))
 }
 
 /// A remark on stderr. A closed one is no reason to fail when the run file is written.

@@ -13,7 +13,7 @@ use std::fs;
 const WORDS: [&str; 6] = ["red", "apple", "pie", "tree", "leaf", "wood"];
 
 fn index(dir: &Path) -> Index {
-    let text = |i: usize| (0..6).filter(|w| i % (w + 2) == 0).map(|w| WORDS[w]).collect::<Vec<_>>().join(" ");
+    let text = |i: usize| (0..6).filter(|w| i.is_multiple_of(w + 2)).map(|w| WORDS[w]).collect::<Vec<_>>().join(" ");
     let docs: Vec<_> = (0..500).map(|i| (format!("http://a.test/{i} \u{e9}"), text(i))).collect();
     let docs: Vec<_> = docs.iter().map(|(id, text)| (id.as_str(), "", "", text.as_str())).collect();
     build(&dir.join("index"), &docs, &Plan::default()).unwrap();
