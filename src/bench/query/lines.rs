@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(shown(&gpu[2]), [(Mode::And, "pmf:levels=2".to_owned())], "lrc reads no simdbp");
         assert_eq!(methods.gpu_lines(0, &[Mode::AndOr], codec.as_ref()).len(), 1);
         // each method with each method for the top k
-        let methods = Methods::parse("best", "merge,hs", "heap,partial-sort,radix-sort").unwrap();
+        let methods = Methods::parse("best", "merge,hs", "selection,partial-sort,radix-sort").unwrap();
         assert_eq!(
             shown(&methods.lines(0, &[Mode::And])),
             ["merge", "merge, partial-sort"].map(|name| (Mode::And, name.to_owned()))

@@ -1,7 +1,7 @@
 //! Documents that have all terms: one registry, one file per method.
 //!
-//! On the CPU all methods but `daat` and `ranges` go pair by pair ([`super::cpu`]). On a GPU a method is a recipe of
-//! kernels ([`crate::query::gpu::recipe`]):
+//! On the CPU all methods but `daat`, `ranked-and` and `ranges` go pair by pair ([`super::cpu`]). On a GPU a method is
+//! a recipe of kernels ([`crate::query::gpu::recipe`]):
 //!
 //! | methods | shape |
 //! |---|---|
@@ -24,6 +24,7 @@ mod merge;
 mod merge_path;
 mod pmf;
 mod ranges;
+mod ranked_and;
 mod skip_list;
 mod stride;
 mod svs;
@@ -76,6 +77,7 @@ pub static AND: Registry<CpuAnd, GpuAnd> = Registry {
         &stride::STRIDE,
         &svs::SVS,
         &daat::DAAT,
+        &ranked_and::RANKED_AND,
         &ranges::RANGES,
         &merge_path::MERGE_PATH,
         &pmf::PMF,
