@@ -301,7 +301,7 @@ fn a_killed_run_goes_on_and_gives_the_same_file() {
     let dir = tempfile::tempdir().unwrap();
     let index = index(dir.path());
     let lines: String =
-        (0..8000).map(|i| format!("q{i}\tcommon every{} word{}\n", [3, 7, 50][i % 3], i % 400)).collect();
+        (0..20_000).map(|i| format!("q{i}\tcommon every{} word{}\n", [3, 7, 50][i % 3], i % 400)).collect();
     let topics = put(dir.path(), "topics.tsv", lines.as_bytes());
     let [whole, path] = ["whole", "run"].map(|name| dir.path().join(name));
     // so great a k makes windows of 64 queries
@@ -336,11 +336,21 @@ fn a_killed_run_goes_on_and_gives_the_same_file() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!path.exists(), "it is not complete");
         kills += 1;
         begun = std::time::Instant::now();
+        // it may have ended just before
+        if path.exists() {
+            assert!(
+                std::fs::read(&whole).unwrap() == std::fs::read(&path).unwrap(),
+                "a file that is there is complete"
+            );
+            if !mark.exists() {
+                break;
+            }
+        }
     }
     assert!(std::fs::read(&whole).unwrap() == std::fs::read(&path).unwrap(), "after {kills} kills");
+    assert!(kills > 0, "a run takes longer than it takes to note something");
     assert!(!mark.exists() && !dir.path().join(".run.part").exists());
 }
 

@@ -1,5 +1,6 @@
-//! `gamut dump`: the postings of one term.
+//! `gamut dump`: the postings of one term, or what the index has of one document.
 
+use crate::cli::ui::printable;
 use crate::index::Index;
 use crate::postings::{Cursor, END, Postings};
 use crate::query::{Bm25, Searcher};
@@ -11,22 +12,32 @@ use std::process::ExitCode;
 /// Postings written between two looks into the document table.
 const CHUNK: usize = 4096;
 
-/// Print the postings of a term: docID, term frequency and external id, between tabs.
+/// Print the postings of a term, or one document.
 ///
-/// gamut looks TERM up as it stands. If the index has no such term, gamut analyses TERM as it would a query.
+/// A line has a posting: docID, term frequency and external id, between tabs. gamut looks TERM up as it stands. If the
+/// index has no such term, gamut analyses TERM as it would a query.
+///
+/// With --id, a line has a field of the document and its value, with a tab between them: docID, id, URL, title, length
+/// in tokens, and where the index stores them, PageRank and place in the input. If several documents have the id, gamut
+/// prints all of them, with an empty line between two.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   gamut dump out/gov2 kudzu
   gamut dump out/gov2 kudzu --limit 3
+  gamut dump out/gov2 --id GX001-02-3456789
   gamut dump out/gov2 kudzu --codec vbyte | cmp - <(gamut dump out/gov2 kudzu --codec para-ef)
 
-Exit code: 0 if the term is there, 1 if not, 2 on errors.")]
+Exit code: 0 if the term or the document is there, 1 if not, 2 on errors.")]
 pub struct Args {
     /// Directory of the index.
     index: PathBuf,
     /// Term to look up.
-    term: String,
+    #[arg(required_unless_present = "id")]
+    term: Option<String>,
+    /// External id of a document to look up, as run files have it.
+    #[arg(long, allow_hyphen_values = true, conflicts_with_all = ["term", "codec", "limit"])]
+    id: Option<String>,
     /// Codec of the index to read the postings from.
     #[arg(long)]
     codec: Option<String>,
@@ -41,22 +52,75 @@ pub struct Args {
 /// The index cannot be read, the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
+    match (&args.id, &args.term) {
+        (Some(id), _) => document(&index, id).map_err(|error| index.unchanged().err().map_or(error, Into::into)),
+        (None, term) => postings(&index, args, term.as_deref().unwrap_or_default()),
+    }
+}
+
+/// Prints the documents with an id.
+fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
+    if !index.has_ids() {
+        let documents = index.statistics().documents;
+        let _ = writeln!(
+            io::stderr(),
+            "gamut: the index has no ids.bin, so all of its {documents} ids are read; a new index has it"
+        );
+    }
+    let docs = index.find_id(id)?;
+    let mut text = Vec::new();
+    for (i, &doc) in docs.iter().enumerate() {
+        if i > 0 {
+            text.push(b'\n');
+        }
+        describe(index, doc, &mut text)?;
+    }
+    index.unchanged()?;
+    if docs.is_empty() {
+        let _ = writeln!(io::stderr(), "gamut: no document has the id \"{id}\"");
+        return Ok(ExitCode::from(1));
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(&text).and_then(|()| out.flush()).context("cannot write the document")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a line a field.
+fn describe(index: &Index, doc: u32, out: &mut impl Write) -> anyhow::Result<()> {
+    let name = index.name(doc)?;
+    let length = index.lens().get(doc as usize).copied().unwrap_or(0);
+    let texts = [("id", &name.id), ("URL", &name.url), ("title", &name.title)];
+    writeln!(out, "docID\t{doc}")?;
+    for (field, text) in texts {
+        writeln!(out, "{field}\t{}", printable(text))?;
+    }
+    writeln!(out, "length\t{length}")?;
+    if let Some(rank) = index.pagerank().and_then(|ranks| ranks.get(doc as usize)) {
+        writeln!(out, "PageRank\t{rank}")?;
+    }
+    if let Some(place) = index.input_places().and_then(|places| places.get(doc as usize)) {
+        writeln!(out, "place in the input\t{place}")?;
+    }
+    Ok(())
+}
+
+fn postings(index: &Index, args: &Args, term: &str) -> anyhow::Result<ExitCode> {
     let codec = index.codec(args.codec.as_deref())?;
-    let mut id = index.lookup(args.term.as_bytes())?;
+    let mut id = index.lookup(term.as_bytes())?;
     if id.is_none() {
-        let query = Searcher::new(&index, args.codec.as_deref(), Bm25::default())?.parse(&args.term)?;
+        let query = Searcher::new(index, args.codec.as_deref(), Bm25::default())?.parse(term)?;
         if let [(term, _)] = &query.terms[..] {
             id = index.lookup(term.as_bytes())?;
         }
     }
     let Some(id) = id else {
         // The exit code says it too, so a closed stderr does not matter.
-        let _ = writeln!(io::stderr(), "gamut: no document has the term \"{}\"", args.term);
+        let _ = writeln!(io::stderr(), "gamut: no document has the term \"{term}\"");
         return Ok(ExitCode::from(1));
     };
     let mut cursor = Cursor::new(index.list(&index.term(id)?, codec)?);
     let mut out = BufWriter::new(io::stdout().lock());
-    dump(&index, &mut cursor, args.limit.unwrap_or(u64::MAX), &mut out)
+    dump(index, &mut cursor, args.limit.unwrap_or(u64::MAX), &mut out)
         .map_err(|error| index.unchanged().err().map_or(error, Into::into))?;
     out.flush().context("cannot write the postings")?;
     Ok(ExitCode::SUCCESS)
@@ -102,5 +166,27 @@ mod tests {
             dump(&index, &mut cursor, limit, &mut out).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn test_documents_are_described_field_by_field() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        let docs = [("a", "u", "t", "x x"), ("b\u{7}", "b\u{7}", "one\ttwo", "y")];
+        let plan = Plan { ranks: Some(vec![0.25, 0.75]), ..Plan::default() };
+        build(&target, &docs, &plan).unwrap();
+        let of = |index: &Index, doc: u32| {
+            let mut out = Vec::new();
+            describe(index, doc, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let index = Index::open(&target).unwrap();
+        assert_eq!(of(&index, 0), "docID\t0\nid\ta\nURL\tu\ntitle\tt\nlength\t2\nPageRank\t0.25\n");
+        assert_eq!(of(&index, 1), "docID\t1\nid\tb \nURL\tb \ntitle\tone two\nlength\t1\nPageRank\t0.75\n");
+        crate::index::tests::reordered(&target, &crate::order::Permutation::new(vec![1, 0]));
+        let index = Index::open(&target).unwrap();
+        assert!(of(&index, 0).ends_with("PageRank\t0.75\nplace in the input\t1\n"));
+        let found = |id: &str| index.find_id(id).unwrap();
+        assert_eq!((found("a"), found("b\u{7}"), found("c")), (vec![1], vec![0], vec![]));
     }
 }

@@ -105,6 +105,11 @@ impl Drop for Terminal {
     }
 }
 
+/// What a terminal must not get from a page's title is replaced.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// What a command may use: `threads` and `memory` as given (0: not given), ended by Ctrl-C, with progress on stderr
 /// unless `quiet`.
 pub fn means(threads: usize, memory: u64, quiet: bool) -> Means {
@@ -151,5 +156,15 @@ async fn wait_for_signal() {
 async fn wait_for_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_titles_cannot_move_the_cursor() {
+        assert_eq!(printable("a\u{1b}[31mb\n"), "a [31mb ");
     }
 }

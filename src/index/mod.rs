@@ -7,6 +7,7 @@
 //! docs.bin, docs.zst       per document: length; external id, URL, title
 //! pagerank.bin             per document: PageRank, if links were followed
 //! input.bin                per document: its place in the input, if the order is another
+//! ids.bin                  external id → docID
 //! tf.bin                   term frequencies of every list, once for all codecs
 //! impacts.bin              quantised share of the score of every posting of a list, if asked for
 //! <codec>/postings.bin     docIDs of every list
@@ -15,8 +16,8 @@
 //!
 //! The byte layout of each file is in the documentation of the module that reads and writes it: [`mod@format`] (what
 //! all have in common), [`format::manifest`], [`format::tables`] (`terms.bin`, `lists.bin`), [`format::docs`],
-//! [`crate::postings::tf`], [`mod@impacts`], [`crate::score::bound`] (score bounds), [`crate::codec`] (lists of
-//! docIDs).
+//! `format::ids`, [`crate::postings::tf`], [`mod@impacts`], [`crate::score::bound`] (score bounds), [`crate::codec`]
+//! (lists of docIDs).
 //!
 //! The merge hands over a [`ListBatch`] for each range of termIDs. A [`ListEncoder`] turns it into words on any thread,
 //! and [`IndexWriter::append`] puts the words behind each other.

@@ -3,6 +3,7 @@
 use super::explain::{self, Explained};
 use super::settings::Settings;
 use crate::Result;
+use crate::cli::ui::printable;
 use crate::index::{DocName, Index};
 use crate::query::engine::{Answers, Engine as _, Fallback};
 use crate::query::{Hit, Mode, Plan, Query, Scores};
@@ -111,11 +112,6 @@ pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
             eprintln!("gamut: nothing found: no document contains {}{more}{instead}", shown.join(", "));
         }
     }
-}
-
-/// What a terminal must not get from a page's title is replaced.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The names of some documents; every block of the document table is unpacked at most once, on all cores.
@@ -227,15 +223,5 @@ impl Answer {
             false => serde_json::to_writer(&mut *out, &answer)?,
         }
         writeln!(out)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn test_titles_cannot_move_the_cursor() {
-        assert_eq!(printable("a\u{1b}[31mb\n"), "a [31mb ");
     }
 }

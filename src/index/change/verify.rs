@@ -4,7 +4,7 @@ use crate::codec::MAX_BLOCK_LEN;
 use crate::error::damaged;
 use crate::index::format::manifest::{FileSpec, MANIFEST, Manifest};
 use crate::index::format::tables::Place;
-use crate::index::format::{HEADER_WORDS, docs};
+use crate::index::format::{HEADER_WORDS, docs, ids};
 use crate::index::read::reader::{CodecFiles, CodecRef, Index};
 use crate::index::{format, impacts};
 use crate::order::pagerank::DAMPING;
@@ -16,7 +16,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::Xxh3;
 
 /// No more problems than this are kept; the rest is counted.
 const KEPT: usize = 100;
@@ -74,8 +74,8 @@ impl Problems {
 /// Checks every checksum; the dictionary (sorted, every termID once); every list in every codec (decodes, increases,
 /// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries and
 /// bounds are true); impacts (what the postings give); frequencies (add up to cf per term and to the length per
-/// document); the document table (every frame inflates, lengths and duplicate ids add up); and ranks (within reach of
-/// each other, with a sum of 1).
+/// document); the document table (every frame inflates, lengths and duplicate ids add up); the table of ids (what the
+/// ids give); and ranks (within reach of each other, with a sum of 1).
 ///
 /// # Errors
 /// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read, [`Error::Changed`] if
@@ -390,16 +390,33 @@ impl Deep<'_> {
         let mut hashes: Vec<u64> = frames
             .into_par_iter()
             .flat_map_iter(|frame| self.problems.take(names.read_frame(frame)).unwrap_or_default())
-            .map(|name| xxh3_64(name.id.as_bytes()))
+            .map(|name| ids::hash(&name.id))
             .collect();
         if hashes.len() as u64 != s.documents {
             return self.problems.add(damaged(&manifest, 0, format!("{} names of documents", hashes.len())));
         }
+        self.ids(&hashes);
         hashes.par_sort_unstable();
         let duplicates = hashes.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
         self.problems.check(duplicates == s.duplicate_ids, &manifest, 0, || {
             format!("{} duplicate ids, but docs.zst has {duplicates}", s.duplicate_ids)
         });
+    }
+
+    /// `ids.bin` is what the ids give.
+    fn ids(&self, hashes: &[u64]) {
+        let Some(ids) = &self.index.ids else { return };
+        let (found, mut at) = (ids.get(), 0);
+        let compare = |expected: &[u32]| {
+            let part = found.get(at..).unwrap_or_default();
+            if let Some(wrong) = (0..expected.len()).find(|&i| part.get(i) != Some(&expected[i])) {
+                let offset = 4 * (at + wrong) as u64;
+                return Err(damaged(&ids.path, offset, "this is not what the ids of docs.zst give"));
+            }
+            at += expected.len();
+            Ok(())
+        };
+        self.problems.take(ids::write(hashes, compare));
     }
 
     /// Every place in the input is the place of one document.

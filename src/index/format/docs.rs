@@ -21,6 +21,7 @@
 //! numbers, `length of id`, `0 if the URL is the id, else its length + 1`, `length of title`, and then the bytes of the
 //! three, UTF-8. Titles are cut at 4 KiB, ids and URLs at 64 KiB, at a character.
 
+use super::ids;
 use super::manifest::FileSpec;
 use super::record::{self, Record, inflate};
 use crate::base::map::Map;
@@ -30,7 +31,6 @@ use crate::index::write::output::Output;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use xxhash_rust::xxh3::xxh3_64;
 
 pub use super::record::DocName;
 
@@ -64,8 +64,11 @@ pub struct DocTable {
 
 /// Takes the documents in docID order. May live on a thread of its own.
 ///
-/// Holds 12 bytes per document (length and hash of the id) and one frame.
+/// Holds 12 bytes per document (length and hash of the id) and one frame; at the end another byte per document, and
+/// 8 MB.
 pub struct DocTableWriter {
+    dir: PathBuf,
+    with_ids: bool,
     lengths: Output,
     names: Output,
     zstd: zstd::bulk::Compressor<'static>,
@@ -95,6 +98,8 @@ impl DocTableWriter {
         names.write_words(&format::header(Kind::DocNames, 0))?;
         let zstd = zstd::bulk::Compressor::new(LEVEL).map_err(Error::io("compress", names.path()))?;
         Ok(Self {
+            dir: dir.to_owned(),
+            with_ids: true,
             lengths,
             names,
             zstd,
@@ -106,6 +111,11 @@ impl DocTableWriter {
             table: DocTable::default(),
             files,
         })
+    }
+
+    /// The same without `ids.bin`, for documents that nobody looks up by their ids.
+    pub fn without_ids(self) -> Self {
+        Self { with_ids: false, ..self }
     }
 
     /// The next document: external id, URL (may be empty), title (may be empty), length in tokens.
@@ -123,7 +133,7 @@ impl DocTableWriter {
             });
         }
         let (id, url, title) = (cut(id, MAX_ID), cut(url, MAX_ID), cut(title, MAX_TITLE));
-        self.hashes.push(xxh3_64(id.as_bytes()));
+        self.hashes.push(ids::hash(id));
         self.lengths.write_words(&[len])?;
         self.table.lens.push(len);
         self.table.total_len += u64::from(len);
@@ -147,7 +157,7 @@ impl DocTableWriter {
         Ok(())
     }
 
-    /// Closes both files; the table goes to [`crate::index::IndexWriter::encoder`].
+    /// Closes both files and writes `ids.bin`; the table goes to [`crate::index::IndexWriter::encoder`].
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -160,9 +170,14 @@ impl DocTableWriter {
         self.names.write(&self.directory)?;
         let documents = self.table.lens.len() as u64;
         self.names.write_wide(&[documents, (self.directory.len() / ENTRY) as u64, directory])?;
+        let mut specs = vec![self.lengths.finish()?, self.names.finish()?];
+        if self.with_ids {
+            let mut table = Output::create(&self.dir, ids::IDS)?;
+            ids::write(&self.hashes, |words| table.write_words(words))?;
+            specs.push(table.finish()?);
+        }
         self.hashes.sort_unstable();
         self.table.duplicates = self.hashes.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
-        let specs = [self.lengths.finish()?, self.names.finish()?];
         self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(specs);
         Ok(self.table)
     }

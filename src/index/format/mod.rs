@@ -19,6 +19,7 @@
 //! manifest records the size.
 
 pub mod docs;
+pub(in crate::index) mod ids;
 pub mod manifest;
 mod record;
 pub mod tables;
@@ -63,6 +64,8 @@ pub enum Kind {
     Impacts = 8,
     /// `input.bin`.
     Input = 9,
+    /// `ids.bin`.
+    Ids = 10,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.
@@ -107,6 +110,7 @@ pub(in crate::index) fn known_file(name: &str) -> bool {
         docs::NAMES,
         docs::RANKS,
         docs::INPUT,
+        ids::IDS,
     ];
     match name.split_once('/') {
         Some((folder, file)) => {

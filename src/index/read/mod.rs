@@ -2,8 +2,9 @@
 //!
 //! | file | its one job |
 //! |---|---|
-//! | `reader` | opens an index, finds terms, lists and documents |
+//! | `reader` | opens an index, finds terms and lists |
 //! | `dictionary` | `terms.fst` |
+//! | `find` | names of documents, and documents by external id |
 //! | [`ids`] | external ids of very many documents |
 //! | `changed` | whether files are what they were when the index was opened |
 //! | `lists` | all lists in termID order, in batches |
@@ -11,6 +12,7 @@
 
 mod changed;
 pub(in crate::index) mod dictionary;
+mod find;
 pub mod ids;
 pub mod lengths;
 pub mod linearity;

@@ -7,10 +7,10 @@ use super::dictionary::Dictionary;
 use crate::base::map::{Map, Watch};
 use crate::codec::{self, Codec, Skip};
 use crate::error::damaged;
-use crate::index::format::docs::{DocName, NameTable};
+use crate::index::format::docs::NameTable;
 use crate::index::format::manifest::{Manifest, Statistics};
 use crate::index::format::tables::{GROUP, Place, TermInfo};
-use crate::index::format::{HEADER_WORDS, Kind, docs, tables};
+use crate::index::format::{HEADER_WORDS, Kind, docs, ids, tables};
 use crate::index::impacts::Impacts;
 use crate::index::{format, impacts};
 use crate::postings::Cursor;
@@ -31,6 +31,7 @@ pub struct Index {
     lens: Words,
     ranks: Option<Words>,
     inputs: Option<Words>,
+    pub(in crate::index) ids: Option<Words>,
     pub(in crate::index) names: NameTable,
     pub(in crate::index) tf: Words,
     pub(in crate::index) impacts: Option<Table>,
@@ -238,6 +239,17 @@ impl Index {
         };
         let ranks = per_document(docs::RANKS, Kind::PageRank)?;
         let inputs = per_document(docs::INPUT, Kind::Input)?;
+        let ids = match manifest.file(ids::IDS) {
+            None => None,
+            Some(_) => {
+                let ids = words(ids::IDS, Kind::Ids, 0)?;
+                let found = ids.get().len();
+                if found != ids::words(s.documents as usize) {
+                    return Err(disagree(&ids.path, found, "documents"));
+                }
+                Some(ids)
+            }
+        };
         let path = path_of(docs::NAMES)?;
         let names = map(&path)?;
         let head: Vec<u32> = names.chunks_exact(4).take(HEADER_WORDS).map(bytemuck::pod_read_unaligned).collect();
@@ -283,7 +295,7 @@ impl Index {
         }
         let watches = watches.into_inner();
         let dir = dir.to_owned();
-        Ok(Self { dir, manifest, dictionary, terms, lens, ranks, inputs, names, tf, impacts, codecs, watches })
+        Ok(Self { dir, manifest, dictionary, terms, lens, ranks, inputs, ids, names, tf, impacts, codecs, watches })
     }
 
     /// Where it is.
@@ -475,21 +487,5 @@ impl Index {
     /// [`Error::Damaged`].
     pub fn cursor<'a>(&'a self, term: &TermInfo, codec: CodecRef<'a>) -> Result<Cursor<'a>> {
         Ok(Cursor::new(self.list(term, codec)?))
-    }
-
-    /// External id, URL and title of a document.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`], also for a docID that does not exist.
-    pub fn name(&self, doc: u32) -> Result<DocName> {
-        self.names.name(doc)
-    }
-
-    /// The same for several documents in ascending order; each block of the table is unpacked once.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`], also for a docID that does not exist.
-    pub fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
-        self.names.names(docs)
     }
 }

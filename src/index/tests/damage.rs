@@ -70,6 +70,9 @@ fn read_all(dir: &Path) {
             }
         }
     }
+    for id in ["", "d0", "d450", "no such"] {
+        let _ = index.find_id(id);
+    }
     for doc in [0, 1, 450, 899, 900] {
         let _ = index.name(doc);
     }

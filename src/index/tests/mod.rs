@@ -108,6 +108,7 @@ pub(crate) fn reordered(index: &Path, permutation: &crate::order::Permutation) {
 }
 
 mod damage;
+mod ids;
 pub(crate) mod impacts;
 mod ranks;
 mod reading;

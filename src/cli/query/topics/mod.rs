@@ -33,7 +33,7 @@ use windows::{Done, Sink, Work, answer_all};
 const WINDOW_HITS: [usize; 2] = [1 << 20, 1 << 24];
 
 /// Time between marks from which a killed run can go on.
-const MARK: Duration = Duration::from_secs(1);
+const MARK: Duration = Duration::from_millis(200);
 
 /// Topics of a window: batches are made of these.
 fn window(k: usize, batches: bool) -> usize {
@@ -52,7 +52,7 @@ pub struct TopicFile {
     #[arg(long, value_name = "FILE", requires = "topics")]
     run: Option<PathBuf>,
     /// Format of the run file.
-    #[arg(long, value_enum, default_value = "trec", requires = "run")]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "trec", requires = "run")]
     run_format: RunFormat,
     /// Last column of a run file in TREC's format [default: gamut].
     #[arg(long, requires = "run")]
