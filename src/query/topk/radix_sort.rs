@@ -8,7 +8,7 @@ use crate::query::gpu::topk::{GpuTopKKernel, THREADS};
 pub static RADIX_SORT: TopKMethod = TopKMethod {
     name: "radix-sort",
     short: "radix-sort",
-    about: "sorts all hits by score and docID, four bits at a time, and takes the first k",
+    about: "sorts all hits by score and place in the input, four bits at a time, and takes the first k",
     paper: "Liu et al.: Griffin (PPoPP 2018), section 3.1.3; Satish, Harris and Garland: Designing efficient sorting algorithms for \
             manycore GPUs (IPDPS 2009, doi:10.1109/IPDPS.2009.5161005)",
     cpu: None,
