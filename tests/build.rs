@@ -23,6 +23,7 @@ fn options(input: PathBuf, output: PathBuf) -> BuildOptions {
         sorter: SorterChoice::parse("cpu").unwrap(),
         codecs: codec::all(),
         impacts: true,
+        tables: true,
         ..BuildOptions::new(vec![input], output)
     }
 }

@@ -259,3 +259,47 @@ fn every_help_text_ends_with_a_full_stop() {
     assert_eq!(wrong_sentences("One. Two [default: 2]\n\nThree.\n\nList:\n  four"), ["One. Two"]);
     assert!(text(&gamut(&["query", "--help"]).stdout).contains("  and     Those with all terms; "), "values and help");
 }
+
+#[test]
+fn stored_tables_serve_the_first_query() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |doc: usize| {
+        let word = |word: &'static str, has: bool| if has { word } else { "" };
+        let words = [word("third", doc % 3 == 0), word("seventh", doc % 7 == 0), word("rare", doc == 123)];
+        format!("{{\"id\": \"d{doc}\", \"contents\": \"{}{}\"}}\n", "common ".repeat(1 + doc % 5), words.join(" "))
+    };
+    let input = put(dir.path(), "collection.jsonl", (0..400).map(line).collect::<String>().as_bytes());
+    let out = dir.path().join("index");
+    let path = out.to_str().unwrap();
+    let built = index(&input, &out, &["--tables"]);
+    assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+    let ask = |more: &[&str]| {
+        let answer = gamut(&[&["query", path, "--explain", "-k", "5", "common third seventh rare"], more].concat());
+        assert_eq!(answer.status.code(), Some(0), "{}", text(&answer.stderr));
+        text(&answer.stdout)
+    };
+    let hits = |out: &str| out.lines().take(5).map(str::to_owned).collect::<Vec<_>>();
+    let with = ask(&[]);
+    let row = |term: &str| with.lines().find(|line| line.starts_with(term)).unwrap().to_owned();
+    assert!(row("common").ends_with("  index") && row("seventh").ends_with("  index"), "{with}");
+    assert!(row("rare").ends_with("  -"), "{with}");
+    let other = ask(&["--k1", "1.2"]);
+    assert!(!other.contains("table"), "they are for other parameters: {other}");
+    let stats = text(&gamut(&["stats", path]).stdout);
+    assert!(stats.contains("3   of long lists; ") && stats.contains("tables.bin"), "{stats}");
+
+    let reencode = |more: &[&str]| {
+        let done = gamut(&[&["reencode", path], more].concat());
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    };
+    let (code, _, why) = reencode(&["--tables", "--drop", "tables"]);
+    assert!(code == Some(2) && why.contains("give one of the two"), "{why}");
+    assert_eq!(reencode(&["--drop", "tables"]).0, Some(0));
+    let without = ask(&[]);
+    assert!(hits(&without) == hits(&with) && !without.contains("table"), "{without}");
+    let (code, _, why) = reencode(&["--drop", "tables"]);
+    assert!(code == Some(2) && why.contains("has no tables to take out"), "{why}");
+    let (code, out, why) = reencode(&["--tables"]);
+    assert!(code == Some(0) && out.contains("tables: 3 lists, ") && out.contains(" bytes per posting"), "{out}{why}");
+    assert_eq!(hits(&ask(&[])), hits(&with));
+}

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use common::{gzip, index_bytes, put, records};
 use gamut::base::means::{Means, Progress, Stage};
 use gamut::codec;
-use gamut::index::change::reencode::{Change, ImpactChange, reencode};
+use gamut::index::change::reencode::{Change, PartChange, reencode};
 use gamut::index::change::reorder::{Reorder, reorder};
 use gamut::index::{Index, verify};
 use gamut::order::Permutation;
@@ -79,7 +79,7 @@ fn options(inputs: Vec<PathBuf>, output: PathBuf, means: Means) -> BuildOptions 
 fn built(dir: &Path) -> PathBuf {
     let (input, output) = (crawl(dir, "crawl.warc.gz", 5, 400), dir.join("index"));
     let mut options = options(vec![input.clone()], output.clone(), Means::new(2, 512 << 20));
-    options.impacts = true;
+    (options.impacts, options.tables) = (true, true);
     build(&options).unwrap();
     std::fs::remove_file(input).unwrap();
     output
@@ -208,7 +208,8 @@ fn changes_of_an_index_that_shrinks_leave_it_alone() {
         let change = Change {
             add: vec![codec::codec("simdbp").unwrap()],
             remove: Vec::new(),
-            impacts: ImpactChange::Keep,
+            impacts: PartChange::Keep,
+            tables: PartChange::Keep,
             from: Some("vbyte"),
             output: None,
             gpu: None,
@@ -227,6 +228,7 @@ fn changes_of_an_index_that_shrinks_leave_it_alone() {
         output: None,
         force: false,
         impacts: false,
+        tables: false,
         means: means(2, "comparing", 0, move || truncate(&cut, 4096)),
     };
     let error = reorder(&index, &change).unwrap_err();

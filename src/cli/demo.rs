@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::base::means::Means;
 use crate::cli::ui;
-use crate::index::change::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reencode::{Change, PartChange, reencode};
 use crate::index::{Index, verify};
 use crate::pipeline::{BuildOptions, BuildReport};
 use crate::query::{Bm25, Mode, Searcher};
@@ -75,7 +75,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let change = Change {
         add: codec::parse_list(OTHER)?,
         remove: Vec::new(),
-        impacts: ImpactChange::Keep,
+        impacts: PartChange::Keep,
+        tables: PartChange::Keep,
         from: None,
         output: None,
         gpu: None,

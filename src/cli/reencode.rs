@@ -1,4 +1,4 @@
-//! `gamut reencode`: other codecs, or impacts, for a built index.
+//! `gamut reencode`: other codecs, impacts or tables for a built index.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use crate::codec;
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
 use crate::index::change::reencode;
-use crate::index::change::reencode::{Change, Changed, Estimate, ImpactChange};
+use crate::index::change::reencode::{Change, Changed, Estimate, PartChange};
 
-/// Add, replace or remove codecs and impacts of a finished index.
+/// Add, replace or remove codecs, impacts and tables of a finished index.
 ///
 /// gamut decodes every list from one codec of the index and writes it in each codec that --codec names. Then it decodes
 /// and compares everything that it wrote. If all of it is right, the changed index replaces the old one in one step. If
@@ -27,6 +27,7 @@ Examples:
   gamut reencode out/gov2 --codec parapfor:exceptions=0.1
   gamut reencode out/gov2 --codec best --drop para-ef    replace one codec by another
   gamut reencode out/gov2 --impacts                      store a quantised score of every posting
+  gamut reencode out/gov2 --tables                       store bitmaps and score bounds of long lists
   gamut reencode out/gov2 --codec raw -o out/gov2-raw    write a changed copy
 
 Exit code: 0 if done. 2 if not; the index then stays as it was.")]
@@ -39,7 +40,11 @@ pub struct Args {
     /// Write an 8-bit quantised BM25 score (impact) of every posting, as `gamut index --impacts` does
     #[arg(long, conflicts_with = "estimate")]
     impacts: bool,
-    /// Codecs to remove, separated by commas; "impacts" removes the impacts
+    /// Write a bitmap and score bounds of every long list, as `gamut index --tables` does, so that the first queries
+    /// are as fast as later ones
+    #[arg(long, conflicts_with = "estimate")]
+    tables: bool,
+    /// Codecs to remove, separated by commas; "impacts" and "tables" remove those
     #[arg(long, value_delimiter = ',', value_name = "NAME", conflicts_with = "estimate")]
     drop: Vec<String>,
     /// Codec of the index to read the lists from [default: its last one]
@@ -66,17 +71,28 @@ pub struct Args {
     json: bool,
 }
 
-/// What --drop calls the impacts; no codec has this name.
+/// What --drop calls parts that are no codecs; no codec has these names.
 const IMPACTS: &str = "impacts";
+const TABLES: &str = "tables";
+
+/// What becomes of a part by its flag and its name in --drop.
+fn part_change(name: &str, write: bool, drop: &[String]) -> anyhow::Result<PartChange> {
+    match (write, drop.iter().any(|dropped| dropped == name)) {
+        (true, true) => anyhow::bail!("--{name} writes {name} and --drop {name} removes them; give one of the two"),
+        (true, false) => Ok(PartChange::Write),
+        (false, true) => Ok(PartChange::Remove),
+        (false, false) => Ok(PartChange::Keep),
+    }
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// See [`reencode::reencode`]; the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.codec.is_none() && args.drop.is_empty() && !args.estimate && !args.impacts {
+    if args.codec.is_none() && args.drop.is_empty() && !args.estimate && !args.impacts && !args.tables {
         anyhow::bail!(
-            "nothing to do with {}: --codec and --impacts add, --drop removes, --estimate prints sizes",
+            "nothing to do with {}: --codec, --impacts and --tables add, --drop removes, --estimate prints sizes",
             args.index.display()
         );
     }
@@ -86,20 +102,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     let gpu = args.device.as_deref().map(|name| Gpu::open(&Choice::parse(name))).transpose()?;
-    let (drop_impacts, remove): (Vec<String>, Vec<String>) =
-        args.drop.iter().cloned().partition(|name| name == IMPACTS);
-    let impacts = match (args.impacts, drop_impacts.is_empty()) {
-        (true, false) => {
-            anyhow::bail!("--impacts writes impacts and --drop impacts removes them; give one of the two")
-        }
-        (true, true) => ImpactChange::Write,
-        (false, false) => ImpactChange::Remove,
-        (false, true) => ImpactChange::Keep,
-    };
+    let codec = |name: &&String| ![IMPACTS, TABLES].contains(&name.as_str());
+    let remove = args.drop.iter().filter(codec).cloned().collect();
+    let impacts = part_change(IMPACTS, args.impacts, &args.drop)?;
+    let tables = part_change(TABLES, args.tables, &args.drop)?;
     let change = Change {
         add,
         remove,
         impacts,
+        tables,
         from: args.from.as_deref(),
         output: args.output.as_deref(),
         gpu: gpu.as_ref(),
@@ -148,7 +159,7 @@ fn write_estimates(out: &mut impl Write, estimates: &[Estimate], postings: u64, 
 }
 
 fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Result<()> {
-    let seconds = changed.encode_seconds + changed.compare_seconds + changed.impact_seconds;
+    let seconds = changed.encode_seconds + changed.compare_seconds + changed.impact_seconds + changed.table_seconds;
     let index = changed.index.display();
     if args.json {
         let written: Vec<_> = changed
@@ -168,6 +179,9 @@ fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Re
             "compare_seconds": changed.compare_seconds,
             "impacts_bytes": changed.impacts,
             "impacts_seconds": changed.impact_seconds,
+            "tables": changed.tables.map(|(tables, _)| tables),
+            "tables_bytes": changed.tables.map(|(_, bytes)| bytes),
+            "tables_seconds": changed.table_seconds,
         });
         return writeln!(out, "{report}");
     }
@@ -180,6 +194,10 @@ fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Re
     if let Some(bytes) = changed.impacts {
         let bits = bits(bytes, changed.postings);
         writeln!(out, "impacts: {bytes} bytes, {bits:.3} bits per posting, in {:.2} s", changed.impact_seconds)?;
+    }
+    if let Some((tables, bytes)) = changed.tables {
+        let (each, seconds) = (bytes as f64 / changed.postings.max(1) as f64, changed.table_seconds);
+        writeln!(out, "tables: {tables} lists, {bytes} bytes, {each:.3} bytes per posting, in {seconds:.2} s")?;
     }
     if changed.written.is_empty() {
         return writeln!(out, "{index}: done in {seconds:.2} s");

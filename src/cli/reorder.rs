@@ -77,6 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output: args.output.as_deref(),
         force: false,
         impacts: false,
+        tables: false,
         means,
     };
     // Before the index: a permutation that cannot be written must not be lost.

@@ -88,6 +88,9 @@ struct Report {
     /// What an impact of 1 stands for, where there are impacts.
     #[serde(skip_serializing_if = "Option::is_none")]
     impact_step: Option<f32>,
+    /// Where there are tables of long lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<Tables>,
     list_lengths: Vec<ListLength>,
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
@@ -96,6 +99,13 @@ struct Report {
     linearity: Vec<Linearity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_pages: Option<Vec<TopPage>>,
+}
+
+/// The tables of long lists.
+#[derive(serde::Serialize)]
+struct Tables {
+    tables: u64,
+    bytes_per_posting: f64,
 }
 
 /// The lists of one length, after Ao et al., table 1.
@@ -173,6 +183,10 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         bytes: manifest.files.iter().map(|file| file.bytes).sum(),
         tf_bits_per_posting: bits(tf),
         impact_step: index.impacts().map(|impacts| impacts.quantizer().step()),
+        tables: index.list_tables().map(|tables| Tables {
+            tables: tables.len() as u64,
+            bytes_per_posting: bits(bytes_of("tables.bin")) / 8.0,
+        }),
         list_lengths: list_lengths.collect(),
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
@@ -277,6 +291,13 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if let Some(step) = report.impact_step {
         writeln!(out, "impacts        {:>15}   of 8 bits; BM25 scores are sums of them times {step}", "1 to 255")?;
     }
+    if let Some(Tables { tables, bytes_per_posting }) = &report.tables {
+        writeln!(
+            out,
+            "tables         {:>15}   of long lists; {bytes_per_posting:.2} bytes a posting of the index",
+            grouped(*tables)
+        )?;
+    }
     writeln!(out, "bytes          {:>15}", grouped(report.bytes))?;
     for (name, bytes) in &report.files {
         writeln!(out, "  {name:<22} {:>15}", grouped(*bytes))?;
@@ -346,7 +367,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("index");
         let texts = [("a", "", "", "x y y"), ("b", "", "", "x z"), ("a", "", "", "x y")];
-        build(&target, &texts, &Plan { impacts: Some(1), ..Plan::default() }).unwrap();
+        build(&target, &texts, &Plan { impacts: Some(1), tables: Some(1), ..Plan::default() }).unwrap();
         let report = report(&Index::open(&target).unwrap(), 2).unwrap();
         let top: Vec<_> = report.top_terms.iter().map(|term| (term.term.as_str(), term.df, term.cf)).collect();
         assert_eq!(top, [("x", 3, 3), ("y", 2, 3)]);
@@ -362,6 +383,10 @@ mod tests {
         write_report(&mut text, &report).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("documents                    3   1 with"), "{text}");
+        assert!(
+            text.contains("tables                       2   of long lists") && text.contains("tables.bin"),
+            "{text}"
+        );
         assert!(text.contains("of 8 bits") && text.contains("impacts.bin"), "{text}");
     }
 }

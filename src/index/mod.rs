@@ -10,14 +10,15 @@
 //! ids.bin                  external id → docID
 //! tf.bin                   term frequencies of every list, once for all codecs
 //! impacts.bin              quantised share of the score of every posting of a list, if asked for
+//! tables.bin               documents and score bounds of every long list, if asked for
 //! <codec>/postings.bin     docIDs of every list
 //! <codec>/lists.bin        where each list is; skip entries
 //! ```
 //!
 //! The byte layout of each file is in the documentation of the module that reads and writes it: [`mod@format`] (what
 //! all have in common), [`format::manifest`], [`format::tables`] (`terms.bin`, `lists.bin`), [`format::docs`],
-//! `format::ids`, [`crate::postings::tf`], [`mod@impacts`], [`crate::score::bound`] (score bounds), [`crate::codec`]
-//! (lists of docIDs).
+//! `format::ids`, [`crate::postings::tf`], [`mod@impacts`], [`mod@list_tables`], [`crate::score::bound`] (score
+//! bounds), [`crate::codec`] (lists of docIDs).
 //!
 //! The merge hands over a [`ListBatch`] for each range of termIDs. A [`ListEncoder`] turns it into words on any thread,
 //! and [`IndexWriter::append`] puts the words behind each other.
@@ -25,6 +26,7 @@
 pub mod change;
 pub mod format;
 pub mod impacts;
+pub mod list_tables;
 pub mod read;
 pub mod write;
 
@@ -36,10 +38,11 @@ pub use format::docs::{DocName, DocTable, DocTableWriter};
 pub use format::manifest::{FileSpec, Manifest, Statistics};
 pub use format::tables::{Place, TermInfo};
 pub use impacts::Impacts;
+pub use list_tables::ListTables;
 pub use read::reader::{CodecRef, Index, ListFiles};
 pub use write::encode::{EncodedLists, ListEncoder};
 pub(crate) use write::publish::{check_target, temporary_beside};
-pub use write::writer::{IndexWriter, ManifestFields, Summary, TermsWriter};
+pub use write::writer::{Extras, IndexWriter, ManifestFields, Summary, TermsWriter};
 
 /// The postings lists of consecutive termIDs, as the merge produces them: docIDs strictly increasing
 /// within a list, term frequencies at least 1, every list non-empty.

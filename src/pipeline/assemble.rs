@@ -23,7 +23,7 @@ use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
 use super::sorting::SortOutcome;
 use crate::base::memory;
 use crate::corpus::Corpus;
-use crate::index::{DocTable, EncodedLists, IndexWriter, ListBatch, ListEncoder, ManifestFields};
+use crate::index::{DocTable, EncodedLists, Extras, IndexWriter, ListBatch, ListEncoder, ManifestFields};
 use crate::{Error, Result};
 
 /// What the parse phase leaves.
@@ -131,7 +131,8 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         spawn(shared, move || {
             let options = &shared_.options;
             let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
-            writer.finish_checked(&documents, fields, options.impacts.then_some(&options.means), |_| Ok(()))
+            let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
+            writer.finish_checked(&documents, fields, Some(extras), |_| Ok(()))
         })
         .await
         .unwrap_or_else(panicked)?

@@ -58,6 +58,8 @@ pub struct BuildOptions {
     pub links: bool,
     /// Store a quantised impact for every posting of a list.
     pub impacts: bool,
+    /// Store the table of every long list.
+    pub tables: bool,
     /// What the build may use, who can end it, and who hears of it.
     pub means: Means,
 }
@@ -82,6 +84,7 @@ impl BuildOptions {
             store_titles: true,
             links: false,
             impacts: false,
+            tables: false,
             means: Means::default(),
         }
     }

@@ -38,8 +38,9 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
         output: first.clone(),
         force: false,
         order: Order::input(),
-        // They are quantised where their postings end up.
+        // They are made where their postings end up.
         impacts: false,
+        tables: false,
         links: options.links || options.order.needs() == Needs::Links,
         ..options.clone()
     };
@@ -53,6 +54,7 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
         output: Some(&options.output),
         force: options.force,
         impacts: options.impacts,
+        tables: options.tables,
         means: options.means.clone(),
     };
     let text = Permutation::path_beside(&options.output);

@@ -9,6 +9,7 @@
 //! | [`skip`] | the block that may contain a docID |
 //! | [`cursor`] | walks a list, reads it in windows, looks documents up |
 //! | [`mod@find`] | where a docID stands in a decoded block |
+//! | [`table`] | the documents of a long list and the most that they add to a score |
 //! | [`scratch`] | buffers of a block |
 
 pub mod block;
@@ -18,6 +19,7 @@ pub mod find;
 pub mod list;
 pub mod scratch;
 pub mod skip;
+pub mod table;
 pub mod tf;
 
 pub use block::Blocks;

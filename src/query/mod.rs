@@ -45,7 +45,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use cpu::{CpuMethods, TermWork, Work};
+pub use cpu::{CpuMethods, TableOf, TermWork, Work};
 pub use describe::tables;
 pub use explain::TermFacts;
 pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};

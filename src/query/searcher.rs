@@ -16,10 +16,11 @@ const MAX_IMPACT_WORDS: u64 = ((1 << SCORE_BITS) - 1) / MAX_IMPACT as u64;
 
 /// Answers queries from one index with one codec and one set of parameters. Shared between threads.
 ///
-/// Keeps a table of every long list (one with a document in 64 or more) for the fastest methods on the CPU, once
-/// queries have read as much of the list as the table costs. A table takes a byte per posting and five sixteenths of
-/// one per document of the index. All tables take no more than the docIDs and frequencies of all lists in the files, or
-/// 1 MiB.
+/// The fastest methods on the CPU use a table of every long list (one with a document in 64 or more). If the index has
+/// tables ([`mod@crate::index::list_tables`]) and these are its parameters, they are there from the first query on.
+/// Else the searcher keeps a table in memory, once queries have read as much of the list as the table costs. A table
+/// takes a byte per posting and a fifth of one per document of the index. All tables in memory take no more than the
+/// docIDs and frequencies of all lists in the files, or 1 MiB.
 pub struct Searcher<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,
@@ -29,7 +30,7 @@ pub struct Searcher<'a> {
     /// The impacts, if scores are sums of them.
     impacts: Option<Impacts<'a>>,
     /// The tables of long lists, for these parameters and scores.
-    tables: Tables,
+    tables: Tables<'a>,
 }
 
 impl<'a> Searcher<'a> {
@@ -61,7 +62,7 @@ impl<'a> Searcher<'a> {
         let bounds = BoundReader::new(index.default_norm(), norm, longest);
         let analysis = Analysis::new(analyzer)?;
         let codec = index.codec(codec)?;
-        let tables = Tables::new(index, codec);
+        let tables = tables(index, codec, norm, None);
         Ok(Self { index, codec, norm, bounds, analysis, impacts: None, tables })
     }
 
@@ -72,7 +73,7 @@ impl<'a> Searcher<'a> {
     /// impacts.
     pub fn with_scores(self, scores: Scores) -> Result<Self> {
         if scores == Scores::Bm25 {
-            return Ok(Self { impacts: None, tables: Tables::new(self.index, self.codec), ..self });
+            return Ok(Self { impacts: None, tables: tables(self.index, self.codec, self.norm, None), ..self });
         }
         if self.norm != self.index.default_norm() {
             let why =
@@ -83,7 +84,7 @@ impl<'a> Searcher<'a> {
             what: self.index.dir().display().to_string(),
             why: "has no impacts; `gamut reencode DIR --impacts` adds them".to_owned(),
         })?;
-        Ok(Self { impacts: Some(impacts), tables: Tables::new(self.index, self.codec), ..self })
+        Ok(Self { impacts: Some(impacts), tables: tables(self.index, self.codec, self.norm, Some(impacts)), ..self })
     }
 
     /// The impacts that scores are sums of; `None` if scores are BM25's.
@@ -251,6 +252,12 @@ impl<'a> Searcher<'a> {
             None => Scoring::Bm25(Bm25Scorer::new(self.index.lens(), self.norm, self.bounds)),
         }
     }
+}
+
+/// The tables for these scores.
+fn tables<'a>(index: &'a Index, codec: CodecRef<'a>, norm: Norm, impacts: Option<Impacts<'_>>) -> Tables<'a> {
+    let stored = index.list_tables().filter(|_| impacts.is_none() && norm == index.default_norm());
+    Tables::new(index, codec, stored)
 }
 
 /// Fails unless sums of impacts are whole numbers that single precision holds exactly.

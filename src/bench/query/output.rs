@@ -238,11 +238,12 @@ fn sizes(places: &[Place<'_>], rows: &[Row], sizes: &[Size]) -> Table {
         let bits = [size.bits, size.tf_bits].map(|bits| format!("{bits:.2}"));
         let times = [Mode::And, Mode::Or].map(|mode| figure_or_dash(best(mode).map(|ms| 1e3 * ms)));
         let names = [place.order.clone(), place.codec.to_owned()];
-        names.into_iter().chain(bits).chain(times).chain([format!("{:.2}", size.decoded / 1e9)]).collect()
+        let tables = size.tables.map_or("-".to_owned(), |bytes| format!("{bytes:.2}"));
+        let decoded = format!("{:.2}", size.decoded / 1e9);
+        names.into_iter().chain(bits).chain([tables]).chain(times).chain([decoded]).collect()
     };
-    let title =
-        "Bits a posting; mean of AND and OR on one core in microseconds; decoding the queries' lists, G docIDs/s";
-    let head = ["order", "codec", "bits", "tf", "AND", "OR", "decode"];
+    let title = "Bits a posting, and bytes a posting of stored tables; mean of AND and OR on one core in microseconds; decoding the queries' lists, G docIDs/s";
+    let head = ["order", "codec", "bits", "tf", "tables", "AND", "OR", "decode"];
     table(title, 2, head, places.iter().zip(sizes).map(line).collect())
 }
 

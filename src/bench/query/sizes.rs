@@ -19,6 +19,8 @@ pub(super) struct Size {
     pub(super) bits: f64,
     /// Frequencies, which all codecs share.
     pub(super) tf_bits: f64,
+    /// Bytes of stored tables of long lists, if there are any.
+    pub(super) tables: Option<f64>,
     /// DocIDs a second, one core.
     pub(super) decoded: f64,
 }
@@ -56,6 +58,7 @@ pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, fastest: bool
     Ok(Size {
         bits: per_posting * (bytes(&format!("{codec}/postings.bin")) + bytes(&format!("{codec}/lists.bin"))),
         tf_bits: per_posting * bytes("tf.bin"),
+        tables: index.list_tables().map(|_| per_posting / 8.0 * bytes("tables.bin")),
         decoded: postings as f64 / all,
     })
 }

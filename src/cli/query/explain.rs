@@ -4,7 +4,7 @@ use super::answer::Times;
 use super::settings::Settings;
 use crate::query::engine::{Effort, EngineKind, Fallback, Methods};
 use crate::query::gpu::Report;
-use crate::query::{Mode, TermFacts, Work};
+use crate::query::{Mode, TableOf, TermFacts, Work};
 use std::io::{self, Write};
 
 /// What an answer took.
@@ -41,6 +41,9 @@ struct JsonTerm<'a> {
     skipped: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scored: Option<u64>,
+    /// Where the table of the list was, on the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<TableOf>,
 }
 
 #[derive(serde::Serialize)]
@@ -96,6 +99,15 @@ pub fn duration(seconds: f64) -> String {
         s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
         s if s < 1.0 => format!("{:.2} ms", s * 1e3),
         s => format!("{s:.2} s"),
+    }
+}
+
+/// Where a list's table was.
+fn table(table: TableOf) -> &'static str {
+    match table {
+        TableOf::None => "-",
+        TableOf::Memory => "memory",
+        TableOf::Index => "index",
     }
 }
 
@@ -176,9 +188,11 @@ impl Explained {
 
     fn write_terms(&self, out: &mut impl Write) -> io::Result<()> {
         let on_cpu = matches!(self.effort, Effort::Cpu(_));
+        let tables = self.work().any(|(_, work)| work.is_some_and(|work| work.table != TableOf::None));
         let mut head = vec!["term", "weight", "documents", "idf", "bytes", "blocks", "adds at most"];
         if on_cpu {
             head.extend(["decoded", "skipped", "scored"]);
+            head.extend(tables.then_some("table"));
         }
         let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
         for (facts, work) in self.work().take(MAX_ROWS) {
@@ -194,6 +208,7 @@ impl Explained {
             if let Some(work) = work {
                 let skipped = work.blocks.saturating_sub(work.decoded);
                 row.extend([work.decoded, skipped, work.scored].map(grouped));
+                row.extend(tables.then(|| table(work.table).to_owned()));
             }
             rows.push(row);
         }
@@ -252,6 +267,7 @@ impl Explained {
             decoded: work.map(|work| work.decoded),
             skipped: work.map(|work| work.blocks.saturating_sub(work.decoded)),
             scored: work.map(|work| work.scored),
+            table: work.map(|work| work.table),
         });
         let device = device.map(|work| JsonDevice {
             left_to_cpu: work.by_cpu,

@@ -24,4 +24,6 @@ pub mod stage {
     pub const COMPARE: Stage = Stage { name: "comparing", unit: POSTINGS };
     /// Quantised impacts.
     pub const IMPACTS: Stage = Stage { name: "quantising", unit: POSTINGS };
+    /// Tables of long lists.
+    pub const TABLES: Stage = Stage { name: "tabulating", unit: POSTINGS };
 }

@@ -1,4 +1,4 @@
-//! Codecs and quantised impacts added to a finished index, replaced, or taken out of it.
+//! Codecs, quantised impacts and tables of long lists added to a finished index, replaced, or taken out of it.
 //!
 //! The new index is made beside the old one. Files that stay are hard links (copies where the file system has no
 //! links). New codec folders are written list by list from one present codec, and every written list is decoded and
@@ -12,12 +12,13 @@ use crate::codec::{self, Codec, Skip};
 use crate::gpu::Gpu;
 use crate::index::format::manifest::{CodecSpec, FileSpec};
 use crate::index::impacts::IMPACTS;
+use crate::index::list_tables::TABLES;
 use crate::index::read::lists::{Batch, Source, batches, bounds, differs};
 use crate::index::read::reader::Index;
 use crate::index::write::encode::EncodedCodec;
 use crate::index::write::parts::CodecWriter;
 use crate::index::write::publish;
-use crate::index::write::writer::{add_impacts, write_manifest};
+use crate::index::write::writer::{add_impacts, add_tables, write_manifest};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +35,9 @@ pub struct Change<'a> {
     /// Names of codecs to take out.
     pub remove: Vec<String>,
     /// What becomes of the quantised impacts.
-    pub impacts: ImpactChange,
+    pub impacts: PartChange,
+    /// What becomes of the tables of long lists.
+    pub tables: PartChange,
     /// The codec to take the lists from; the last one of the index if there is no name.
     pub from: Option<&'a str>,
     /// Where the changed index goes; over the old one if there is no path.
@@ -45,15 +48,15 @@ pub struct Change<'a> {
     pub means: Means,
 }
 
-/// What becomes of the quantised impacts of an index.
+/// What becomes of a part that an index can do without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ImpactChange {
-    /// They stay, or there are none.
+pub enum PartChange {
+    /// It stays, or there is none.
     #[default]
     Keep,
-    /// They are written, also if present.
+    /// It is written, also if present.
     Write,
-    /// They are taken out.
+    /// It is taken out.
     Remove,
 }
 
@@ -80,6 +83,10 @@ pub struct Changed {
     pub compare_seconds: f64,
     /// Seconds of quantising impacts.
     pub impact_seconds: f64,
+    /// Number and bytes of the tables, if they were written.
+    pub tables: Option<(u64, u64)>,
+    /// Seconds of making tables.
+    pub table_seconds: f64,
 }
 
 /// Changes the codecs of the index at `dir`.
@@ -100,7 +107,11 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     let kept = kept(index, change)?;
     let name = from.codec().name();
     let of_other = |file: &FileSpec| file.name.split_once('/').is_some_and(|(folder, _)| folder != name);
-    let stays = |file: &FileSpec| file.name != IMPACTS || change.impacts == ImpactChange::Keep;
+    let stays = |file: &FileSpec| match &file.name[..] {
+        IMPACTS => change.impacts == PartChange::Keep,
+        TABLES => change.tables == PartChange::Keep,
+        _ => true,
+    };
     verify::checksums(dir, index.manifest().files.iter().filter(|file| !of_other(file) && stays(file)))?;
     if change.output.is_none() {
         publish::nothing_else(dir, index.manifest())?;
@@ -114,7 +125,7 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     let mut manifest = index.manifest().clone();
     let folder_stays = |file: &FileSpec| file.name.split_once('/').is_none_or(|(folder, _)| kept.contains(&folder));
     manifest.files.retain(|file| folder_stays(file) && stays(file));
-    if change.impacts != ImpactChange::Keep {
+    if change.impacts != PartChange::Keep {
         manifest.impacts.maximum = None;
     }
     for file in &manifest.files {
@@ -147,11 +158,22 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     let compare_seconds = began.elapsed().as_secs_f64();
 
     let began = Instant::now();
-    if change.impacts == ImpactChange::Write {
+    if change.impacts == PartChange::Write {
         add_impacts(temporary.path(), &mut manifest, &change.means)?;
     }
-    let impacts = manifest.file(IMPACTS).filter(|_| change.impacts == ImpactChange::Write).map(|file| file.bytes);
+    let impacts = manifest.file(IMPACTS).filter(|_| change.impacts == PartChange::Write).map(|file| file.bytes);
     let impact_seconds = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    let tables = match change.tables {
+        PartChange::Write => {
+            add_tables(temporary.path(), &mut manifest, &change.means)?;
+            let made = Index::open(temporary.path())?;
+            manifest.file(TABLES).zip(made.list_tables()).map(|(file, tables)| (tables.len() as u64, file.bytes))
+        }
+        PartChange::Keep | PartChange::Remove => None,
+    };
+    let table_seconds = began.elapsed().as_secs_f64();
     let from = codec::spec(from.codec());
     index.unchanged()?;
     let target = change.output.unwrap_or(dir);
@@ -167,6 +189,8 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
         encode_seconds,
         compare_seconds,
         impact_seconds,
+        tables,
+        table_seconds,
     })
 }
 
@@ -191,12 +215,18 @@ fn kept<'a>(index: &'a Index, change: &Change<'_>) -> Result<Vec<&'a str>> {
         let why = "would leave the index without docIDs; keep one codec, or name another one with --codec".to_owned();
         return Err(Error::Invalid { what: format!("dropping {}", change.remove.join(", ")), why });
     }
-    if change.impacts == ImpactChange::Remove && index.impacts().is_none() {
-        let why = "has no impacts to take out".to_owned();
+    let parts = [
+        ("impacts", change.impacts, index.impacts().is_some()),
+        ("tables", change.tables, index.list_tables().is_some()),
+    ];
+    if let Some((part, ..)) = parts.iter().find(|(_, change, there)| *change == PartChange::Remove && !there) {
+        let why = format!("has no {part} to take out");
         return Err(Error::Invalid { what: index.dir().display().to_string(), why });
     }
-    if change.add.is_empty() && change.remove.is_empty() && change.impacts == ImpactChange::Keep {
-        let why = "name codecs to write with --codec, or to take out with --drop, or give --impacts".to_owned();
+    let kept_parts = parts.iter().all(|(_, change, _)| *change == PartChange::Keep);
+    if change.add.is_empty() && change.remove.is_empty() && kept_parts {
+        let why =
+            "name codecs to write with --codec, or to take out with --drop, or give --impacts or --tables".to_owned();
         return Err(Error::Invalid { what: "nothing to do".to_owned(), why });
     }
     Ok(kept)

@@ -2,8 +2,9 @@
 //!
 //! Every list is mapped, sorted again and encoded in every codec of the index, with its frequencies and score bounds.
 //! Lengths, ids, URLs, titles, ranks and places in the input move with their documents, quantised impacts with their
-//! postings; the dictionary and the termIDs stay. The output is decoded and compared, posting by posting, before the
-//! new index takes the old one's place in one step. Whatever ends the process before leaves the old index as it was.
+//! postings, and tables of long lists are made again; the dictionary and the termIDs stay. The output is decoded and
+//! compared, posting by posting, before the new index takes the old one's place in one step. Whatever ends the process
+//! before leaves the old index as it was.
 
 use super::reencode::{BATCH, REPORT};
 use super::{stage, verify};
@@ -13,7 +14,7 @@ use crate::index::format::tables::Place;
 use crate::index::read::lists::{Batch, Source, batches, differs, frequencies};
 use crate::index::read::reader::{CodecRef, Index};
 use crate::index::write::publish;
-use crate::index::write::writer::{IndexWriter, ManifestFields};
+use crate::index::write::writer::{Extras, IndexWriter, ManifestFields};
 use crate::index::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder};
 use crate::order::{Order, Permutation};
 use crate::{Error, Result};
@@ -34,6 +35,8 @@ pub struct Reorder<'a> {
     pub force: bool,
     /// Whether to store quantised impacts if the index has none; present ones move along.
     pub impacts: bool,
+    /// Whether to store tables of long lists if the index has none; if it has, they are made again.
+    pub tables: bool,
     /// What the work may use.
     pub means: Means,
 }
@@ -124,8 +127,12 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
         index.unchanged()
     };
     // Impacts do not depend on the order, so new ones equal the old ones in their new places.
-    let impacts = change.impacts || index.impacts().is_some();
-    writer.finish_checked(&docs, fields, impacts.then_some(&change.means), check)?;
+    let extras = Extras {
+        impacts: change.impacts || index.impacts().is_some(),
+        tables: change.tables || index.list_tables().is_some(),
+        means: &change.means,
+    };
+    writer.finish_checked(&docs, fields, Some(extras), check)?;
     let compare_seconds = began.elapsed().as_secs_f64();
     let codecs =
         codec_bytes(index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();

@@ -6,7 +6,7 @@ use crate::index::format::manifest::{FileSpec, MANIFEST, Manifest};
 use crate::index::format::tables::Place;
 use crate::index::format::{HEADER_WORDS, docs, ids};
 use crate::index::read::reader::{CodecFiles, CodecRef, Index};
-use crate::index::{format, impacts};
+use crate::index::{format, impacts, list_tables};
 use crate::order::pagerank::DAMPING;
 use crate::postings::{Blocks, List, ListWords};
 use crate::{Error, Result};
@@ -73,7 +73,8 @@ impl Problems {
 ///
 /// Checks every checksum; the dictionary (sorted, every termID once); every list in every codec (decodes, increases,
 /// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries and
-/// bounds are true); impacts (what the postings give); frequencies (add up to cf per term and to the length per
+/// bounds are true); impacts and tables of long lists (what the postings
+/// give); frequencies (add up to cf per term and to the length per
 /// document); the document table (every frame inflates, lengths and duplicate ids add up); the table of ids (what the
 /// ids give); and ranks (within reach of each other, with a sum of 1).
 ///
@@ -102,6 +103,7 @@ pub fn verify(dir: &Path) -> Result<Verified> {
         deep.terms();
         deep.codecs();
         impacts::check(&index, &|problem| problems.add(problem));
+        list_tables::check(&index, &|problem| problems.add(problem));
         deep.documents();
         deep.pagerank();
         deep.input_places();

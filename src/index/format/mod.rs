@@ -66,6 +66,8 @@ pub enum Kind {
     Input = 9,
     /// `ids.bin`.
     Ids = 10,
+    /// `tables.bin`.
+    Tables = 11,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.
@@ -106,6 +108,7 @@ pub(in crate::index) fn known_file(name: &str) -> bool {
         "terms.bin",
         "tf.bin",
         crate::index::impacts::IMPACTS,
+        crate::index::list_tables::TABLES,
         docs::LENGTHS,
         docs::NAMES,
         docs::RANKS,

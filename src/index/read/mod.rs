@@ -3,6 +3,7 @@
 //! | file | its one job |
 //! |---|---|
 //! | `reader` | opens an index, finds terms and lists |
+//! | `words` | a mapped file, and tables of packed rows in it |
 //! | `dictionary` | `terms.fst` |
 //! | `find` | names of documents, and documents by external id |
 //! | [`ids`] | external ids of very many documents |
@@ -18,3 +19,4 @@ pub mod lengths;
 pub mod linearity;
 pub(in crate::index) mod lists;
 pub(in crate::index) mod reader;
+mod words;

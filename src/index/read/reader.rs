@@ -4,14 +4,16 @@
 //! gives [`Error::Damaged`], never a panic. Checksums are for [`crate::index::change::verify`].
 
 use super::dictionary::Dictionary;
+use super::words::wide;
 use crate::base::map::{Map, Watch};
 use crate::codec::{self, Codec, Skip};
 use crate::error::damaged;
 use crate::index::format::docs::NameTable;
 use crate::index::format::manifest::{Manifest, Statistics};
-use crate::index::format::tables::{GROUP, Place, TermInfo};
+use crate::index::format::tables::{Place, TermInfo};
 use crate::index::format::{HEADER_WORDS, Kind, docs, ids, tables};
 use crate::index::impacts::Impacts;
+use crate::index::list_tables::{ListTables, TABLES, TableFile};
 use crate::index::{format, impacts};
 use crate::postings::Cursor;
 use crate::postings::list::{List, ListWords};
@@ -21,6 +23,8 @@ use crate::{Error, Result};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(in crate::index) use super::words::{Table, Words};
 
 /// A built index.
 pub struct Index {
@@ -35,84 +39,10 @@ pub struct Index {
     pub(in crate::index) names: NameTable,
     pub(in crate::index) tf: Words,
     pub(in crate::index) impacts: Option<Table>,
+    tables: Option<TableFile>,
     codecs: Vec<CodecFiles>,
     /// One for each mapped file.
     pub(super) watches: Vec<Arc<Watch>>,
-}
-
-/// A mapped file of whole words.
-pub(in crate::index) struct Words {
-    pub(in crate::index) path: PathBuf,
-    map: Map,
-}
-
-impl Words {
-    pub(in crate::index) fn get(&self) -> &[u32] {
-        // Maps start at a page and `open` checked that the length is whole words, so this cannot fail.
-        bytemuck::try_cast_slice(&self.map).unwrap_or(&[])
-    }
-
-    /// The words from `at` to the end of its window or of the file; `None` if `at` is outside.
-    pub(in crate::index) fn window_from(&self, at: u64, window: u64, end: usize) -> Option<&[u32]> {
-        let from = usize::try_from(at).ok().filter(|&from| from >= HEADER_WORDS)?;
-        let end = usize::try_from((at / window).checked_add(1)?.checked_mul(window)? - 1).unwrap_or(end).min(end);
-        self.get().get(from..end)
-    }
-}
-
-/// Packed rows of `terms.bin` or `lists.bin`.
-pub(in crate::index) struct Table {
-    pub(in crate::index) words: Words,
-    /// Word offsets of group 0 and of the directory.
-    start: usize,
-    directory: usize,
-    rows: u64,
-}
-
-impl Table {
-    /// `start`: where group 0 is; `directory`, `groups` and `rows` come from the footer.
-    fn new(words: Words, start: u64, directory: u64, groups: u64, rows: u64, footer: usize) -> Result<Self> {
-        let sound = groups == rows.div_ceil(GROUP as u64)
-            && start >= HEADER_WORDS as u64
-            && start <= directory
-            && directory.checked_add(2 * groups) == Some(footer as u64);
-        if !sound {
-            return Err(damaged(&words.path, 4 * footer as u64, "the footer does not fit the file"));
-        }
-        Ok(Self { words, start: start as usize, directory: directory as usize, rows })
-    }
-
-    /// Word offset of group 0: where the lists before the tables end.
-    pub(in crate::index) fn start(&self) -> usize {
-        self.start
-    }
-
-    /// Word offset in the file of the directory entry of a row's group.
-    fn entry(&self, row: u64) -> usize {
-        self.directory + 2 * (row / GROUP as u64) as usize
-    }
-
-    /// The group of a row, the row's number in it and the number of rows of the group.
-    pub(in crate::index) fn group(&self, row: u64) -> Option<(&[u32], usize, usize)> {
-        if row >= self.rows {
-            return None;
-        }
-        let words = self.words.get();
-        let at = wide(words.get(self.entry(row)..)?)?;
-        let at = usize::try_from(at).ok()?.checked_add(self.start)?;
-        let first = row / GROUP as u64 * GROUP as u64;
-        let rows = (self.rows - first).min(GROUP as u64) as usize;
-        Some((words.get(at..self.directory)?, (row - first) as usize, rows))
-    }
-
-    pub(in crate::index) fn bad_row(&self, row: u64, what: &str) -> Error {
-        let offset = 4 * self.entry(row.min(self.rows.saturating_sub(1))) as u64;
-        damaged(&self.words.path, offset, format!("{what} {row} of {} cannot be read", self.rows))
-    }
-}
-
-fn wide(words: &[u32]) -> Option<u64> {
-    Some(u64::from(*words.first()?) | u64::from(*words.get(1)?) << 32)
 }
 
 /// The files of one codec.
@@ -278,6 +208,16 @@ impl Index {
             return Err(disagree(&table.words.path, table.words.get().len() - 2, "postings"));
         }
         let impacts = impacts.map(|(table, _)| table);
+        let tables = match manifest.file(TABLES) {
+            Some(_) => {
+                let file = words(TABLES, Kind::Tables, 0)?;
+                let (numbers, at) = footer(&file)?;
+                let path = file.path.clone();
+                let bad = || damaged(&path, 4 * at as u64, "the footer does not fit the file");
+                Some(TableFile::new(file, numbers, at).ok_or_else(bad)?)
+            }
+            None => None,
+        };
         let mut codecs = Vec::new();
         for spec in &manifest.codecs {
             let codec = codec::family(&spec.name)?.codec(&spec.settings)?;
@@ -295,7 +235,22 @@ impl Index {
         }
         let watches = watches.into_inner();
         let dir = dir.to_owned();
-        Ok(Self { dir, manifest, dictionary, terms, lens, ranks, inputs, ids, names, tf, impacts, codecs, watches })
+        Ok(Self {
+            dir,
+            manifest,
+            dictionary,
+            terms,
+            lens,
+            ranks,
+            inputs,
+            ids,
+            names,
+            tf,
+            impacts,
+            tables,
+            codecs,
+            watches,
+        })
     }
 
     /// Where it is.
@@ -335,6 +290,11 @@ impl Index {
     pub fn impacts(&self) -> Option<Impacts<'_>> {
         let maximum = self.manifest.impacts.maximum?;
         self.impacts.as_ref().map(|table| Impacts::new(self, table, maximum))
+    }
+
+    /// The tables of long lists, if the index has them.
+    pub fn list_tables(&self) -> Option<ListTables<'_>> {
+        self.tables.as_ref().map(|file| ListTables::new(self, file))
     }
 
     pub(in crate::index) fn lens_path(&self) -> &Path {
@@ -432,7 +392,7 @@ impl Index {
             let (&first, words) = words.split_first().ok_or_else(bad_list)?;
             (words, &[], first)
         } else {
-            let entries = files.lists.words.window_from(skip_at, window, files.lists.start);
+            let entries = files.lists.words.window_from(skip_at, window, files.lists.start());
             let entries = entries.and_then(|entries| entries.get(..3 * blocks));
             let entries =
                 entries.ok_or_else(|| files.lists.bad_row(number.into(), "the place of skip entries of list"))?;
@@ -475,7 +435,7 @@ impl Index {
         let lists = files.lists.words.get();
         ListFiles {
             postings: files.postings.get(),
-            skips: lists.get(..files.lists.start).unwrap_or(lists),
+            skips: lists.get(..files.lists.start()).unwrap_or(lists),
             tf: self.tf.get(),
             window: self.manifest.window_words,
         }

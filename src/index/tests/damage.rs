@@ -31,7 +31,7 @@ fn sample(dir: &Path) -> std::path::PathBuf {
     let ids: Vec<String> = (0..texts.len()).map(|i| format!("http://host{}.test/{i}", i % 5)).collect();
     let texts: Vec<Text<'_>> =
         ids.iter().zip(&texts).map(|(id, text)| (id.as_str(), id.as_str(), "T", &text[..])).collect();
-    build(&target, &texts, &Plan { window: 1024, impacts: Some(2), ..Plan::default() }).unwrap();
+    build(&target, &texts, &Plan { window: 1024, impacts: Some(2), tables: Some(2), ..Plan::default() }).unwrap();
     target
 }
 
@@ -80,7 +80,7 @@ fn read_all(dir: &Path) {
         for mode in [crate::query::Mode::And, crate::query::Mode::Or] {
             let Ok(searcher) = crate::query::Searcher::new(&index, None, crate::query::Bm25::default()) else { return };
             let _ = searcher.parse(query).and_then(|query| searcher.search(&searcher.plan(&query)?, mode, 5));
-            // again, with the tables of lists in memory
+            // again, with the tables of lists in memory, if they are not in the index
             let _ = searcher.parse(query).and_then(|query| {
                 let plan = searcher.plan(&query)?;
                 searcher.prepare(&plan, mode, 5)?;
@@ -175,7 +175,7 @@ proptest! {
 }
 
 /// Makes the manifest vouch for a file's present content, so that only the comparison of files can see damage.
-fn sign(dir: &Path, name: &str) {
+pub(super) fn sign(dir: &Path, name: &str) {
     let mut manifest = Manifest::read(dir).unwrap();
     let content = fs::read(dir.join(name)).unwrap();
     let file = manifest.files.iter_mut().find(|file| file.name == name).unwrap();

@@ -1,7 +1,7 @@
 //! `ids.bin`: written, read, checked, made anew by another order, and done without.
 
 use super::*;
-use crate::index::change::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reencode::{Change, PartChange, reencode};
 use crate::index::format::ids::IDS;
 use crate::index::write::writer::write_manifest;
 use crate::order::Permutation;
@@ -77,7 +77,8 @@ fn test_other_codecs_keep_the_file() {
     let change = Change {
         add: codec::parse_list("raw").unwrap(),
         remove: Vec::new(),
-        impacts: ImpactChange::Keep,
+        impacts: PartChange::Keep,
+        tables: PartChange::Keep,
         from: None,
         output: None,
         gpu: None,

@@ -4,7 +4,7 @@ use super::reencoding::{change as recode, files, texts};
 use super::reordering::{change as move_to, permutation_of};
 use super::*;
 use crate::Error;
-use crate::index::change::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reencode::{Change, PartChange, reencode};
 use crate::index::change::reorder::{Reorder, reorder};
 use crate::index::format::manifest::MANIFEST;
 use crate::index::{Place, TermInfo};
@@ -157,8 +157,8 @@ fn test_reencode_adds_keeps_and_removes_them() {
     assert!(!String::from_utf8_lossy(&bare.1).contains("maximum"), "an index as it was before there were impacts");
     let set = |impacts| Change { impacts, ..recode("", &[], &go) };
     let run = |change: &Change<'_>| reencode(&without, change);
-    assert!(matches!(run(&set(ImpactChange::Remove)), Err(Error::Invalid { .. })));
-    let done = run(&set(ImpactChange::Write)).unwrap();
+    assert!(matches!(run(&set(PartChange::Remove)), Err(Error::Invalid { .. })));
+    let done = run(&set(PartChange::Write)).unwrap();
     assert_eq!(done.impacts, Some(full.0[NAME].len() as u64));
     assert!(all(&without) == full, "as a build writes them");
     // Other codecs leave them as they are; a damaged file is mended.
@@ -169,11 +169,11 @@ fn test_reencode_adds_keeps_and_removes_them() {
     damaged[100] ^= 1;
     fs::write(without.join(NAME), damaged).unwrap();
     assert!(matches!(run(&recode("simdbp", &[], &go)), Err(Error::Damaged { .. })));
-    run(&set(ImpactChange::Write)).unwrap();
+    run(&set(PartChange::Write)).unwrap();
     assert!(all(&without) == full);
-    assert!(matches!(run(&Change { means: stopped(), ..set(ImpactChange::Write) }), Err(Error::Interrupted)));
+    assert!(matches!(run(&Change { means: stopped(), ..set(PartChange::Write) }), Err(Error::Interrupted)));
     assert!(all(&without) == full);
-    run(&set(ImpactChange::Remove)).unwrap();
+    run(&set(PartChange::Remove)).unwrap();
     assert!(all(&without) == bare);
 }
 

@@ -50,11 +50,14 @@ pub(crate) struct Plan {
     pub(crate) ranks: Option<Vec<f32>>,
     /// Threads to quantise impacts on, if wanted.
     pub(crate) impacts: Option<usize>,
+    /// Threads to make tables of long lists on, if wanted.
+    pub(crate) tables: Option<usize>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { window: format::WINDOW_WORDS, batch: 7, force: false, codecs: codec::all(), ranks: None, impacts: None }
+        let window = format::WINDOW_WORDS;
+        Self { window, batch: 7, force: false, codecs: codec::all(), ranks: None, impacts: None, tables: None }
     }
 }
 
@@ -90,8 +93,9 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
     sorted.sort();
     writer.terms()?.write(sorted)?;
     let fields = ManifestFields { analyzer: AnalyzerSpec::named("whitespace"), order: "input".to_owned() };
-    let means = plan.impacts.map(|threads| Means::new(threads, 1));
-    writer.finish_checked(&docs, fields, means.as_ref(), |_| Ok(()))
+    let (impacts, tables) = (plan.impacts.is_some(), plan.tables.is_some());
+    let means = Means::new(plan.impacts.or(plan.tables).unwrap_or(1), 1);
+    writer.finish_checked(&docs, fields, Some(Extras { impacts, tables, means: &means }), |_| Ok(()))
 }
 
 /// Means for work that must not begin.
@@ -114,4 +118,5 @@ mod ranks;
 mod reading;
 mod reencoding;
 mod reordering;
+mod tables;
 mod writing;

@@ -4,7 +4,7 @@ use super::reencoding::files;
 use super::reordering::permutation_of;
 use super::*;
 use crate::Error;
-use crate::index::change::reencode::{Change, ImpactChange, reencode};
+use crate::index::change::reencode::{Change, PartChange, reencode};
 use crate::index::change::reorder::{Reorder, reorder};
 use std::fs;
 use std::path::PathBuf;
@@ -69,6 +69,7 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
         output: None,
         force: false,
         impacts: false,
+        tables: false,
         means: Means::new(2, 1 << 20),
     };
     reorder(&index, &change).unwrap();
@@ -84,7 +85,8 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
     let change = Change {
         add,
         remove: Vec::new(),
-        impacts: ImpactChange::Keep,
+        impacts: PartChange::Keep,
+        tables: PartChange::Keep,
         from: None,
         output: None,
         gpu: None,

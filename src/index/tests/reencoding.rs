@@ -3,7 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::gpu::testing::gpu;
-use crate::index::change::reencode::{Change, ImpactChange, estimate, reencode};
+use crate::index::change::reencode::{Change, PartChange, estimate, reencode};
 use crate::index::format::manifest::MANIFEST;
 use std::fs;
 
@@ -51,7 +51,8 @@ pub(super) fn change<'a>(add: &str, remove: &[&str], means: &Means) -> Change<'a
     Change {
         add: if add.is_empty() { Vec::new() } else { codec::parse_list(add).unwrap() },
         remove: remove.iter().map(|&name| name.to_owned()).collect(),
-        impacts: ImpactChange::Keep,
+        impacts: PartChange::Keep,
+        tables: PartChange::Keep,
         from: None,
         output: None,
         gpu: None,

@@ -24,7 +24,7 @@ fn make(target: &Path, documents: &[(String, String, String)]) {
 
 pub(super) fn change<'a>(permutation: &'a Permutation, means: &Means) -> Reorder<'a> {
     let means = means.clone();
-    Reorder { permutation, order: "test".to_owned(), output: None, force: false, impacts: false, means }
+    Reorder { permutation, order: "test".to_owned(), output: None, force: false, impacts: false, tables: false, means }
 }
 
 /// The permutation that an order means, with memory enough.

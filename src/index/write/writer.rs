@@ -9,7 +9,7 @@ use crate::codec::{self, Codec};
 use crate::index::format::Kind;
 use crate::index::format::docs::{DocTable, DocTableWriter};
 use crate::index::format::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, MANIFEST, Manifest, Statistics};
-use crate::index::{format, impacts};
+use crate::index::{format, impacts, list_tables};
 use crate::score::{DEFAULT_B, DEFAULT_K1};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
@@ -38,6 +38,17 @@ pub struct ManifestFields {
     pub analyzer: AnalyzerSpec,
     /// What decided the docIDs: `input`.
     pub order: String,
+}
+
+/// What an index may store besides.
+#[derive(Clone, Copy, Debug)]
+pub struct Extras<'a> {
+    /// Quantised impacts.
+    pub impacts: bool,
+    /// Tables of long lists.
+    pub tables: bool,
+    /// What making them may use.
+    pub means: &'a Means,
 }
 
 /// What was written.
@@ -201,8 +212,7 @@ impl IndexWriter {
         self.finish_checked(docs, fields, None, |_| Ok(()))
     }
 
-    /// As [`Self::finish`], with quantised impacts if `impacts` has means for them, and with a last check of the
-    /// complete directory before it moves.
+    /// As [`Self::finish`], with `extras`, and with a last check of the complete directory before it moves.
     ///
     /// # Errors
     /// Those of [`Self::finish`] and of `check`; [`Error::Interrupted`].
@@ -210,7 +220,7 @@ impl IndexWriter {
         self,
         docs: &DocTable,
         fields: ManifestFields,
-        impacts: Option<&Means>,
+        extras: Option<Extras<'_>>,
         check: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Summary> {
         let terms = self.terms.count;
@@ -263,8 +273,11 @@ impl IndexWriter {
             checksum: String::new(),
         };
         let mut manifest_file = write_manifest(self.dir.path(), &manifest)?;
-        if let Some(means) = impacts {
+        if let Some(Extras { means, .. }) = extras.filter(|extras| extras.impacts) {
             manifest_file = add_impacts(self.dir.path(), &mut manifest, means)?;
+        }
+        if let Some(Extras { means, .. }) = extras.filter(|extras| extras.tables) {
+            manifest_file = add_tables(self.dir.path(), &mut manifest, means)?;
         }
         let mut files = manifest.files;
         files.push(manifest_file);
@@ -287,6 +300,13 @@ pub(in crate::index) fn add_impacts(dir: &Path, manifest: &mut Manifest, means: 
     manifest.files.push(file);
     manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
     manifest.impacts.maximum = Some(maximum);
+    write_manifest(dir, manifest)
+}
+
+/// Adds the tables of long lists, in the same way.
+pub(in crate::index) fn add_tables(dir: &Path, manifest: &mut Manifest, means: &Means) -> Result<FileSpec> {
+    manifest.files.push(list_tables::make(dir, means)?);
+    manifest.files.sort_by(|a, b| a.name.cmp(&b.name));
     write_manifest(dir, manifest)
 }
 

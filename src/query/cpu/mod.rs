@@ -17,7 +17,7 @@ pub(super) use scorer::{Bm25Scorer, ImpactScorer, Scorer, Scoring, Weight};
 
 use feed::Feed;
 use probe::Probe;
-use ranges::{Table, When};
+use ranges::{Found, When};
 
 use super::and::{self, AndMethod};
 use super::or::{self, OrMethod};
@@ -26,7 +26,6 @@ use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
 use crate::Result;
 use crate::index::{CodecRef, Index, Place, TermInfo};
 use crate::postings::{Cursor, Postings};
-use std::sync::Arc;
 
 /// The methods of a query.
 #[derive(Clone, Copy)]
@@ -97,6 +96,21 @@ pub struct TermWork {
     pub decoded: u64,
     /// Postings whose part of a score was computed.
     pub scored: u64,
+    /// Where the table of its list was.
+    pub table: TableOf,
+}
+
+/// Where the table of a list is that the fastest methods use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableOf {
+    /// None was used: the list is short, or the method needs none, or it was not made yet.
+    #[default]
+    None,
+    /// In memory: a query had made it.
+    Memory,
+    /// In the index.
+    Index,
 }
 
 impl Work {
@@ -111,6 +125,7 @@ impl Work {
             term.blocks = term.blocks.max(again.blocks);
             term.decoded += again.decoded;
             term.scored += again.scored;
+            term.table = if again.table == TableOf::None { term.table } else { again.table };
         }
         self.pushed += again.pushed;
     }
@@ -124,8 +139,8 @@ pub(super) struct Scored<'a, P = Cursor<'a>> {
     pub(super) feed: Feed,
     /// Room to look documents up.
     pub(super) probe: Probe,
-    /// The table of a long list, once it is made, for the methods that use it.
-    pub(super) table: Option<Arc<Table>>,
+    /// The table of a long list, if it is stored or once it is made, for the methods that use it.
+    pub(super) table: Option<Found<'a>>,
     /// TermID.
     pub(super) id: u32,
     pub(super) weight: Weight<'a>,
@@ -233,6 +248,11 @@ fn close(terms: Vec<Scored<'_>>, top: TopK<'_>, work: &mut Work) -> Result<Vec<H
             work.blocks = term.cursor.list().blocks() as u64;
             work.decoded += term.decoded + u64::from(term.cursor.decoded());
             work.scored += term.scored + term.feed.scored + term.probe.scored;
+            work.table = match term.table {
+                None => work.table,
+                Some(Found::Made(_)) => TableOf::Memory,
+                Some(Found::Stored(_)) => TableOf::Index,
+            };
         }
     }
     Ok(top.into_sorted())
@@ -244,16 +264,16 @@ pub(super) struct Request<'a> {
     pub(super) codec: CodecRef<'a>,
     pub(super) plan: &'a Plan,
     pub(super) scoring: Scoring<'a>,
-    pub(super) tables: &'a Tables,
+    pub(super) tables: &'a Tables<'a>,
 }
 
 /// Gives the terms the tables of their lists, if queries have use for them; true if the terms' reading is to be
 /// settled.
-fn furnish(
+fn furnish<'a>(
     index: &Index,
-    terms: &mut [Scored<'_>],
+    terms: &mut [Scored<'a>],
     required: bool,
-    tables: &Tables,
+    tables: &Tables<'a>,
     scoring: &Scoring<'_>,
     k: usize,
     when: When,

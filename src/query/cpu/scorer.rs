@@ -4,6 +4,7 @@
 
 use super::simd;
 use crate::Result;
+use crate::base::simd::prefetch;
 use crate::index::{Impacts, TermInfo};
 use crate::postings::Blocks;
 use crate::score::{Bound, BoundReader, Norm, TermQuantizer, greatest_share, share};
@@ -135,7 +136,7 @@ impl Scorer for Bm25Scorer<'_> {
 
     #[inline(always)]
     fn prefetch(&self, doc: u32) {
-        simd::prefetch(self.lens.get(doc as usize..).unwrap_or(&[]), 1);
+        prefetch(self.lens.get(doc as usize..).unwrap_or(&[]), 1);
     }
 
     #[inline]

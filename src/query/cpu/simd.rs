@@ -19,20 +19,6 @@ pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32]
     }
 }
 
-/// Prefetches the first cache lines of a slice. Does nothing on other processors, or for an empty slice.
-#[inline(always)]
-pub(in crate::query) fn prefetch<T>(slice: &[T], lines: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in 0..lines {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every processor of this architecture has the instruction, and it does nothing for an address that
-        // does not exist.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().cast::<i8>().wrapping_add(64 * line)) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, lines);
-}
-
 /// A test of sums: whether they can still pass a threshold.
 #[derive(Clone, Copy)]
 pub(in crate::query) struct Hope {

@@ -43,12 +43,17 @@ fn check(searcher: &Searcher<'_>, oracle: &Oracle, text: &str, bm25: Bm25, k: us
 }
 
 fn with_index(texts: &[String], codecs: &str, test: impl FnOnce(&Index, &Oracle)) {
+    with_index_and(texts, codecs, None, test);
+}
+
+/// As [`with_index`], with stored tables if there are threads to make them on.
+fn with_index_and(texts: &[String], codecs: &str, tables: Option<usize>, test: impl FnOnce(&Index, &Oracle)) {
     let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
     let oracle = Oracle::new(texts.iter().map(|text| text.3));
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("index");
     let codecs = crate::codec::parse_list(codecs).unwrap();
-    build(&target, &texts, &BuildPlan { batch: 100, codecs, ..BuildPlan::default() }).unwrap();
+    build(&target, &texts, &BuildPlan { batch: 100, codecs, tables, ..BuildPlan::default() }).unwrap();
     test(&Index::open(&target).unwrap(), &oracle);
 }
 
@@ -64,8 +69,9 @@ proptest! {
             1 => (0f32..5.0, 0f32..=1.0).prop_map(|(k1, b)| Bm25 { k1, b }),
             1 => Just(Bm25 { k1: 0.0, b: 0.0 }),
         ],
+        tables in prop_oneof![Just(None), Just(Some(1))],
     ) {
-        with_index(&texts, "simdbp,para-ef", |index, oracle| {
+        with_index_and(&texts, "simdbp,para-ef", tables, |index, oracle| {
             for codec in ["simdbp", "para-ef"] {
                 let searcher = Searcher::new(index, Some(codec), bm25).unwrap();
                 for text in &queries {
@@ -102,7 +108,7 @@ fn test_methods_agree_on_adversarial_collections() {
             text
         })
         .collect();
-    with_index(&texts, "vbyte,simdbp", |index, oracle| {
+    let test = |index: &Index, oracle: &Oracle| {
         let bm25 = Bm25::default();
         for codec in ["vbyte", "simdbp"] {
             let searcher = Searcher::new(index, Some(codec), bm25).unwrap();
@@ -128,11 +134,12 @@ fn test_methods_agree_on_adversarial_collections() {
                 }
             }
         }
-    });
+    };
+    [None, Some(2)].into_iter().for_each(|tables| with_index_and(&texts, "vbyte,simdbp", tables, test));
 }
 
 /// In every document order the same documents with the same scores, and of equal scores the one that came earlier in
-/// the input: by every method, with and without tables.
+/// the input: by every method, with and without tables, in memory and in the index.
 #[test]
 fn test_ties_go_by_the_input_in_every_order() {
     let texts: Vec<String> = (0..1500u32)
@@ -149,7 +156,8 @@ fn test_ties_go_by_the_input_in_every_order() {
     let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
     let dir = tempfile::tempdir().unwrap();
     let [straight, moved] = ["straight", "moved"].map(|name| {
-        build(&dir.path().join(name), &texts, &BuildPlan::default()).unwrap();
+        let tables = (name == "moved").then_some(2);
+        build(&dir.path().join(name), &texts, &BuildPlan { tables, ..BuildPlan::default() }).unwrap();
         dir.path().join(name)
     });
     reordered(&moved, &crate::order::Permutation::random(1500, 5));
@@ -194,7 +202,7 @@ fn test_methods_agree_on_many_documents() {
             text + if doc % 5 == 0 { "x y z" } else { "" }
         })
         .collect();
-    with_index(&texts, "simdbp", |index, _| {
+    let test = |index: &Index, _: &Oracle| {
         let searcher = Searcher::new(index, None, Bm25::default()).unwrap();
         let plain = CpuMethods {
             or: OR.find("exhaustive").unwrap(),
@@ -226,7 +234,8 @@ fn test_methods_agree_on_many_documents() {
                 }
             }
         }
-    });
+    };
+    [None, Some(2)].into_iter().for_each(|tables| with_index_and(&texts, "simdbp", tables, test));
 }
 
 #[test]
@@ -321,5 +330,25 @@ fn test_tables_are_made_once_they_pay() {
         assert!(read < 2 * (2 * 1000 + 1000 / 16), "{queries} queries read {read} before there was a table");
         // conjunctions have use for it, too
         assert_eq!(run(Mode::And).1.terms[1].decoded, 0);
+    });
+}
+
+/// Of the parameters that they are made for: from the first query on, and no block of docIDs is decoded.
+#[test]
+fn test_stored_tables_serve_the_first_query() {
+    let texts: Vec<String> =
+        (0..1000).map(|doc| if doc % 50 == 3 { "common rare" } else { "common" }.to_owned()).collect();
+    with_index_and(&texts, "simdbp", Some(2), |index, _| {
+        let run = |bm25: Bm25, mode| {
+            let searcher = Searcher::new(index, None, bm25).unwrap();
+            let plan = searcher.plan(&searcher.parse("rare common").unwrap()).unwrap();
+            let (_, work) = searcher.explain(&plan, mode, 10, &CpuMethods::default()).unwrap();
+            (work.terms.iter().map(|term| term.decoded).sum::<u64>(), work.terms[1].table)
+        };
+        for mode in [Mode::And, Mode::Or] {
+            assert_eq!(run(Bm25::default(), mode), (0, TableOf::Index));
+            let (decoded, table) = run(Bm25 { k1: 1.2, b: 0.75 }, mode);
+            assert!(decoded > 0 && table == TableOf::None);
+        }
     });
 }

@@ -3,7 +3,7 @@
 use super::super::{Scored, Scorer};
 use super::Room;
 use super::batch::{Batch, Query};
-use super::table::{RANGE, Table};
+use crate::postings::table::{RANGE, TableView};
 use crate::query::topk::TopK;
 
 /// How many ranges make a first threshold.
@@ -21,7 +21,7 @@ const AHEAD: usize = 8;
 #[inline(always)]
 pub(super) fn run<const REQUIRED: bool>(
     short: &mut [Scored<'_>],
-    tables: &[&Table],
+    tables: &[TableView<'_>],
     query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
     top: &mut TopK<'_>,
@@ -65,7 +65,7 @@ fn look_into<const REQUIRED: bool>(
     range: usize,
     bound: f32,
     short: &[Scored<'_>],
-    tables: &[&Table],
+    tables: &[TableView<'_>],
     query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
     top: &mut TopK<'_>,

@@ -1,19 +1,18 @@
 //! Ranges of docIDs that may have one of the best documents, the most promising first.
 //!
-//! Every long list has a table in memory. The table holds the list's documents, one bit each and one to count them; for
-//! each range of 16 docIDs the most that its postings add, one byte; and one such byte for each posting. One pass over
-//! the bytes of ranges bounds every range's scores (Dimopoulos, Nepomnyachiy and Suel, *Optimizing top-k document
-//! retrieval strategies for block-max indexes*, WSDM 2013, doi:10.1145/2433396.2433412). For ranges over the threshold
-//! the bits give the documents, and a count of bits gives their positions in the list (bit vectors beside compressed
-//! lists: Culpepper and Moffat, *Efficient set intersection for inverted indexing*, TOIS 29(1), 2010,
-//! doi:10.1145/1877766.1877767). A posting's byte gives its part to within a 255th of the list's greatest. So every
-//! document has a known least and greatest score, and the `k`-th of the least ones is a threshold. Frequencies are read
-//! only for documents that still pass it in the end, without their blocks of docIDs. Lists without a table are short,
-//! and read.
+//! Every long list has a [table](mod@crate::postings::table), in the index or in memory. The table holds the list's
+//! documents, one bit each; for each range of 16 docIDs the most that its postings add, one byte; and one such byte for
+//! each posting. One pass over the bytes of ranges bounds every range's scores (Dimopoulos, Nepomnyachiy and Suel,
+//! *Optimizing top-k document retrieval strategies for block-max indexes*, WSDM 2013, doi:10.1145/2433396.2433412). For
+//! ranges over the threshold the bits give the documents, and a count of bits gives their positions in the list (bit
+//! vectors beside compressed lists: Culpepper and Moffat, *Efficient set intersection for inverted indexing*, TOIS
+//! 29(1), 2010, doi:10.1145/1877766.1877767). A posting's byte gives its part to within a 255th of the list's greatest.
+//! So every document has a known least and greatest score, and the `k`-th of the least ones is a threshold. Frequencies
+//! are read only for documents that still pass it in the end, without their blocks of docIDs. Lists without a table are
+//! short, and read.
 //!
 //! | file | its one job |
 //! |---|---|
-//! | `table` | the table of a long list |
 //! | `tables` | the tables of a searcher, and when one is made |
 //! | `sums` | bounds of all ranges |
 //! | `all` | queries by all ranges |
@@ -26,20 +25,19 @@ mod batch;
 mod reader;
 mod shortest;
 mod sums;
-mod table;
 mod tables;
 
 #[cfg(test)]
 mod tests;
 
-pub(in crate::query) use table::Table;
-pub(in crate::query) use tables::Tables;
 pub(super) use tables::When;
+pub(in crate::query) use tables::{Found, Tables};
 
 use super::{Scored, Scorer};
 #[cfg(target_arch = "x86_64")]
 use crate::base::avx512;
 use crate::postings::List;
+use crate::postings::table::{GROUP, RANGE, TableView};
 use crate::query::topk::TopK;
 use batch::{Batch, Query};
 use reader::Reader;
@@ -52,17 +50,17 @@ const FEW: usize = 100;
 
 /// Gives every term with a long list its table, to find the best `k`. None gets one if tables have no use, or if one of
 /// them is not made. In the latter case true if the reading of the lists is to be [settled](Tables::settle).
-pub(super) fn furnish(
-    terms: &mut [Scored<'_>],
+pub(super) fn furnish<'a>(
+    terms: &mut [Scored<'a>],
     required: bool,
-    tables: &Tables,
+    tables: &Tables<'a>,
     scorer: &impl Scorer,
     k: usize,
     when: When,
 ) -> bool {
     // Bounds need a second list, and one posting has no position.
     let single = |term: &Scored<'_>| matches!(term.cursor.list(), List::Single { .. });
-    let many = k > FEW.max(scorer.documents() / (table::RANGE * table::GROUP));
+    let many = k > FEW.max(scorer.documents() / (RANGE * GROUP));
     if many || terms.len() < 2 || (required && terms.iter().any(single)) {
         return false;
     }
@@ -118,7 +116,7 @@ fn evaluate_any(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, 
     let short = terms.iter().take_while(|term| term.table.is_none()).count();
     let (short, long) = terms.split_at_mut(short);
     let readers: Vec<Reader<'_, '_>> = long.iter_mut().filter_map(|term| Reader::new(term, n, scorer)).collect();
-    let tables: Vec<&Table> = readers.iter().map(|reader| reader.table).collect();
+    let tables: Vec<TableView<'_>> = readers.iter().map(|reader| reader.table).collect();
     let mut query = Query { readers, floor: f32::NEG_INFINITY };
     match (short, required) {
         ([shortest, others @ ..], true) => {

@@ -2,15 +2,15 @@
 
 use super::super::Scored;
 use super::super::scorer::{Scorer, Weight};
-use super::super::simd::prefetch;
-use super::table::Table;
+use crate::base::simd::prefetch;
+use crate::postings::table::TableView;
 use crate::postings::{Cursor, List, tf};
 
 /// A list whose postings are read by their positions.
 pub(super) struct Reader<'t, 'a> {
     cursor: &'t mut Cursor<'a>,
     weight: Weight<'a>,
-    pub(super) table: &'t Table,
+    pub(super) table: TableView<'t>,
     /// What one step of the table adds at least, and at most.
     steps: (f32, f32),
     /// How far a part may be from its steps by rounding.
@@ -22,8 +22,8 @@ impl<'t, 'a> Reader<'t, 'a> {
     /// Of a term with a table, in a query of `terms` terms.
     pub(super) fn new(term: &'t mut Scored<'a>, terms: usize, scorer: &impl Scorer) -> Option<Self> {
         let Scored { cursor, weight, table, scored, .. } = term;
-        let table = table.as_deref()?;
-        let (step, rounding) = (table.step(weight), scorer.rounding());
+        let table = table.as_ref()?.view();
+        let (step, rounding) = (weight.factor * table.step(), scorer.rounding());
         // Sums of steps are no whole numbers: what single precision may lose in adding so many.
         let slack = 1.0 + (terms as f32 + 4.0) * 2.4e-7;
         // There is at least one step, and a part is at least 1.
@@ -32,7 +32,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// The steps of all ranges, and the part of one step.
-    pub(super) fn maxima(&self) -> (&[u8], f32) {
+    pub(super) fn maxima(&self) -> (&'t [u8], f32) {
         (self.table.maxima(), self.steps.1)
     }
 

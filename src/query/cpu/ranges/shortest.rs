@@ -3,7 +3,7 @@
 use super::super::{Scored, Scorer};
 use super::Room;
 use super::batch::Query;
-use super::table::{RANGE, Table};
+use crate::postings::table::{RANGE, TableView};
 use crate::query::topk::TopK;
 
 /// Documents that all terms have; `others` are the terms without tables beside the one with the shortest list.
@@ -11,7 +11,7 @@ use crate::query::topk::TopK;
 pub(super) fn run<'a>(
     shortest: &mut Scored<'a>,
     others: &mut [Scored<'a>],
-    tables: &[&Table],
+    tables: &[TableView<'_>],
     query: &mut Query<'_, '_>,
     scorer: &impl Scorer,
     top: &mut TopK<'_>,
@@ -52,7 +52,7 @@ pub(super) fn run<'a>(
 
 /// The documents of a list that all tables have, and their parts.
 #[inline(always)]
-fn common(list: &[u32], parts: &[f32], tables: &[&Table], docs: &mut Vec<u32>, known: &mut Vec<f32>) {
+fn common(list: &[u32], parts: &[f32], tables: &[TableView<'_>], docs: &mut Vec<u32>, known: &mut Vec<f32>) {
     docs.resize(list.len(), 0);
     known.resize(list.len(), 0.0);
     let mut kept = 0;

@@ -2,9 +2,9 @@
 
 use super::super::simd::Hope;
 use super::reader::Reader;
-use super::table::{GROUP, RANGE};
 #[cfg(target_arch = "x86_64")]
 use crate::base::avx512;
+use crate::postings::table::{GROUP, RANGE};
 
 /// Upper bounds of the scores in each range.
 #[derive(Default)]

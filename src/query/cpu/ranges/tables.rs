@@ -1,21 +1,40 @@
 //! The tables of a searcher, and when one is made.
 
 use super::super::Scored;
-use super::super::scorer::Scorer;
-use super::table::{self, Table};
-use crate::index::{CodecRef, Index};
+use super::super::scorer::{Scorer, Weight};
+use crate::Result;
+use crate::index::{CodecRef, Index, ListTables};
+use crate::postings::table::{Sizes, Table, TableView, is_long};
 use crate::postings::{List, ListWords};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A list is long if one in so many documents is in it.
-const SPARSE: usize = 64;
 /// Tables may always take up so many bytes.
 const LEAST: usize = 1 << 20;
 
+/// A list's table, and where it lies.
+#[derive(Clone)]
+pub(in crate::query) enum Found<'a> {
+    /// In memory.
+    Made(Arc<Table>),
+    /// In the index.
+    Stored(TableView<'a>),
+}
+
+impl Found<'_> {
+    pub(super) fn view(&self) -> TableView<'_> {
+        match self {
+            Self::Made(table) => table.view(),
+            Self::Stored(table) => *table,
+        }
+    }
+}
+
 /// The tables of one way to make up scores. Shared between threads.
-pub(in crate::query) struct Tables {
+pub(in crate::query) struct Tables<'a> {
+    /// Those that the index has for it.
+    stored: Option<ListTables<'a>>,
     known: RwLock<Known>,
     /// Bytes that tables may take up.
     room: usize,
@@ -46,18 +65,19 @@ pub(in super::super) enum When {
     Now,
 }
 
-impl Tables {
-    /// None yet. They will take up no more memory than the docIDs and frequencies of all lists in the files, or
-    /// [`LEAST`]. Tables stay; lists for which there is no room get none.
-    pub(in crate::query) fn new(index: &Index, codec: CodecRef<'_>) -> Self {
+impl<'a> Tables<'a> {
+    /// Only the stored ones yet, which must be made for these scores. Those in memory will take up no more than the
+    /// docIDs and frequencies of all lists in the files, or [`LEAST`]. They stay; lists for which there is no room get
+    /// none.
+    pub(in crate::query) fn new(index: &Index, codec: CodecRef<'_>, stored: Option<ListTables<'a>>) -> Self {
         let files = index.list_files(codec);
         let room = size_of_val(files.postings) + size_of_val(files.tf);
-        Self { known: RwLock::default(), room: room.max(LEAST) }
+        Self { stored, known: RwLock::default(), room: room.max(LEAST) }
     }
 
     #[cfg(test)]
     pub(super) fn with_room(room: usize) -> Self {
-        Self { known: RwLock::default(), room }
+        Self { stored: None, known: RwLock::default(), room }
     }
 
     /// Bytes that tables take up.
@@ -69,15 +89,23 @@ impl Tables {
     /// Gives every term with a long list its table, or none if one is missing and is not made; tables are only made if
     /// there is room for all missing ones. True if the terms' reading is to be [settled](Self::settle): their tables
     /// may be made another time.
-    pub(super) fn furnish(&self, terms: &mut [Scored<'_>], scorer: &impl Scorer, when: When) -> bool {
+    pub(super) fn furnish(&self, terms: &mut [Scored<'a>], scorer: &impl Scorer, when: When) -> bool {
+        if let Some(stored) = self.stored {
+            let get = |term: &Scored<'_>| long(term).and_then(|list| stored.get(term.id, list)).map(Found::Stored);
+            terms.iter_mut().for_each(|term| term.table = get(term));
+        }
+        let needs = |term: &Scored<'_>| term.table.is_none() && long(term).is_some();
+        if !terms.iter().any(needs) {
+            return false;
+        }
         let mut missing = Vec::new();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut needed) = (true, known.bytes);
         for (i, term) in terms.iter_mut().enumerate() {
-            let Some(list) = long(term) else { continue };
+            let Some(list) = long(term).filter(|_| term.table.is_none()) else { continue };
             match known.lists.get(&term.id) {
                 Some(Entry::Made(table)) => {
-                    term.table = Some(table.clone());
+                    term.table = Some(Found::Made(table.clone()));
                     continue;
                 }
                 Some(Entry::Damaged) => all = false,
@@ -109,14 +137,14 @@ impl Tables {
             }
             known.bytes += size;
         }
-        let made = Table::new(list, &term.weight, scorer).map(Arc::new);
+        let made = of_list(list, &term.weight, scorer).map(Arc::new);
         let entry = made.as_ref().map_or(Entry::Damaged, |table| Entry::Made(table.clone()));
         let mut known = known();
         let before = known.lists.insert(term.id, entry);
         if made.is_err() || matches!(before, Some(Entry::Made(_))) {
             known.bytes -= size;
         }
-        term.table = made.ok();
+        term.table = made.ok().map(Found::Made);
         term.table.is_some()
     }
 
@@ -149,6 +177,12 @@ impl Tables {
     }
 }
 
+/// Makes the table of a list by these scores; of a term's weight only its impacts count.
+pub(super) fn of_list<'a>(list: &ListWords<'a>, weight: &Weight<'a>, scorer: &impl Scorer) -> Result<Table> {
+    let most = scorer.impact_bound(weight, list.bound);
+    Table::new(list, most, |blocks, at, docs, out| scorer.impacts(weight, blocks, at, docs, out))
+}
+
 /// The cost of a table, in postings read: all of the list's, each docID and score, and memory that was not touched yet.
 fn price(list: &ListWords<'_>) -> u64 {
     2 * u64::from(list.df) + u64::from(list.documents) / 16
@@ -156,13 +190,13 @@ fn price(list: &ListWords<'_>) -> u64 {
 
 /// Bytes of a list's table.
 fn bytes(list: &ListWords<'_>) -> usize {
-    table::bytes(list.documents as usize, list.df as usize)
+    Sizes::of(list.df, list.documents).bytes()
 }
 
 /// The list of a term if it is to have a table.
 fn long<'t, 'a>(term: &'t Scored<'a>) -> Option<&'t ListWords<'a>> {
     match term.cursor.list() {
-        List::Blocks(list) if list.df as usize >= (list.documents as usize).div_ceil(SPARSE) => Some(list),
+        List::Blocks(list) if is_long(list.df, list.documents) => Some(list),
         _ => None,
     }
 }

@@ -3,57 +3,16 @@
 use super::super::open;
 use super::super::scorer::{Bm25Scorer, Scorer as _, Scoring, Weight};
 use super::reader::Reader;
-use super::table::{RANGE, Table};
+use super::tables::{Found, of_list};
 use super::{Scored, Tables, When};
 use crate::codec;
 use crate::index::Index;
+use crate::postings::table::{RANGE, Sizes};
 use crate::postings::{List, ListWords};
 use crate::query::{Bm25, Mode, Searcher};
 use crate::score::{BoundReader, Norm};
-use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn test_a_table_knows_its_list(
-        docs in proptest::collection::btree_set(prop_oneof![0u32..3000, 2500u32..2700], 1..900),
-        others in proptest::collection::vec(0u32..3000, 0..50),
-        len in 1u32..5000,
-        (k1, b) in prop_oneof![Just((0.9f32, 0.4f32)), (0f32..5.0, 0f32..=1.0), Just((0.0, 0.0))],
-    ) {
-        let lens: Vec<u32> = (0..3000).map(|doc| doc * 37 % 1000 + len).collect();
-        let norm = Norm::new(k1, b, 3000, 3_000_000);
-        let scorer = Bm25Scorer::new(&lens, norm, BoundReader::new(norm, norm, len + 1000));
-        let weight = Weight::new(1.0);
-        let list: Vec<u32> = docs.iter().copied().collect();
-        for codec in codec::parse_list("vbyte,simdbp").unwrap() {
-            let (mut words, mut skips) = (Vec::new(), Vec::new());
-            codec.encode(&list, &mut words, &mut skips);
-            let words = ListWords::in_memory(codec.as_ref(), &words, &skips, list.len() as u32, 3000).unwrap();
-            let table = Table::new(&words, &weight, &scorer).unwrap();
-            for (position, &doc) in list.iter().enumerate() {
-                prop_assert!(table.has(doc));
-                prop_assert_eq!(table.position(doc), position);
-                let bound = table.step(&weight) * f32::from(table.maxima()[doc as usize / RANGE]);
-                let own = table.step(&weight) * f32::from(table.steps(position));
-                prop_assert!(norm.impact(1, lens[doc as usize]) <= own && own <= bound);
-            }
-            for doc in others.iter().copied() {
-                prop_assert_eq!(table.has(doc), docs.contains(&doc));
-                prop_assert_eq!(table.position(doc), docs.range(..doc).count());
-            }
-            for (range, &max) in table.maxima().iter().enumerate() {
-                let start = (range * RANGE) as u32;
-                let inside: BTreeSet<u32> = docs.range(start..start + RANGE as u32).copied().collect();
-                prop_assert_eq!(max == 0, inside.is_empty());
-                let bits = inside.iter().fold(0u16, |bits, doc| bits | 1 << (doc - start));
-                prop_assert_eq!(table.documents(range), bits);
-            }
-        }
-    }
-}
 
 /// With half a step less the bounds would be too low: they are as tight as eight bits allow.
 #[test]
@@ -66,11 +25,12 @@ fn test_bounds_are_tight() {
     codec.encode(&[0, 17, 40, 63], &mut words, &mut skips);
     let list = ListWords::in_memory(codec.as_ref(), &words, &skips, 4, 64).unwrap();
     let weight = Weight::new(1.0);
-    let table = Table::new(&list, &weight, &scorer).unwrap();
+    let table = of_list(&list, &weight, &scorer).unwrap();
+    let (table, step) = (table.view(), weight.factor * table.view().step());
     for doc in [0, 17, 40, 63u32] {
-        let bound = table.step(&weight) * f32::from(table.maxima()[doc as usize / RANGE]);
+        let bound = step * f32::from(table.maxima()[doc as usize / RANGE]);
         let part = norm.impact(1, lens[doc as usize]);
-        assert!(part <= bound && bound - part < 1.01 * table.step(&weight), "document {doc}: {part}, {bound}");
+        assert!(part <= bound && bound - part < 1.01 * step, "document {doc}: {part}, {bound}");
     }
 }
 
@@ -105,7 +65,7 @@ fn test_tables_take_up_no_more_than_they_may() {
     let norm = index.norm(0.9, 0.4);
     let scorer = Bm25Scorer::new(index.lens(), norm, BoundReader::new(norm, norm, 10));
     let scoring = Scoring::Bm25(Bm25Scorer::new(index.lens(), norm, BoundReader::new(norm, norm, 10)));
-    let size = |df: u32| super::table::bytes(5000, df as usize);
+    let size = |df: u32| Sizes::of(df, 5000).bytes();
     let [every, even, third] = [5000, 2500, 1667].map(size);
     for room in [0, third, even, even + third - 1, even + third, every, every + even, every + even + third] {
         let tables = Tables::with_room(room);
@@ -151,7 +111,7 @@ fn test_postings_are_bounded_from_below_and_above() {
         for mut term in terms {
             let List::Blocks(list) = term.cursor.list().clone() else { panic!("a long list") };
             let weight = term.weight;
-            term.table = Some(Table::new(&list, &weight, &scorer).unwrap().into());
+            term.table = Some(Found::Made(of_list(&list, &weight, &scorer).unwrap().into()));
             let reader = Reader::new(&mut term, 1, &scorer).unwrap();
             let mut docs = Vec::new();
             list.decode_all(&mut docs).unwrap();
