@@ -265,7 +265,8 @@ fn stored_tables_serve_the_first_query() {
     let dir = tempfile::tempdir().unwrap();
     let line = |doc: usize| {
         let word = |word: &'static str, has: bool| if has { word } else { "" };
-        let words = [word("third", doc % 3 == 0), word("seventh", doc % 7 == 0), word("rare", doc == 123)];
+        let words =
+            [word("third", doc.is_multiple_of(3)), word("seventh", doc.is_multiple_of(7)), word("rare", doc == 123)];
         format!("{{\"id\": \"d{doc}\", \"contents\": \"{}{}\"}}\n", "common ".repeat(1 + doc % 5), words.join(" "))
     };
     let input = put(dir.path(), "collection.jsonl", (0..400).map(line).collect::<String>().as_bytes());

@@ -229,7 +229,7 @@ mod tests {
 
     /// A list with made-up impacts, all from 1/32 to 1.
     fn impact(doc: u32) -> f32 {
-        (1 + doc.wrapping_mul(2_654_435_761) >> 27) as f32 / 32.0
+        (1 + (doc.wrapping_mul(2_654_435_761) >> 27)) as f32 / 32.0
     }
 
     fn table(docs: &[u32], documents: u32, codec: &str) -> Table {
