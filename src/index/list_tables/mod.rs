@@ -29,6 +29,7 @@ use crate::index::read::reader::{Index, Words};
 use crate::postings::ListWords;
 use crate::postings::table::{Sizes, TableView};
 use crate::score::{Bound, BoundReader};
+use std::path::Path;
 
 pub(in crate::index) use check::check;
 pub(in crate::index) use make::make;
@@ -90,6 +91,11 @@ impl<'a> ListTables<'a> {
     /// Whether no list is long.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &'a Path {
+        &self.file.words.path
     }
 
     /// The table of a term's list; `None` if there is none, or none that can be read. Damage may make it anything, but

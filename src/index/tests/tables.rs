@@ -169,3 +169,29 @@ fn test_a_wrong_directory_is_found() {
     damage::sign(&target, NAME);
     assert!(verify(&target).unwrap().problems.is_empty());
 }
+
+/// Counts of documents that lead behind the end of a list: an answer, or an error that names the table.
+#[test]
+fn test_a_wrong_count_is_blamed_on_the_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    make(&target, &texts(), "vbyte", Some(2));
+    let mut bytes = fs::read(target.join(NAME)).unwrap();
+    let index = Index::open(&target).unwrap();
+    let tables = index.list_tables().unwrap();
+    let rows = bytes.len() - 32 - 16 * tables.len();
+    for row in 0..tables.len() {
+        let at = 4 * u32::from_le_bytes(bytes[rows + 16 * row + 8..][..4].try_into().unwrap()) as usize;
+        // the count of each of the 14 lines of 3,000 documents
+        (0..14).for_each(|line| bytes[at + 32 * line + 2] = 1);
+    }
+    drop(index);
+    fs::write(target.join(NAME), bytes).unwrap();
+    let index = Index::open(&target).unwrap();
+    let searcher = crate::query::Searcher::new(&index, None, crate::query::Bm25::default()).unwrap();
+    for mode in [crate::query::Mode::And, crate::query::Mode::Or] {
+        let plan = searcher.plan(&searcher.parse("w0 w1 w2").unwrap()).unwrap();
+        let error = searcher.search(&plan, mode, 10).unwrap_err().to_string();
+        assert!(error.contains(NAME) && error.contains("leads to position 6"), "{error}");
+    }
+}

@@ -251,7 +251,7 @@ fn close(terms: Vec<Scored<'_>>, top: TopK<'_>, work: &mut Work) -> Result<Vec<H
             work.table = match term.table {
                 None => work.table,
                 Some(Found::Made(_)) => TableOf::Memory,
-                Some(Found::Stored(_)) => TableOf::Index,
+                Some(Found::Stored(..)) => TableOf::Index,
             };
         }
     }

@@ -2,6 +2,7 @@
 
 use super::super::Scored;
 use super::super::scorer::{Scorer, Weight};
+use super::tables::Found;
 use crate::base::simd::prefetch;
 use crate::postings::table::TableView;
 use crate::postings::{Cursor, List, tf};
@@ -11,6 +12,7 @@ pub(super) struct Reader<'t, 'a> {
     cursor: &'t mut Cursor<'a>,
     weight: Weight<'a>,
     pub(super) table: TableView<'t>,
+    found: &'t Found<'a>,
     /// What one step of the table adds at least, and at most.
     steps: (f32, f32),
     /// How far a part may be from its steps by rounding.
@@ -22,13 +24,14 @@ impl<'t, 'a> Reader<'t, 'a> {
     /// Of a term with a table, in a query of `terms` terms.
     pub(super) fn new(term: &'t mut Scored<'a>, terms: usize, scorer: &impl Scorer) -> Option<Self> {
         let Scored { cursor, weight, table, scored, .. } = term;
-        let table = table.as_ref()?.view();
+        let found = table.as_ref()?;
+        let table = found.view();
         let (step, rounding) = (weight.factor * table.step(), scorer.rounding());
         // Sums of steps are no whole numbers: what single precision may lose in adding so many.
         let slack = 1.0 + (terms as f32 + 4.0) * 2.4e-7;
         // There is at least one step, and a part is at least 1.
         let most = (step + rounding).max(2.0 * rounding) * slack;
-        Some(Self { cursor, weight: *weight, table, steps: (step / slack, most), rounding, scored })
+        Some(Self { cursor, weight: *weight, table, found, steps: (step / slack, most), rounding, scored })
     }
 
     /// The steps of all ranges, and the part of one step.
@@ -81,7 +84,11 @@ impl<'t, 'a> Reader<'t, 'a> {
         match self.cursor.blocks().tf(position) {
             Some(tf) => scorer.part(&self.weight, doc, tf, position),
             None => {
-                let error = self.cursor.blocks().bad_tf(position);
+                let of_table = match self.cursor.list() {
+                    List::Blocks(list) => self.found.bad_position(position, list),
+                    List::Single { .. } => None,
+                };
+                let error = of_table.unwrap_or_else(|| self.cursor.blocks().bad_tf(position));
                 self.cursor.fail(error);
                 0.0
             }

@@ -2,11 +2,13 @@
 
 use super::super::Scored;
 use super::super::scorer::{Scorer, Weight};
-use crate::Result;
+use crate::error::damaged;
 use crate::index::{CodecRef, Index, ListTables};
 use crate::postings::table::{Sizes, Table, TableView, is_long};
 use crate::postings::{List, ListWords};
+use crate::{Error, Result};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,16 +20,24 @@ const LEAST: usize = 1 << 20;
 pub(in crate::query) enum Found<'a> {
     /// In memory.
     Made(Arc<Table>),
-    /// In the index.
-    Stored(TableView<'a>),
+    /// In a file of the index.
+    Stored(TableView<'a>, &'a Path),
 }
 
 impl Found<'_> {
     pub(super) fn view(&self) -> TableView<'_> {
         match self {
             Self::Made(table) => table.view(),
-            Self::Stored(table) => *table,
+            Self::Stored(table, _) => *table,
         }
+    }
+
+    /// An error about a position that the list does not have; a table made from the list names none.
+    #[cold]
+    pub(super) fn bad_position(&self, position: usize, list: &ListWords<'_>) -> Option<Error> {
+        let Self::Stored(_, path) = self else { return None };
+        let what = format!("the table of list {} leads to position {position} of {}", list.number, list.df);
+        (position >= list.df as usize).then(|| damaged(path, 0, what))
     }
 }
 
@@ -91,7 +101,9 @@ impl<'a> Tables<'a> {
     /// may be made another time.
     pub(super) fn furnish(&self, terms: &mut [Scored<'a>], scorer: &impl Scorer, when: When) -> bool {
         if let Some(stored) = self.stored {
-            let get = |term: &Scored<'_>| long(term).and_then(|list| stored.get(term.id, list)).map(Found::Stored);
+            let get = |term: &Scored<'_>| {
+                long(term).and_then(|list| stored.get(term.id, list)).map(|table| Found::Stored(table, stored.path()))
+            };
             terms.iter_mut().for_each(|term| term.table = get(term));
         }
         let needs = |term: &Scored<'_>| term.table.is_none() && long(term).is_some();
