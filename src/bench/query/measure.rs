@@ -12,7 +12,7 @@ use crate::bench::statistics::{Summary, pick};
 use crate::gpu::Gpu;
 use crate::query::and::AND;
 use crate::query::engine::{Answers, CpuEngine, Effort, Engine as _, GpuMethods, Queries};
-use crate::query::gpu::{GpuEngine, Options, Report};
+use crate::query::gpu::{GpuEngine, Options, Report, Use};
 use crate::query::or::OR;
 use crate::query::schedule::Schedule;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
@@ -29,6 +29,8 @@ pub(super) struct Clock {
     pub(super) fastest: bool,
     /// Seconds of work of the GPU that does not count.
     pub(super) warm_up: f64,
+    /// Bytes of the GPU's memory for lists, which come as they are asked for; `None`: all lists are there.
+    pub(super) memory: Option<u64>,
 }
 
 /// A line, and seconds of each query.
@@ -55,6 +57,8 @@ pub(super) struct Shares {
     /// How queries ran: one by one, or packed in batches.
     pub(super) queries: String,
     pub(super) parts: Vec<(&'static str, f64)>,
+    /// How the memory for lists was used.
+    pub(super) lists: Use,
 }
 
 fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
@@ -183,8 +187,14 @@ impl Cpu<'_> {
 type Passes = Vec<(&'static str, f64)>;
 
 /// An engine for lines of the GPU that it can answer in turn, with all lists on the device, or, if there is too little
-/// memory, with the lists that the queries ask for.
-fn device<'a>(place: &'a Place<'a>, gpu: &Gpu, lines: &[Line], timed: bool) -> anyhow::Result<GpuEngine<'a>> {
+/// memory, with the lists that the queries ask for. So it is, too, with `memory` bytes.
+fn device<'a>(
+    place: &'a Place<'a>,
+    gpu: &Gpu,
+    lines: &[Line],
+    memory: Option<u64>,
+    timed: bool,
+) -> anyhow::Result<GpuEngine<'a>> {
     let (methods, mode) = match &lines[0].way {
         Way::GpuIntersect(spec, topk) => {
             (GpuMethods { intersect: Some(spec.clone()), topk, ..GpuMethods::default() }, Mode::And)
@@ -193,11 +203,11 @@ fn device<'a>(place: &'a Place<'a>, gpu: &Gpu, lines: &[Line], timed: bool) -> a
         Way::Cpu(_) => (GpuMethods::default(), Mode::Or),
     };
     let make = |preload: bool| {
-        let options = Options { preload, timed, ..Options::default() };
+        let options = Options { memory, preload, timed, ..Options::default() };
         GpuEngine::new(&place.searcher, gpu, options, methods.clone(), mode)
     };
-    match make(true) {
-        Err(crate::Error::Invalid { what, why }) => {
+    match make(memory.is_none()) {
+        Err(crate::Error::Invalid { what, why }) if memory.is_none() => {
             say(&format!("lists come to the GPU as they are asked for ({what}: {why})"));
             Ok(make(false)?)
         }
@@ -256,7 +266,7 @@ impl<'a> OnGpu<'a> {
         lines: Vec<Line>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        Ok(Self { place, plans, clock, gpu, engine: device(place, gpu, &lines, false)?, lines })
+        Ok(Self { place, plans, clock, gpu, engine: device(place, gpu, &lines, clock.memory, false)?, lines })
     }
 
     /// Makes the next answers belong to a line.
@@ -325,7 +335,7 @@ impl<'a> OnGpu<'a> {
     pub(super) fn shares(self, schedules: &[Schedule]) -> anyhow::Result<Vec<Shares>> {
         let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
         drop(untimed);
-        let engine = device(place, gpu, &lines, true)?;
+        let engine = device(place, gpu, &lines, clock.memory, true)?;
         let mut turns = Self { place, plans, clock, gpu, engine, lines };
         let alone = plans.iter().map(|plan| vec![plan.clone()]).collect();
         let in_batches = schedules.iter().map(|&schedule| (format!("{schedule:?}"), packed(schedule, plans)));
@@ -338,19 +348,20 @@ impl<'a> OnGpu<'a> {
             // tables of a list that its first query makes do not count
             ask(&mut turns.engine, plans, &[plans.len()], line.mode, clock.k)?;
             for (queries, batches) in &ways {
-                let parts = turns.parts(line.mode, batches)?;
-                shares.push(Shares { line: line.clone(), queries: queries.clone(), parts });
+                let (parts, lists) = turns.parts(line.mode, batches)?;
+                shares.push(Shares { line: line.clone(), queries: queries.clone(), parts, lists });
             }
         }
         Ok(shares)
     }
 
-    /// Seconds of each pass of some batches, and of the rest.
-    fn parts(&mut self, mode: Mode, batches: &[Vec<Plan>]) -> anyhow::Result<Passes> {
+    /// Seconds of each pass of some batches, and of the rest; and how the memory for lists was used.
+    fn parts(&mut self, mode: Mode, batches: &[Vec<Plan>]) -> anyhow::Result<(Passes, Use)> {
         let start = Instant::now();
-        let mut parts = Passes::new();
+        let (mut parts, mut used) = (Passes::new(), Use::default());
         for batch in batches {
-            let (_, Report { passes, .. }) = ask(&mut self.engine, batch, &[batch.len()], mode, self.clock.k)?;
+            let (_, Report { passes, lists, .. }) = ask(&mut self.engine, batch, &[batch.len()], mode, self.clock.k)?;
+            used.add(&lists);
             for (name, seconds) in passes {
                 match parts.iter_mut().find(|part| part.0 == name) {
                     Some(part) => part.1 += seconds,
@@ -360,7 +371,7 @@ impl<'a> OnGpu<'a> {
         }
         let rest = start.elapsed().as_secs_f64() - parts.iter().map(|part| part.1).sum::<f64>();
         parts.push(("host and transfer", rest.max(0.0)));
-        Ok(parts)
+        Ok((parts, used))
     }
 }
 

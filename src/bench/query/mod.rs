@@ -136,6 +136,9 @@ pub struct Args {
     /// GPU by name or by its number in `gamut devices`; software ones must be named
     #[arg(long, value_name = "NAME", default_value = "auto")]
     device: String,
+    /// Memory of the GPU for lists, such as 256MiB: lists come as queries ask for them [default: all lists are there]
+    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size)]
+    gpu_memory: Option<u64>,
     /// Write every figure as CSV, too
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -202,7 +205,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         cpu: Cpu {
             places: &places,
             plans: &plans,
-            clock: Clock { k: args.k as usize, rounds: args.rounds, fastest: args.fastest, warm_up: args.warm_up },
+            clock: Clock {
+                k: args.k as usize,
+                rounds: args.rounds,
+                fastest: args.fastest,
+                warm_up: args.warm_up,
+                memory: args.gpu_memory,
+            },
         },
     };
     let results = bench.run(&methods, gpu.as_ref())?;

@@ -227,6 +227,25 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     table(title, head.len(), head.iter().chain(&parts).copied(), rows)
 }
 
+/// How the GPU's memory for lists was used (Ding et al., section 5), once all queries had been asked before.
+fn lists(places: &[Place<'_>], shares: &[Shares]) -> Table {
+    let line = |shares: &Shares| {
+        let Place { order, codec, .. } = &places[shares.line.place];
+        let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
+        let lists = &shares.lists;
+        let rate = lists.hit_rate().map_or_else(|| "-".to_owned(), |rate| format!("{:.1}", 100.0 * rate));
+        let brought = format!("{:.1}", lists.bytes() as f64 / f64::from(1 << 20));
+        let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
+        let counts = [lists.asked(), lists.hits, lists.misses].map(|count| count.to_string());
+        names.into_iter().chain(counts).chain([rate, brought, lists.evicted.to_string()]).collect()
+    };
+    let title =
+        "Lists in the GPU's memory: how many queries asked for, how many of them were there, and what was brought";
+    let head = ["order", "codec", "mode", "method", "queries"];
+    let counts = ["lists", "hits", "misses", "hits %", "MiB", "dropped"];
+    table(title, head.len(), head.into_iter().chain(counts), shares.iter().map(line).collect())
+}
+
 /// Orders and codecs side by side.
 fn sizes(places: &[Place<'_>], rows: &[Row], sizes: &[Size]) -> Table {
     let line = |(place, size): (&Place<'_>, &Size)| {
@@ -268,6 +287,7 @@ impl Results<'_> {
         tables.push(over_skip_list(rows));
         tables.push(in_batches(rows));
         tables.push(shares(self.places, &self.shares));
+        tables.push(lists(self.places, &self.shares));
         tables.push(sizes(self.places, rows, &self.sizes));
         tables
     }

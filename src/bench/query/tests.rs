@@ -118,7 +118,7 @@ fn test_a_wrong_answer_is_found() {
     let places = lines::places(&indexes, None, Bm25::default(), Scores::Bm25).unwrap();
     let (_, topics) = crate::query::parse_topics(b"red apple\npie").unwrap();
     let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &topics).unwrap().0).collect();
-    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
+    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0, memory: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
     let line = Methods::parse("best", "best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
     let expected = cpu.plain(0, Mode::Or).unwrap();
@@ -139,7 +139,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
     let places = lines::places(&indexes, Some(&["simdbp".to_owned()]), Bm25::default(), Scores::Bm25).unwrap();
     let (_, topics) = crate::query::parse_topics(b"red apple\npie tree leaf").unwrap();
     let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];
-    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0 };
+    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0, memory: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
     let methods = Methods::parse("best", "ranges,gpu-binary,wu", "best").unwrap();
     let codec = places[0].searcher.codec().codec();
@@ -160,6 +160,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
         assert_eq!(shares.len(), 2 * measured.len(), "one by one and in batches");
         assert!(shares.chunks(2).all(|both| both[0].queries == "one by one" && both[1].queries.starts_with("order")));
         assert!(shares.iter().all(|shares| shares.parts.len() > 1), "passes and the host");
+        assert!(shares.iter().all(|shares| shares.lists.hit_rate() == Some(1.0)), "all lists are there");
     }
     assert_eq!(shown, ["ranges", "ranges", "gpu-binary", "wu"]);
 }

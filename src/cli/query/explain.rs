@@ -3,7 +3,7 @@
 use super::answer::Times;
 use super::settings::Settings;
 use crate::query::engine::{Effort, EngineKind, Fallback, Methods};
-use crate::query::gpu::Report;
+use crate::query::gpu::{Report, Use};
 use crate::query::{Mode, TableOf, TermFacts, Work};
 use std::io::{self, Write};
 
@@ -54,7 +54,17 @@ struct JsonDevice {
     ranges_queued: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranges_evaluated: Option<u32>,
+    lists: JsonLists,
     passes: Vec<JsonPass>,
+}
+
+/// How the GPU's memory for lists was used.
+#[derive(serde::Serialize)]
+struct JsonLists {
+    hits: u64,
+    misses: u64,
+    bytes_brought: u64,
+    evicted: u64,
 }
 
 #[derive(serde::Serialize)]
@@ -109,6 +119,14 @@ fn table(table: TableOf) -> &'static str {
         TableOf::Memory => "memory",
         TableOf::Index => "index",
     }
+}
+
+/// How the GPU's memory for lists was used. Lists of one posting are not counted.
+fn use_of_lists(lists: &Use) -> String {
+    let (found, asked, bytes, evicted) = (lists.hits, lists.asked(), lists.bytes(), lists.evicted);
+    let [found, asked, bytes, evicted] = [found, asked, bytes, evicted].map(grouped);
+    let rate = lists.hit_rate().map_or_else(String::new, |rate| format!(" ({:.0} %)", 100.0 * rate));
+    format!("{found} of {asked}{rate} were in the GPU's memory; {bytes} bytes were brought, {evicted} lists dropped")
 }
 
 /// Terms of a table; a query may have thousands.
@@ -249,6 +267,7 @@ impl Explained {
                 "         the CPU answered, because the query's lists, hits or terms do not fit on the device"
             )?;
         }
+        writeln!(out, "lists    {}", use_of_lists(&work.lists))?;
         if !work.passes.is_empty() {
             let passes = work.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
             writeln!(out, "passes   {}", passes.collect::<Vec<_>>().join(", "))?;
@@ -274,6 +293,12 @@ impl Explained {
             blocks_decoded: work.decoded,
             ranges_queued: work.ranges.map(|ranges| ranges.queued.to_vec()),
             ranges_evaluated: work.ranges.map(|ranges| ranges.evaluated),
+            lists: JsonLists {
+                hits: work.lists.hits,
+                misses: work.lists.misses,
+                bytes_brought: work.lists.bytes(),
+                evicted: work.lists.evicted,
+            },
             passes: work.passes.iter().map(|&(name, seconds)| JsonPass { name, seconds }).collect(),
         });
         let terms = terms.collect();
@@ -289,6 +314,15 @@ mod tests {
     fn test_numbers_and_times_are_readable() {
         assert_eq!([0, 7, 999, 1000, 1_234_567].map(grouped), ["0", "7", "999", "1,000", "1,234,567"]);
         assert_eq!([0.000_000_4, 0.000_25, 0.012_34, 2.5].map(duration), ["0 µs", "250 µs", "12.34 ms", "2.50 s"]);
+    }
+
+    #[test]
+    fn test_use_of_lists() {
+        let lists = Use { hits: 3, misses: 1, words: 500, evicted: 2 };
+        let expected = "3 of 4 (75 %) were in the GPU's memory; 2,000 bytes were brought, 2 lists dropped";
+        assert_eq!(use_of_lists(&lists), expected);
+        let none = "0 of 0 were in the GPU's memory; 0 bytes were brought, 0 lists dropped";
+        assert_eq!(use_of_lists(&Use::default()), none);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use super::candidates::{self, Candidates};
 use super::kernels::Parts;
 use super::ranges::ByRanges;
 use super::ranges::kernels::{Ranges, TABLES};
-use super::report::Report;
-use super::residence::{Residence, Use};
+use super::report::{Report, Use};
+use super::residence::Residence;
 use super::slot::Slot;
 use super::topk::GpuTopK;
 use crate::Result;
@@ -190,7 +190,8 @@ fn answer(
     let Queries { plans, sizes, k } = *queries;
     let mut answers = nothing(queries);
     let searcher = context.searcher;
-    let report = batches::run(context, slots, way, (plans, sizes), |query, answer| {
+    let before = context.residence.counts();
+    let mut report = batches::run(context, slots, way, (plans, sizes), |query, answer| {
         let found = match answer {
             Answer::Found(found, place, unit) => found.best(place, unit, k, searcher.index().input_places()),
             Answer::OnCpu => None,
@@ -198,6 +199,7 @@ fn answer(
         answers.hits[query] = found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?;
         Ok(())
     })?;
+    report.lists = context.residence.counts().since(&before);
     Ok(Answers { effort: Effort::Gpu(report), ..answers })
 }
 

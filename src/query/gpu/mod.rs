@@ -44,5 +44,4 @@ mod tests;
 
 pub use engine::{GpuEngine, Options};
 pub use list_intersector::ListIntersector;
-pub use report::{Report, Work};
-pub use residence::Use;
+pub use report::{Report, Use, Work};

@@ -12,6 +12,55 @@ pub struct Work {
     pub evaluated: u32,
 }
 
+/// How the memory for lists has been used. A list of one posting stands in the dictionary and does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Lists that were there when a query asked for them.
+    pub hits: u64,
+    /// Lists that had to be brought.
+    pub misses: u64,
+    /// Words brought.
+    pub words: u64,
+    /// Lists that were dropped to make room, each with its table.
+    pub evicted: u64,
+}
+
+impl Use {
+    /// Lists that queries asked for.
+    pub fn asked(&self) -> u64 {
+        self.hits + self.misses
+    }
+
+    /// How many of the lists that queries asked for were there, 0 to 1; `None` if they asked for none.
+    pub fn hit_rate(&self) -> Option<f64> {
+        (self.asked() > 0).then(|| self.hits as f64 / self.asked() as f64)
+    }
+
+    /// Bytes brought.
+    pub fn bytes(&self) -> u64 {
+        4 * self.words
+    }
+
+    /// The use since the counts were `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        let Self { hits, misses, words, evicted } = *before;
+        Self {
+            hits: self.hits - hits,
+            misses: self.misses - misses,
+            words: self.words - words,
+            evicted: self.evicted - evicted,
+        }
+    }
+
+    /// Adds another use.
+    pub fn add(&mut self, other: &Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.words += other.words;
+        self.evicted += other.evicted;
+    }
+}
+
 /// What a device did for the queries of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
@@ -25,6 +74,8 @@ pub struct Report {
     pub ranges: Option<Work>,
     /// Seconds of each pass, over all batches, if they were timed. Passes come in the order of their first run.
     pub passes: Vec<(&'static str, f64)>,
+    /// How the memory for lists was used.
+    pub lists: Use,
 }
 
 impl Report {
@@ -38,6 +89,7 @@ impl Report {
     pub fn merge(&mut self, other: &Self) {
         self.batches += other.batches;
         self.by_cpu += other.by_cpu;
+        self.lists.add(&other.lists);
         self.add_work(other.decoded, other.ranges, &other.passes);
     }
 
@@ -63,12 +115,18 @@ mod tests {
 
     #[test]
     fn test_reports_add_up() {
-        let mut report = Report { batches: 1, by_cpu: 1, passes: vec![("a", 1.0), ("b", 2.0)], ..Report::default() };
+        let lists = Use { hits: 3, misses: 1, words: 100, evicted: 2 };
+        let passes = vec![("a", 1.0), ("b", 2.0)];
+        let mut report = Report { batches: 1, by_cpu: 1, passes, lists, ..Report::default() };
         let work = |evaluated| Some(Work { queued: [1, 2, 0, 0], evaluated });
         report.add(&Found { decoded: 5, ranges: work(3), passes: vec![("b", 0.5), ("b", 0.5)], ..Found::default() });
         report.merge(&Report { batches: 2, decoded: 1, ranges: work(4), ..report.clone() });
         assert_eq!((report.batches, report.by_cpu, report.decoded), (4, 2, 6));
         assert_eq!(report.ranges, Some(Work { queued: [2, 4, 0, 0], evaluated: 7 }));
         assert_eq!(report.passes, [("a", 2.0), ("b", 6.0)]);
+        assert_eq!(report.lists, Use { hits: 6, misses: 2, words: 200, evicted: 4 });
+        assert_eq!(report.lists.since(&lists), lists);
+        assert_eq!((report.lists.hit_rate(), report.lists.bytes()), (Some(0.75), 800));
+        assert_eq!(Use::default().hit_rate(), None);
     }
 }

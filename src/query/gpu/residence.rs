@@ -1,6 +1,7 @@
 //! Which lists are in the memory of the device, and where. Either all lists are there, as they lie in the files, or the
 //! lists that queries asked for last (Ding et al., WWW 2009, section 5).
 
+use super::report::Use;
 use super::sound::Sound;
 use crate::gpu::{Arena, Buffer};
 use crate::index::{CodecRef, Impacts, Index, ListFiles, TermInfo};
@@ -54,19 +55,6 @@ pub enum Request {
     Full,
     /// The list is larger than the memory for lists.
     TooLarge,
-}
-
-/// How the memory has been used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Use {
-    /// Lists that were there when a query asked for them.
-    pub hits: u64,
-    /// Lists that had to be brought.
-    pub misses: u64,
-    /// Words brought.
-    pub words: u64,
-    /// Lists and tables that were dropped to make room.
-    pub evicted: u64,
 }
 
 /// What one list holds of the arena.

@@ -28,10 +28,12 @@ fn test_lists_come_and_go() {
             assert_eq!(counts.evicted > 0, memory < all, "{what}: {counts:?}");
             assert!(counts.hits > 0 && counts.misses > 0, "{what}: {counts:?}");
             brought.push(counts.words);
-            let before = engine.residence();
-            check_batch_with_cpu(&mut engine, &few, 10, &what);
+            assert_eq!(report.lists, counts, "{what}: one call has used the memory");
+            let again = check_batch_with_cpu(&mut engine, &few, 10, &what).lists;
             if memory > all {
-                assert_eq!(engine.residence().misses, before.misses, "everything stayed");
+                assert_eq!((again.misses, again.words, again.hit_rate()), (0, 0, Some(1.0)), "everything stayed");
+            } else {
+                assert_eq!(engine.residence().since(&counts), again, "{what}: reports are of one call");
             }
         }
         assert!(brought[3] < brought[2], "less memory, more traffic: {brought:?}");
