@@ -1,20 +1,22 @@
-//#import shared/scan
 //#import places
 //#import params
+//#import queries
+//#import jobs
 
-// Shared by all ways to choose the best hits of a query. A workgroup a query.
+// Shared by all ways to choose the best hits of a query. The hits of a query are cut into tiles of TILE hits.
 //
 // The better hit has the greater score or, of two equal scores, the earlier place in the input. No document stands
 // twice among the hits of a query, and none is 2^32 - 1.
 
-// `head` words of anything, then counts. The number of hits of query q is at counts[first + q * stride]. If the queries
-// have different room, they begin at counts[starts + q], a multiple of THREADS
+// `head` words of anything, then counts. The number of hits of query q is at counts[first + q * stride]
 var<storage, read> counts: array<u32>;
-// (docID, score), `room` a query or from their begin; a kernel may leave anything there
+// (docID, score); a kernel may leave anything there
 var<storage, read_write> hits: array<vec2<u32>>;
-// `scratch` pairs a query, or for THREADS hits
+// a method's own
 var<storage, read_write> scratch: array<vec2<u32>>;
-// a query: number of its hits (if that is more than `room`, some are missing), number of the best ones, then these,
+// a method's own
+var<storage, read_write> tallies: array<atomic<u32>>;
+// a query: number of its hits (if that is more than its room, some are missing), number of the best ones, then these,
 // best first, with room for `k`; behind all queries the head of `counts`
 var<storage, read_write> best: array<u32>;
 
@@ -24,20 +26,7 @@ fn better(a: vec2<u32>, b: vec2<u32>) -> bool {
 
 // The number of hits of a query to choose from.
 fn hits_of(q: u32) -> u32 {
-    return min(counts[params.first + q * params.stride], params.room);
-}
-
-// Where the hits of a query begin.
-fn start_of(q: u32) -> u32 {
-    if params.starts == SAME_ROOM {
-        return q * params.room;
-    }
-    return counts[params.starts + q];
-}
-
-// Where its scratch memory begins.
-fn scratch_of(q: u32) -> u32 {
-    return select(start_of(q) / THREADS, q, params.starts == SAME_ROOM) * params.scratch;
+    return min(counts[params.first + q * params.stride], query_of(q).room);
 }
 
 // Where the best hits of a query go.
@@ -50,7 +39,7 @@ fn put(at: u32, i: u32, hit: vec2<u32>) {
     best[at + 2u * i + 1u] = hit.y;
 }
 
-// Everything but the hits themselves.
+// Everything but the hits themselves; one workgroup a query calls it.
 fn put_counts(q: u32, thread: u32) {
     if thread == 0u {
         best[best_of(q) - 2u] = counts[params.first + q * params.stride];

@@ -25,5 +25,8 @@ pub(super) static LIBRARY: &[Text] = &[
     wgsl!("shared/classes"),
     wgsl!("shared/scan"),
     wgsl!("sort/radix_digit"),
+    wgsl!("topk/bucket_select/state"),
+    wgsl!("topk/group_heap/nodes"),
     wgsl!("topk/hits"),
+    wgsl!("topk/radix_sort/state"),
 ];

@@ -40,6 +40,15 @@ pub enum Step<'a> {
         /// A multiple of 4.
         bytes: u64,
     },
+    /// Copies a part of a buffer to a part of another.
+    CopyPart {
+        /// From here, from this byte on, a multiple of 4.
+        from: (&'a Buffer, u64),
+        /// To here, the same.
+        to: (&'a Buffer, u64),
+        /// A multiple of 4.
+        bytes: u64,
+    },
 }
 
 /// Work on its way.
@@ -115,6 +124,9 @@ impl Gpu {
                     Step::Clear(buffer, bytes) => encoder.clear_buffer(&buffer.raw, 0, Some(bytes)),
                     Step::Copy { from, to, bytes } => {
                         encoder.copy_buffer_to_buffer(&from.raw, 0, &to.raw, 0, bytes);
+                    }
+                    Step::CopyPart { from: (from, at), to: (to, to_at), bytes } => {
+                        encoder.copy_buffer_to_buffer(&from.raw, at, &to.raw, to_at, bytes);
                     }
                     Step::Run { name, .. } => {
                         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {

@@ -8,7 +8,7 @@ use crate::query::engine::GpuMethods;
 use crate::query::gpu::candidates;
 use crate::query::method::{EngineKind, Method, Registry};
 use crate::query::or::{OR, OrMethod};
-use crate::query::topk::{PARTIAL_SORT, TOPK, TopKMethod};
+use crate::query::topk::{TOPK, TopKMethod};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher, Topic};
 use crate::{Error, Result};
 
@@ -55,8 +55,8 @@ impl Line {
             Way::Cpu(methods) => {
                 (methods.intersect.name, methods.or.name, methods.topk.name, CpuMethods::default().topk.name)
             }
-            Way::GpuRanges(or, topk) => (RANGES.name, or.name, topk.name, PARTIAL_SORT.name),
-            Way::GpuIntersect(spec, topk) => (spec.as_str(), "", topk.name, PARTIAL_SORT.name),
+            Way::GpuRanges(or, topk) => (RANGES.name, or.name, topk.name, GpuMethods::default().topk.name),
+            Way::GpuIntersect(spec, topk) => (spec.as_str(), "", topk.name, GpuMethods::default().topk.name),
         };
         let names = match self.mode {
             Mode::And => vec![and],
@@ -300,12 +300,12 @@ mod tests {
         assert_eq!(shown(&gpu[2]), [(Mode::And, "pmf:levels=2".to_owned())], "lrc reads no simdbp");
         assert_eq!(methods.gpu_lines(0, &[Mode::AndOr], codec.as_ref()).len(), 1);
         // each method with each method for the top k
-        let methods = Methods::parse("best", "merge,hs", "selection,partial-sort,radix-sort").unwrap();
+        let methods = Methods::parse("best", "merge,hs", "selection,partial-sort,histogram,radix-sort").unwrap();
         assert_eq!(
             shown(&methods.lines(0, &[Mode::And])),
             ["merge", "merge, partial-sort"].map(|name| (Mode::And, name.to_owned()))
         );
         let gpu = methods.gpu_lines(0, &[Mode::And], codec.as_ref()).concat();
-        assert_eq!(shown(&gpu), ["hs", "hs, radix-sort"].map(|name| (Mode::And, name.to_owned())));
+        assert_eq!(shown(&gpu), ["hs, partial-sort", "hs", "hs, radix-sort"].map(|name| (Mode::And, name.to_owned())));
     }
 }

@@ -160,7 +160,7 @@ fn or_help() -> String {
 }
 
 fn topk_help() -> String {
-    methods_help(&TOPK, "the top k (with a GPU, by partial-sort the host chooses)")
+    methods_help(&TOPK, "the top k")
 }
 
 fn batch_help() -> String {

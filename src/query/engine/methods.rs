@@ -3,7 +3,7 @@
 use crate::query::and::{AND, RANGES};
 use crate::query::method::{EngineKind, table};
 use crate::query::or::{self, OR, OrMethod};
-use crate::query::topk::{PARTIAL_SORT, TOPK, TopKMethod};
+use crate::query::topk::{HISTOGRAM, TOPK, TopKMethod};
 use crate::query::{CpuMethods, Mode};
 use crate::{Error, Result};
 
@@ -42,7 +42,7 @@ pub struct GpuMethods {
 impl Default for GpuMethods {
     /// The fastest.
     fn default() -> Self {
-        Self { intersect: None, or: &or::RANGES, topk: &PARTIAL_SORT }
+        Self { intersect: None, or: &or::RANGES, topk: &HISTOGRAM }
     }
 }
 

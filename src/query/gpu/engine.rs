@@ -8,7 +8,7 @@ use super::ranges::kernels::{Ranges, TABLES};
 use super::report::{Report, Use};
 use super::residence::Residence;
 use super::slot::Slot;
-use super::topk::GpuTopK;
+use super::topk::Chooser;
 use crate::Result;
 use crate::gpu::{Arena, Gpu, Memory, Upload, Usage};
 use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
@@ -42,8 +42,8 @@ pub struct GpuEngine<'a> {
     slots: Vec<Slot>,
     options: Options,
     methods: GpuMethods,
-    /// Chooses the best hits on the device. `None`: the host chooses them.
-    topk: Option<GpuTopK>,
+    /// Chooses the best hits.
+    topk: Chooser,
     /// Made when a query first goes this way.
     ranges: Option<ByRanges>,
     /// Made when a query first goes this way.
@@ -57,7 +57,7 @@ impl<'a> GpuEngine<'a> {
     /// # Errors
     /// - [`crate::Error::Gpu`].
     /// - [`crate::Error::Invalid`]: all lists should be brought but do not fit; a method does not read the codec or has
-    ///   other parameters; or a method of the CPU other than partial-sort should choose the best.
+    ///   other parameters; or a method of the CPU alone should choose the best.
     /// - [`crate::Error::UnknownName`]: there is no intersector or parameter of that name.
     pub fn new(
         searcher: &'a Searcher<'a>,
@@ -70,7 +70,8 @@ impl<'a> GpuEngine<'a> {
         // the pieces of large files leave gaps
         let whole = needed + if needed > LARGE { 2 * LARGE } else { 0 };
         let lists = Arena::new(gpu, Memory::ONE, options.memory.map_or(whole, |bytes| needed.min(bytes / 6)))?;
-        let topk = GpuTopK::new(gpu, methods.topk, searcher.index().input_places())?;
+        let documents = searcher.index().statistics().documents as u32;
+        let topk = Chooser::new(gpu, methods.topk, documents, searcher.index().input_places())?;
         let norm = searcher.norm();
         let values: Vec<f32> = searcher.index().lens().iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
@@ -170,7 +171,7 @@ impl<'a> GpuEngine<'a> {
         let k = queries.k.min(self.documents() as usize) as u32;
         let Self { context, slots, topk, ranges, .. } = self;
         let Some(ranges) = ranges else { return Ok(nothing(queries)) };
-        let mut call = ranges.call(&context.gpu, topk.as_ref(), mode == Mode::And, k)?;
+        let mut call = ranges.call(&context.gpu, topk, mode == Mode::And, k)?;
         answer(context, slots, &mut call, queries, mode)
     }
 }
@@ -215,7 +216,7 @@ impl Engine for GpuEngine<'_> {
         let k = queries.k.min(self.documents() as usize) as u32;
         let Self { context, slots, topk, candidates, .. } = self;
         let Some(candidates) = candidates else { return Ok(nothing(queries)) };
-        let mut call = candidates::Call { candidates, topk: topk.as_ref(), k };
+        let mut call = candidates::Call { candidates, topk, k };
         answer(context, slots, &mut call, queries, Mode::And)
     }
 

@@ -1,6 +1,8 @@
 //! What a device found for the queries of a batch.
 
 use super::report::Work;
+use super::slot::Slot;
+use crate::gpu::{Gpu, GpuError, Step};
 use crate::query::Hit;
 use crate::query::topk::place_of;
 use std::borrow::Cow;
@@ -67,6 +69,52 @@ impl BestRows {
             found.words.extend_from_slice(words.get(hits).unwrap_or_default());
         }
         found
+    }
+}
+
+/// All hits of a batch, whose number the host learns first. A query's hits are pairs (docID, score), `room` a query.
+#[derive(Clone, Copy, Debug)]
+pub struct AllHits {
+    /// Number of queries.
+    pub queries: usize,
+    /// A query had room for so many hits.
+    pub room: u32,
+}
+
+impl AllHits {
+    /// Reads how many hits each query has: for query `q` word `first + q * stride` says it.
+    pub fn read_counts(self, words: &[u32], first: u32, stride: u32) -> Found {
+        let mut start = 0;
+        let place = |query: usize| {
+            let count = word(words, first as usize + query * stride as usize);
+            let place = (count <= self.room).then_some((start, count as usize));
+            start += place.map_or(0, |(_, count)| count);
+            place
+        };
+        Found { ranked: true, places: (0..self.queries).map(place).collect(), ..Found::default() }
+    }
+
+    /// Brings the hits from a buffer of the slot.
+    ///
+    /// # Errors
+    /// The device was lost, or is out of memory.
+    pub fn bring(self, gpu: &Gpu, slot: &mut Slot, hits: &str, found: &mut Found) -> Result<(), GpuError> {
+        let all: usize = found.places.iter().flatten().map(|(_, count)| count).sum();
+        if all == 0 {
+            return Ok(());
+        }
+        slot.need_download(8 * all as u64)?;
+        let (from, to) = (slot.buffer(hits), slot.download());
+        let of_query = |(query, place): (u64, &Option<(usize, usize)>)| {
+            let (start, count) = place.filter(|(_, count)| *count > 0)?;
+            let (from, to) = ((from, 8 * query * u64::from(self.room)), (to, 8 * start as u64));
+            Some(Step::CopyPart { from, to, bytes: 8 * count as u64 })
+        };
+        let steps: Vec<Step<'_>> = (0..).zip(&found.places).filter_map(of_query).collect();
+        let pending = gpu.submit("hits", &steps, false)?;
+        let read = |bytes: &[u8]| words(bytes).get(..2 * all).unwrap_or_default().to_vec();
+        found.words = gpu.finish(pending, slot.download(), read)?.0;
+        Ok(())
     }
 }
 

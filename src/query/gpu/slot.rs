@@ -1,6 +1,6 @@
 //! The memory of a batch on its way: buffers by name, and the kernels that are bound to them.
 
-use super::topk::{BoundTopK, GpuTopK, Hits, TopKCapacity};
+use super::topk::{BoundTopK, GpuTopK, TopKCapacity};
 use crate::Result;
 use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Usage};
 use std::sync::Arc;
@@ -134,14 +134,9 @@ impl Slot {
             return Ok(());
         }
         self.topk.retain(|(known, _)| *known != hits);
-        let capacity = TopKCapacity { queries: needed.queries.next_power_of_two(), ..needed };
-        let capacity = match capacity.hits {
-            Hits::SameRoom => capacity,
-            Hits::Anywhere(all) => TopKCapacity { hits: Hits::Anywhere(all.next_power_of_two()), ..capacity },
-        };
-        let words = |name: &str| self.buffer(name).bytes() / 4;
-        // rounded up, a batch may have more hits than the buffer
-        let capacity = if words(hits) < 2 * capacity.all_hits() { needed } else { capacity };
+        // as many hits as the buffer holds, so that it lasts as long as the buffer
+        let pairs = u32::try_from(self.buffer(hits).bytes() / 8).unwrap_or(needed.hits);
+        let capacity = TopKCapacity { queries: needed.queries.next_power_of_two(), hits: pairs, ..needed };
         self.need(&[("best", capacity.result_words() + u64::from(head))])?;
         let (hit_pairs, counts, best) = (self.buffer(hits), self.buffer("state"), self.buffer("best"));
         let bound = topk.bind(&self.gpu, capacity, hit_pairs, counts, (best, head))?;
@@ -161,12 +156,7 @@ impl Slot {
 
 /// Whether the capacity is enough for a batch that needs `needed`.
 fn holds(capacity: TopKCapacity, needed: TopKCapacity) -> bool {
-    let hits = match (capacity.hits, needed.hits) {
-        (Hits::SameRoom, Hits::SameRoom) => capacity.room == needed.room,
-        (Hits::Anywhere(all), Hits::Anywhere(needed)) => all >= needed,
-        _ => false,
-    };
-    hits && capacity.queries >= needed.queries && capacity.k == needed.k
+    capacity.hits >= needed.hits && capacity.queries >= needed.queries && capacity.k == needed.k
 }
 
 #[cfg(test)]

@@ -4,17 +4,19 @@
 mod bucket_select;
 mod group_heap;
 mod heap;
+mod histogram;
 mod partial_sort;
 mod radix_sort;
 mod selection;
 
-use super::gpu::topk::GpuTopKKernel;
+use super::gpu::topk::kernels::GpuTopKKernels;
 use super::method::{Method, Registry};
 use std::cmp::Ordering;
 
 pub use bucket_select::BUCKET_SELECT;
 pub use group_heap::GROUP_HEAP;
 pub use heap::HEAP;
+pub use histogram::HISTOGRAM;
 pub use partial_sort::PARTIAL_SORT;
 pub use radix_sort::RADIX_SORT;
 pub use selection::SELECTION;
@@ -87,16 +89,18 @@ pub type NewTopK = for<'a> fn(usize, Option<&'a [u32]>) -> TopK<'a>;
 #[derive(Clone, Copy)]
 pub enum GpuTopKWay {
     /// On the host, from the hits with scores that few others reach.
+    Histogram,
+    /// On the host, from all hits.
     Host,
-    /// A kernel.
-    Kernel(GpuTopKKernel),
+    /// By kernels, from all hits.
+    Kernels(GpuTopKKernels),
 }
 
 /// All methods.
 pub static TOPK: Registry<NewTopK, GpuTopKWay> = Registry {
     kind: "method for the top k",
     option: "topk",
-    rows: &[&SELECTION, &HEAP, &PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT],
+    rows: &[&SELECTION, &HEAP, &PARTIAL_SORT, &HISTOGRAM, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT],
 };
 
 /// What is done with hits over k.
@@ -250,7 +254,7 @@ mod tests {
         let error = TOPK.find("bubble").err().unwrap().to_string();
         assert_eq!(
             error,
-            "unknown method for the top k \"bubble\"; there are: selection, heap, partial-sort, group-heap, bucket-select, radix-sort"
+            "unknown method for the top k \"bubble\"; there are: selection, heap, partial-sort, histogram, group-heap, bucket-select, radix-sort"
         );
         assert!(TOPK.cpu(&RADIX_SORT).is_err() && TOPK.cpu(&HEAP).is_ok());
     }

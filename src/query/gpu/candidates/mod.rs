@@ -6,8 +6,8 @@
 //! sum        how many stay, of each workgroup's                                         │ a round for each list, or one
 //! offsets    where these go                                                             │ for all
 //! compact    they move there                                                            ┘
-//! tally      how many results are in which class of scores     ┐ if the host chooses the best: it gets the results
-//! choose     the class that the k-th best is in                 ┘ of this class and of higher ones only
+//! tally      how many results are in which class of scores     ┐ by `histogram` only: the host gets the results of
+//! choose     the class that the k-th best is in                 ┘ this class and of higher ones
 //! totals     where the results of each query go
 //! gather     results side by side, for the host, or for a method of [`crate::query::topk`] on the device
 //! ```
@@ -39,7 +39,7 @@ use super::found::Found;
 use super::residence::Request;
 use super::rows::{CandidateState, TermRow};
 use super::slot::Slot;
-use super::topk::GpuTopK;
+use super::topk::Chooser;
 use crate::codec::Codec;
 use crate::gpu::{Gpu, GpuError, Memory, Pending, Pipeline};
 use crate::postings::{List, ListWords};
@@ -247,7 +247,7 @@ impl Candidates {
 /// Answers the queries of one call to an engine.
 pub(super) struct Call<'d> {
     pub(super) candidates: &'d mut Candidates,
-    pub(super) topk: Option<&'d GpuTopK>,
+    pub(super) topk: &'d Chooser,
     pub(super) k: u32,
 }
 

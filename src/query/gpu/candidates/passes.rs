@@ -10,7 +10,7 @@ use crate::query::gpu::found::{BestRows, Found, word, words};
 use crate::query::gpu::recipe::Unit;
 use crate::query::gpu::rows::{CandidateHead, CandidateParams, CandidateState};
 use crate::query::gpu::slot::{Key, Slot};
-use crate::query::gpu::topk::{Counts, Hits, TopKCapacity};
+use crate::query::gpu::topk::{Chooser, Counts, TopKCapacity};
 
 /// The first copy has room for at least so many results.
 const WINDOW: u32 = 1 << 16;
@@ -89,8 +89,9 @@ impl Passes<'_> {
         let ranked = matches!(want, Want::Best { .. });
         let (which, k) = match want {
             Want::Docs => (Which::All, 0),
-            Want::Best { k, topk: None } => (Which::Chosen, k),
-            Want::Best { k, topk: Some(_) } => (Which::InPlace, k),
+            Want::Best { k, topk: Chooser::Histogram } => (Which::Chosen, k),
+            Want::Best { k, topk: Chooser::Host } => (Which::All, k),
+            Want::Best { k, topk: Chooser::Kernels(_) } => (Which::InPlace, k),
         };
         let comes = match which {
             Which::InPlace => Comes::Best(BestRows { queries: queries as usize, most: k, room: u32::MAX }),
@@ -100,9 +101,9 @@ impl Passes<'_> {
             Comes::Best(rows) => 4 * (rows.words() as u64 + u64::from(CandidateHead::WORDS)),
             Comes::Results { bytes, .. } => bytes,
         })?;
-        if let Want::Best { topk: Some(topk), .. } = want {
-            topk.check(gpu, layout.queries.iter().map(|query| query.room).max().unwrap_or(0), k)?;
-            let capacity = TopKCapacity { queries, room: layout.slots(), k, hits: Hits::Anywhere(layout.slots()) };
+        if let Want::Best { topk: Chooser::Kernels(topk), .. } = want {
+            topk.check(layout.queries.iter().map(|query| query.room).max().unwrap_or(0), k)?;
+            let capacity = TopKCapacity { queries, hits: layout.slots(), k };
             slot.bind_topk(topk, capacity, "results", CandidateHead::WORDS)?;
         }
         slot.write("terms", &layout.terms)?;
@@ -118,14 +119,15 @@ impl Passes<'_> {
             immediates: &run.immediates,
             groups: run.groups,
         }));
-        let parameters;
+        let chosen;
         match comes {
             Comes::Best(rows) => {
                 let word = |i: u32| CandidateHead::WORDS + i * queries;
-                let (first, starts) = (word(CandidateState::WANTED), Some(word(CandidateState::PLACE)));
+                let counts = Counts { first: word(CandidateState::WANTED), stride: 1, head: CandidateHead::WORDS };
                 let topk = slot.topk("results");
-                parameters = topk.parameters(queries, Counts { first, stride: 1, head: CandidateHead::WORDS, starts });
-                steps.push(topk.step(queries, &parameters));
+                let rooms = layout.queries.iter().map(|query| (query.start, query.room));
+                chosen = topk.runs(gpu, rooms, counts)?;
+                steps.extend(topk.steps(&chosen));
                 let bytes = 4 * (rows.words() as u64 + u64::from(CandidateHead::WORDS));
                 steps.push(Step::Copy { from: slot.buffer("best"), to: slot.download(), bytes });
             }

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use crate::query::gpu::found::{Found, word};
 use crate::query::gpu::rows::CandidateHead;
-use crate::query::gpu::topk::GpuTopK;
+use crate::query::gpu::topk::Chooser;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +14,8 @@ pub enum Want<'a> {
     Best {
         /// How many hits, at least 1.
         k: u32,
-        /// What chooses them. `None`: the host does, among the results that are in no lower class of scores than the
-        /// k-th best.
-        topk: Option<&'a GpuTopK>,
+        /// What chooses them.
+        topk: &'a Chooser,
     },
 }
 

@@ -3,8 +3,9 @@
 //!
 //! ```text
 //! accumulate  all blocks of all lists: every posting adds its share to its document's accumulator
-//! tally       counts the accumulators of each class of scores
-//! collect     accumulators in the class of the k-th best score, or in higher ones, become the query's hits
+//! tally       by `histogram` only: counts the accumulators of each class of scores
+//! collect     accumulators in the class of the k-th best score, or in higher ones, become the query's hits; or all that
+//!             are not 0
 //! ```
 
 use super::Rows;
@@ -22,9 +23,9 @@ pub fn queries_at_once(gpu: &Gpu, documents: u32) -> u32 {
     1 << (words / u64::from(documents.max(1))).max(1).ilog2()
 }
 
-/// The passes of a batch whose queries have room for `room` hits each. Appends to `jobs` which workgroup adds up which
-/// blocks.
-pub(super) fn runs(ranges: Ranges, rows: &Rows, jobs: &mut Vec<BlocksJob>, room: u32) -> Vec<Run> {
+/// The passes of a batch whose queries have room for `room` hits each. Without `tally` all accumulators are hits, since
+/// the k of the queries' rows is one that nothing reaches. Appends to `jobs` which workgroup adds up which blocks.
+pub(super) fn runs(ranges: Ranges, rows: &Rows, jobs: &mut Vec<BlocksJob>, room: u32, tally: bool) -> Vec<Run> {
     let first = jobs.len() as u32;
     for (to, query) in (0..).zip(&rows.queries) {
         for term in query.first..query.first + query.terms {
@@ -36,9 +37,10 @@ pub(super) fn runs(ranges: Ranges, rows: &Rows, jobs: &mut Vec<BlocksJob>, room:
     let (queries, count) = (rows.queries.len() as u32, jobs.len() as u32 - first);
     let tiles = queries * ranges.documents.div_ceil(TILE);
     let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };
-    vec![
-        run(0, "accumulate", JobParams { first, jobs: count }.bytes(), count),
-        run(1, "tally", QueryParams { queries }.bytes(), tiles),
-        run(2, "collect", CollectParams { queries, room }.bytes(), tiles),
-    ]
+    let mut runs = vec![run(0, "accumulate", JobParams { first, jobs: count }.bytes(), count)];
+    if tally {
+        runs.push(run(1, "tally", QueryParams { queries }.bytes(), tiles));
+    }
+    runs.push(run(2, "collect", CollectParams { queries, room }.bytes(), tiles));
+    runs
 }

@@ -30,14 +30,14 @@ pub mod kernels;
 mod passes;
 
 use super::batches::{Added, Context, Lack, Way};
-use super::found::{BestRows, Found, word, words};
+use super::found::{AllHits, BestRows, Found, word, words};
 use super::kernels::Parts;
 use super::plan_rows::query_row;
 use super::report::Work;
 use super::residence::Request;
 use super::rows::{self, Head, QueryRow, TermRow};
 use super::slot::Slot;
-use super::topk::GpuTopK;
+use super::topk::Chooser;
 use crate::Result;
 use crate::gpu::{Gpu, GpuError, Memory, Pending};
 use crate::query::Plan;
@@ -65,10 +65,19 @@ pub(super) struct ByRanges {
     limit: usize,
 }
 
+/// How the hits of a batch come to the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sent {
+    /// The best of each query, in rows.
+    Best(BestRows),
+    /// All of them, once their numbers are known.
+    All(AllHits),
+}
+
 /// Answers the queries of one call to an engine.
 pub(super) struct Call<'d> {
     own: &'d mut ByRanges,
-    topk: Option<&'d GpuTopK>,
+    topk: &'d Chooser,
     by: By,
     all: bool,
     k: u32,
@@ -111,13 +120,11 @@ impl ByRanges {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if `topk` does not choose so many.
-    pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: Option<&'d GpuTopK>, all: bool, k: u32) -> Result<Call<'d>> {
+    pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: &'d Chooser, all: bool, k: u32) -> Result<Call<'d>> {
         let by = if all { By::Ranges { prune: true } } else { self.or };
         let mut call = Call { own: self, topk, by, all, k, most: 0 };
         call.most = call.most_queries(gpu);
-        if let Some(topk) = topk {
-            topk.check(gpu, call.room(), k)?;
-        }
+        topk.check(call.room(), k)?;
         Ok(call)
     }
 }
@@ -132,7 +139,7 @@ impl Call<'_> {
             BATCH_RANGES.min(words) / u64::from(ranges.padded()),
             BATCH_HITS.min(words / 2) / u64::from(self.room()),
             words / u64::from(rows::State::WORDS + 2),
-            words / (2 + 2 * u64::from(self.results()) + 1),
+            words / (3 + 2 * u64::from(self.results())),
             match self.by {
                 By::Accumulators => accumulators::queries_at_once(gpu, ranges.documents).into(),
                 By::Ranges { .. } => u64::MAX,
@@ -142,16 +149,33 @@ impl Call<'_> {
         1 << each.into_iter().fold(u64::MAX, u64::min).max(1).ilog2()
     }
 
-    /// How many hits a query may send. If the host chooses the best, they are more than k: it also gets the others of
-    /// the class that the k-th best score falls in.
+    /// How many hits a query may send in its row. By a histogram they are more than k: the host also gets the others of
+    /// the class that the k-th best score falls in. Hits that are all sent go without rows.
     fn results(&self) -> u32 {
-        if self.topk.is_some() { self.k } else { self.k.saturating_mul(8).saturating_add(256) }
+        match self.topk {
+            Chooser::Histogram => self.k.saturating_mul(8).saturating_add(256),
+            Chooser::Kernels(_) => self.k,
+            Chooser::Host => 0,
+        }
+    }
+
+    /// Whether all documents that match become hits. Where ranges are skipped, no document below the threshold does.
+    fn takes_all(&self) -> bool {
+        self.topk.takes_all() && self.by != (By::Ranges { prune: true })
+    }
+
+    /// The k of the queries' rows: without a threshold it is one that nothing reaches.
+    fn k_of_rows(&self) -> u32 {
+        if self.takes_all() { u32::MAX } else { self.k }
     }
 
     /// How many hits a query has room for. It collects most of them before the threshold is high: in the first wave, or
     /// in all ranges that are evaluated at a time. Some more come later.
     fn room(&self) -> u32 {
         let Ranges { shift, documents } = self.own.ranges;
+        if self.takes_all() {
+            return documents.max(1);
+        }
         let ranges = if self.by == (By::Ranges { prune: false }) { passes::GROUPS } else { 64 };
         let first_wave = ranges.saturating_mul(self.k.min(1 << shift));
         first_wave.saturating_add(self.k.saturating_mul(8)).clamp(8192, documents.max(8192))
@@ -164,8 +188,8 @@ impl Call<'_> {
 
 impl Way for Call<'_> {
     type Rows = Rows;
-    /// The rows in which the hits come.
-    type Sent = BestRows;
+    /// How the hits come.
+    type Sent = Sent;
 
     fn has_answers(&self, plan: &Plan) -> bool {
         self.k > 0 && !plan.terms.is_empty() && !(self.all && plan.missing > 0)
@@ -194,24 +218,36 @@ impl Way for Call<'_> {
             }
             rows.terms.push(searcher.row_of(term, &placed));
         }
-        rows.queries.push(query_row(first, count as u32, self.all, self.k, searcher.greatest_score(plan)));
+        rows.queries.push(query_row(first, count as u32, self.all, self.k_of_rows(), searcher.greatest_score(plan)));
         Ok(Added::Yes(plan.unit))
     }
 
-    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, BestRows)> {
-        Ok((self.submit(context, slot, rows)?, self.best_rows(rows.queries.len())))
+    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Sent)> {
+        let queries = rows.queries.len();
+        let sent = match self.topk {
+            Chooser::Host => Sent::All(AllHits { queries, room: self.room() }),
+            Chooser::Histogram | Chooser::Kernels(_) => Sent::Best(self.best_rows(queries)),
+        };
+        Ok((self.submit(context, slot, rows)?, sent))
     }
 
-    fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: BestRows) -> Result<Found, GpuError> {
+    fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Sent) -> Result<Found, GpuError> {
         let (mut found, passes) = gpu.finish(pending, slot.download(), |bytes| {
             let words = words(bytes);
-            let found = sent.read(&words, 0..);
-            let at = |i: u32| word(&words, sent.words() + i as usize);
+            // the head of the state comes behind the rows, or before the counts of hits
+            let (found, head) = match sent {
+                Sent::Best(rows) => (rows.read(&words, 0..), rows.words()),
+                Sent::All(all) => (all.read_counts(&words, Head::WORDS + rows::State::HITS, rows::State::WORDS), 0),
+            };
+            let at = |i: u32| word(&words, head + i as usize);
             let queued = std::array::from_fn(|wave| at(Head::QUEUED + wave as u32));
             let work = Work { queued, evaluated: at(Head::EVALUATED) };
             Found { ranges: Some(work), decoded: at(Head::BLOCKS).into(), ..found }
         })?;
         found.passes = passes;
+        if let Sent::All(all) = sent {
+            all.bring(gpu, slot, "hits", &mut found)?;
+        }
         Ok(found)
     }
 

@@ -11,7 +11,7 @@ use crate::query::gpu::rows::{
     SelectParams, State, TermRow,
 };
 use crate::query::gpu::slot::{Key, Slot};
-use crate::query::gpu::topk::{Counts, Hits, TopKCapacity};
+use crate::query::gpu::topk::{Chooser, Counts, TopKCapacity};
 use crate::query::or::GpuOr as By;
 
 /// A workgroup looks through so many blocks of a list: for its table, or for accumulators.
@@ -89,7 +89,7 @@ impl Call<'_> {
         let places: Vec<_> = rows.tables.iter().map(|table| PlaceRow { at: table.at, term: table.row }).collect();
         let maxima = if rounds.is_empty() { 0 } else { u64::from(tables_at_once(ranges)) * u64::from(ranges.padded()) };
         let runs = match self.by {
-            By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, best.room),
+            By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, best.room, !self.takes_all()),
             By::Ranges { prune } => self.runs(context, count, prune),
         };
         let words = |rows: usize, bytes: usize| (rows * bytes / 4) as u64;
@@ -114,9 +114,11 @@ impl Call<'_> {
                 ("queue", each(padded)),
             ])?,
         }
-        slot.need_download(4 * head)?;
-        if let Some(topk) = self.topk {
-            let capacity = TopKCapacity { queries: count, room: best.room, k: best.most, hits: Hits::SameRoom };
+        let state = u64::from(Head::WORDS + count * State::WORDS);
+        let download = if matches!(self.topk, Chooser::Host) { state } else { head };
+        slot.need_download(4 * download)?;
+        if let Chooser::Kernels(topk) = self.topk {
+            let capacity = TopKCapacity { queries: count, hits: count * best.room, k: best.most };
             slot.bind_topk(topk, capacity, "hits", Head::WORDS)?;
         }
         slot.write("terms", &rows.terms)?;
@@ -131,11 +133,8 @@ impl Call<'_> {
             By::Accumulators => bind("accumulators", &kernels.accumulators)?,
             By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
         };
-        let gather = match self.topk {
-            None => Some(slot.bound(Key { what: "gather", number: 0 }, 0, &outside, [&kernels.gather])?),
-            Some(_) => None,
-        };
-        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * u64::from(Head::WORDS + count * State::WORDS))];
+        let gather = slot.bound(Key { what: "gather", number: 0 }, 0, &outside, [&kernels.gather])?;
+        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * state)];
         if let Some(bound) = &for_tables {
             for Round { lists, maxima, pack } in &rounds {
                 steps.push(Step::Clear(slot.buffer("maxima"), 4 * u64::from(*lists) * padded));
@@ -146,19 +145,24 @@ impl Call<'_> {
             steps.push(Step::Clear(slot.buffer("sums"), 4 * each(ranges.documents.into())));
         }
         steps.extend(runs.iter().map(|run| run.step(&for_hits)));
-        let parameters = match &gather {
-            Some(_) => GatherParams { queries: count, room: best.room, results: best.most }.bytes(),
-            None => {
-                let first = Head::WORDS + State::HITS;
-                let counts = Counts { first, stride: State::WORDS, head: Head::WORDS, starts: None };
-                slot.topk("hits").parameters(count, counts)
+        let parameters = GatherParams { queries: count, room: best.room, results: best.most }.bytes();
+        let chosen;
+        let from = match self.topk {
+            Chooser::Histogram => {
+                steps.push(Step::Run { name: "gather", bound: &gather[0], immediates: &parameters, groups: count });
+                "best"
             }
+            Chooser::Kernels(_) => {
+                let counts = Counts { first: Head::WORDS + State::HITS, stride: State::WORDS, head: Head::WORDS };
+                let rooms = (0..count).map(|query| (query * best.room, best.room));
+                chosen = slot.topk("hits").runs(gpu, rooms, counts)?;
+                steps.extend(slot.topk("hits").steps(&chosen));
+                "best"
+            }
+            // how many there are; the hits follow
+            Chooser::Host => "state",
         };
-        steps.push(match &gather {
-            Some(bound) => Step::Run { name: "gather", bound: &bound[0], immediates: &parameters, groups: count },
-            None => slot.topk("hits").step(count, &parameters),
-        });
-        steps.push(Step::Copy { from: slot.buffer("best"), to: slot.download(), bytes: 4 * head });
+        steps.push(Step::Copy { from: slot.buffer(from), to: slot.download(), bytes: 4 * download });
         Ok(gpu.submit("queries", &steps, context.timed)?)
     }
 

@@ -136,7 +136,7 @@ fn test_many_documents() {
     let report = check_batch_with_cpu(&mut engine, &plans, 10, "many");
     assert!(report.by_cpu <= 4 * 3, "the CPU answered {}", report.by_cpu);
     // more queries than have accumulators at once
-    let mut engine = by(&searcher, &gpu, PRELOAD, &or::ACCUMULATORS, &PARTIAL_SORT).unwrap();
+    let mut engine = by(&searcher, &gpu, PRELOAD, &or::ACCUMULATORS, &HISTOGRAM).unwrap();
     let at_once = accumulators::queries_at_once(&gpu, 140_000) as usize;
     let many: Vec<Plan> = plans.iter().cycle().take(at_once.min(500) + 3).cloned().collect();
     let (hits, report) = search(&mut engine, &many, Mode::Or, 10).unwrap();
@@ -221,7 +221,7 @@ fn test_the_best_chosen_on_the_device() {
         let (hits, report) = search(&mut engine, &plans(&searcher, &["same"]), Mode::Or, 30).unwrap();
         assert_eq!(hits[0].iter().map(|hit| hit.doc).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>(), "{}", topk.name);
         // the host has room for few more than it wants
-        assert_eq!(report.by_cpu, usize::from(topk.name == PARTIAL_SORT.name), "{}", topk.name);
+        assert_eq!(report.by_cpu, usize::from(topk.name == HISTOGRAM.name), "{}", topk.name);
     }
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let heap = by(&searcher, &gpu, PRELOAD, &or::RANGES, &crate::query::topk::HEAP);
@@ -237,7 +237,7 @@ fn test_every_method_for_or() {
         let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
         let plans = plans(&searcher, &QUERIES);
         for or in OR.on(EngineKind::Gpu) {
-            let topk = if codec == "pef" { &crate::query::topk::BUCKET_SELECT } else { &PARTIAL_SORT };
+            let topk = if codec == "pef" { &crate::query::topk::BUCKET_SELECT } else { &HISTOGRAM };
             let mut engine = by(&searcher, &gpu, PRELOAD, or, topk).unwrap();
             for k in [1, 10, 400] {
                 check_batch(&mut engine, &plans, k, &format!("{codec} {}", or.name));
@@ -249,13 +249,43 @@ fn test_every_method_for_or() {
     assert!(error.contains("accumulators, ranges-exhaustive, ranges"), "{error}");
 }
 
+/// Every method for the top k behind every way to find hits: all that match, where nothing is skipped.
+#[test]
+fn test_the_best_of_all_hits() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(5000), "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    for or in [&or::ACCUMULATORS, &or::RANGES_EXHAUSTIVE] {
+        for topk in TOPK.on(EngineKind::Gpu) {
+            let mut engine = by(&searcher, &gpu, PRELOAD, or, topk).unwrap();
+            let what = format!("{}, {}", or.name, topk.name);
+            for k in [1, 10, 1000, 5000] {
+                let report = check_batch(&mut engine, &plans, k, &what);
+                assert_eq!(report.by_cpu, 0, "{what}, k = {k}");
+            }
+            // one alone, and then many again
+            check_batch(&mut engine, &plans[4..5], 10, &what);
+            check_batch(&mut engine, &plans, 10, &what);
+        }
+    }
+    for topk in TOPK.on(EngineKind::Gpu) {
+        let methods = GpuMethods { intersect: Some("gpu-binary".to_owned()), topk, ..GpuMethods::default() };
+        let mut engine = GpuEngine::new(&searcher, &gpu, PRELOAD, methods, Mode::And).unwrap();
+        for k in [1, 10, 1000, 5000] {
+            check_batch(&mut engine, &plans, k, topk.name);
+        }
+    }
+}
+
 /// Sums of impacts are whole numbers: the same documents with the same scores, and ties by docID.
 #[test]
 fn test_impacts_are_exact() {
     let Some(gpu) = gpu() else { return };
     let built = Built::with(&collection(3000), "simdbp,vbyte", Some(2));
     let index = built.open();
-    for (codec, topk) in [("simdbp", &PARTIAL_SORT), ("vbyte", &crate::query::topk::RADIX_SORT)] {
+    for (codec, topk) in [("simdbp", &HISTOGRAM), ("vbyte", &crate::query::topk::RADIX_SORT)] {
         let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
         let searcher = searcher.with_scores(Scores::Impacts).unwrap();
         let plans = plans(&searcher, &QUERIES);
@@ -275,13 +305,13 @@ fn test_impacts_are_exact() {
 #[test]
 fn test_small_collections() {
     let Some(gpu) = gpu() else { return };
-    let topks = [&PARTIAL_SORT, &crate::query::topk::GROUP_HEAP, &crate::query::topk::RADIX_SORT];
-    for documents in [1, 63, 64, 65, 300, 2049] {
+    let topks: Vec<_> = TOPK.on(EngineKind::Gpu).collect();
+    for (turn, documents) in [1, 63, 64, 65, 300, 2049].into_iter().enumerate() {
         let built = Built::new(&collection(documents), "vbyte");
         let index = built.open();
         let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
         let plans = plans(&searcher, &QUERIES);
-        for (or, topk) in OR.on(EngineKind::Gpu).zip(topks) {
+        for (or, topk) in OR.on(EngineKind::Gpu).zip(topks.iter().cycle().skip(turn)) {
             let mut engine = by(&searcher, &gpu, PRELOAD, or, topk).unwrap();
             for k in [1, 5, 100] {
                 check_batch(&mut engine, &plans, k, &format!("{documents} documents, {}, {}", or.name, topk.name));
@@ -307,7 +337,7 @@ fn test_ranges_are_skipped() {
     let plans = plans(&searcher, &["often"; QUERIES as usize]);
     let evaluated = [&or::RANGES, &or::RANGES_EXHAUSTIVE, &or::ACCUMULATORS].map(|or| {
         let options = Options { range_bits: Some(5), ..PRELOAD };
-        let mut engine = by(&searcher, &gpu, options, or, &PARTIAL_SORT).unwrap();
+        let mut engine = by(&searcher, &gpu, options, or, &HISTOGRAM).unwrap();
         let (hits, report) = search(&mut engine, &plans, Mode::Or, 5).unwrap();
         hits.iter().for_each(|hits| check(&searcher, &plans[0], Mode::Or, 5, hits, or.name));
         report.ranges.map_or(0, |work| work.evaluated)
@@ -329,7 +359,7 @@ fn test_weights() {
     let alone = searcher.plan(&searcher.parse("w1").unwrap()).unwrap();
     assert!(plans[0].terms[0].weight * plans[0].unit > 2.4 * alone.terms[0].weight * alone.unit);
     for or in OR.on(EngineKind::Gpu) {
-        let mut engine = by(&searcher, &gpu, PRELOAD, or, &PARTIAL_SORT).unwrap();
+        let mut engine = by(&searcher, &gpu, PRELOAD, or, &HISTOGRAM).unwrap();
         check_batch(&mut engine, &plans, 10, or.name);
     }
     let methods = GpuMethods { intersect: Some("hs".to_owned()), ..GpuMethods::default() };

@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build, reordered};
 use crate::query::engine::{Answers, Effort, Engine as _, GpuMethods, Queries};
 use crate::query::or::{self, OrMethod};
-use crate::query::topk::{PARTIAL_SORT, TopKMethod};
+use crate::query::topk::{HISTOGRAM, TopKMethod};
 use crate::query::{Bm25, Hit, Mode, Plan, Scores, Searcher};
 use std::path::PathBuf;
 
@@ -124,7 +124,7 @@ fn by<'a>(
 
 /// An engine by the methods that are not asked for by name.
 fn engine<'a>(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options) -> crate::Result<GpuEngine<'a>> {
-    by(searcher, gpu, options, &or::RANGES, &PARTIAL_SORT)
+    by(searcher, gpu, options, &or::RANGES, &HISTOGRAM)
 }
 
 /// All queries in one batch.

@@ -46,11 +46,11 @@ fn test_kernels_are_valid() {
 #[test]
 fn test_kernels_of_the_top_k_are_valid() {
     for method in TOPK.rows {
-        let Some(GpuTopKWay::Kernel(kernel)) = &method.gpu else { continue };
-        for places in [false, true] {
-            let kernel = kernel.kernel(method.name, places).unwrap();
-            check_all_is_used(std::slice::from_ref(&kernel));
-            check(&kernel);
+        let Some(GpuTopKWay::Kernels(kernels)) = &method.gpu else { continue };
+        for stored in [false, true] {
+            let kernels = kernels.texts(method.name, 25, stored).unwrap();
+            check_all_is_used(&kernels);
+            kernels.iter().for_each(check);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::index::tests::{Plan as BuildPlan, Text, build};
 use crate::query::engine::{Answers, Effort, Engine as _, GpuMethods, Queries};
 use crate::query::gpu::candidates::recipe;
 use crate::query::gpu::{GpuEngine, Options, Report};
-use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, PARTIAL_SORT, RADIX_SORT, TopKMethod};
+use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, HISTOGRAM, PARTIAL_SORT, RADIX_SORT, TopKMethod};
 use crate::query::{Bm25, Hit, Mode, Plan, Scores, Searcher};
 
 /// Terms of every shape over 2,500 documents, with frequencies that are all one, small, and large.
@@ -97,7 +97,7 @@ fn test_queries_agree_with_the_cpu() {
         let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
         let plans = plans(&searcher);
         let options = Options { preload: codec != "lrc", timed: true, ..Options::default() };
-        let mut engine = by(&searcher, &gpu, options, &PARTIAL_SORT, "gpu-binary").unwrap();
+        let mut engine = by(&searcher, &gpu, options, &HISTOGRAM, "gpu-binary").unwrap();
         for name in names() {
             if recipe(name, searcher.codec().codec()).is_err() {
                 continue;
@@ -131,7 +131,7 @@ fn test_both_ways_share_the_lists() {
     let (_dir, index) = index("simdbp");
     let searcher = Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
     let plans = plans(&searcher);
-    let mut engine = by(&searcher, &gpu, Options::default(), &PARTIAL_SORT, "hs").unwrap();
+    let mut engine = by(&searcher, &gpu, Options::default(), &HISTOGRAM, "hs").unwrap();
     let mut misses = Vec::new();
     for round in 0..2 {
         for mode in [Mode::And, Mode::Or] {
@@ -148,7 +148,7 @@ fn test_both_ways_share_the_lists() {
     assert_eq!(misses, [8; 4], "each list of more than one posting is brought once");
 }
 
-/// The host is sent no more than it needs, and the device itself chooses the same.
+/// By a histogram the host is sent little more than it needs; every other method chooses the same of all results.
 #[test]
 fn test_the_best_are_chosen_on_the_device() {
     let Some(gpu) = gpu() else { return };
@@ -157,10 +157,10 @@ fn test_the_best_are_chosen_on_the_device() {
     for scores in [Scores::Bm25, Scores::Impacts] {
         let searcher = plain().with_scores(scores).unwrap();
         let plans = plans(&searcher);
-        for topk in [&GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT] {
+        for topk in [&PARTIAL_SORT, &GROUP_HEAP, &BUCKET_SELECT, &RADIX_SORT] {
             for name in ["gpu-binary", "wu", "merge-path"] {
                 let options = Options { preload: true, ..Options::default() };
-                let mut by_host = by(&searcher, &gpu, options, &PARTIAL_SORT, name).unwrap();
+                let mut by_host = by(&searcher, &gpu, options, &HISTOGRAM, name).unwrap();
                 let mut by_device = by(&searcher, &gpu, options, topk, name).unwrap();
                 for k in [1, 2, 10, 500, 5000] {
                     let expected = search(&mut by_host, &plans, k);
@@ -183,15 +183,15 @@ fn test_little_memory_makes_batches_and_the_cpu_helps() {
     let plans = plans(&searcher);
     // of which lists have two thirds
     let options = |words: u64| Options { memory: Some(6 * words), ..Options::default() };
-    let mut whole = by(&searcher, &gpu, Options::default(), &PARTIAL_SORT, "hs").unwrap();
+    let mut whole = by(&searcher, &gpu, Options::default(), &HISTOGRAM, "hs").unwrap();
     let (expected, report) = in_batches(&mut whole, &plans, &[plans.len()], 5000);
     assert_eq!((report.batches, report.by_cpu), (1, 0));
     // "all" has 2,500 words and never finds room, "even" and "third" do one after the other
-    let mut little = by(&searcher, &gpu, options(2048), &PARTIAL_SORT, "hs").unwrap();
+    let mut little = by(&searcher, &gpu, options(2048), &HISTOGRAM, "hs").unwrap();
     let (found, report) = in_batches(&mut little, &plans, &[plans.len()], 5000);
     assert_eq!(found, expected);
     assert!(report.batches > 1 && report.by_cpu > 0, "{report:?}");
-    let error = by(&searcher, &gpu, Options { preload: true, ..options(2048) }, &PARTIAL_SORT, "hs").err();
+    let error = by(&searcher, &gpu, Options { preload: true, ..options(2048) }, &HISTOGRAM, "hs").err();
     assert!(error.unwrap().to_string().contains("no room for all lists"));
 }
 
@@ -201,7 +201,7 @@ fn test_a_lost_device_is_an_error() {
     let (_dir, index) = index("simdbp");
     let searcher = Searcher::new(&index, Some("simdbp"), Bm25::default()).unwrap();
     let plans = plans(&searcher);
-    let mut engine = by(&searcher, &gpu, Options::default(), &PARTIAL_SORT, "pmf").unwrap();
+    let mut engine = by(&searcher, &gpu, Options::default(), &HISTOGRAM, "pmf").unwrap();
     search(&mut engine, &plans, 10);
     gpu.destroy();
     let lost = engine.and(&Queries { plans: &plans, sizes: &[], k: 10 });
