@@ -22,7 +22,7 @@ pub struct TermFacts {
     pub bytes: u64,
     /// Blocks of the list.
     pub blocks: u64,
-    /// The most that it adds to the score of a document.
+    /// The most that it adds to the score of a document; below 0 the most that it takes away.
     pub bound: f32,
 }
 

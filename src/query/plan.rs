@@ -61,7 +61,7 @@ pub enum Mode {
 /// A query after analysis: distinct terms in the order of their first appearance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    /// Each term and its weight: how often it stands in the query, unless the query says otherwise.
+    /// Each term and its weight: how often it stands in the query, unless the query says otherwise. Never 0.
     pub terms: Vec<(String, f32)>,
 }
 
@@ -72,8 +72,11 @@ pub struct PlannedTerm {
     pub id: u32,
     /// From the dictionary.
     pub info: TermInfo,
-    /// A whole number: the weight in the query times idf, by the scale of the plan; by impacts, the weight alone.
+    /// A whole number, at least 1: the weight in the query times idf, by the scale of the plan; by impacts, the weight
+    /// alone. Without its sign.
     pub weight: f32,
+    /// Whether the weight is below 0, so that the term takes from a score what it would add.
+    pub negative: bool,
 }
 
 /// A query with its terms looked up.
@@ -85,4 +88,11 @@ pub struct Plan {
     pub missing: usize,
     /// What 1 stands for, in whole numbers of a score: a power of two.
     pub unit: f32,
+}
+
+impl Plan {
+    /// Whether a term has a weight below 0.
+    pub fn has_negative(&self) -> bool {
+        self.terms.iter().any(|term| term.negative)
+    }
 }

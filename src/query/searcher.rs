@@ -119,19 +119,19 @@ impl<'a> Searcher<'a> {
     pub fn parse(&self, text: &str) -> Result<Query> {
         let mut query = Builder::default();
         self.analysis.terms(text)?.into_iter().for_each(|term| query.add(term, 1.0));
-        Ok(query.build())
+        query.build()
     }
 
     /// As [`Self::parse`], but `word^2.5` gives the terms of a word a weight.
     ///
     /// # Errors
-    /// As of [`Self::parse`]; [`Error::Invalid`] for a weight out of range.
+    /// As of [`Self::parse`]; [`Error::Invalid`] for a weight out of range, or for weights of a term that add up to 0.
     pub fn parse_weighted(&self, text: &str) -> Result<Query> {
         let mut query = Builder::default();
         for (text, weight) in weights::parts(text)? {
             self.analysis.terms(&text)?.into_iter().for_each(|term| query.add(term, weight));
         }
-        Ok(query.build())
+        query.build()
     }
 
     /// The query of a topic: of its terms, if it has any, or else of its text.
@@ -161,14 +161,14 @@ impl<'a> Searcher<'a> {
                 Some(id) => {
                     let info = self.index.term(id)?;
                     let idf = if self.impacts.is_some() { 1.0 } else { idf(documents, info.df) };
-                    found.push((id, info, f64::from(*weight) * idf));
+                    found.push((id, info, f64::from(weight.abs()) * idf, *weight < 0.0));
                 }
                 None => missing += 1,
             }
         }
-        let weights: Vec<f64> = found.iter().map(|(_, _, weight)| *weight).collect();
+        let weights: Vec<f64> = found.iter().map(|(_, _, weight, _)| *weight).collect();
         let scale = if self.impacts.is_some() { Scale::ONE } else { Scale::new(&weights)? };
-        let planned = |(id, info, weight)| PlannedTerm { id, info, weight: scale.weight(weight) };
+        let planned = |(id, info, weight, negative)| PlannedTerm { id, info, weight: scale.weight(weight), negative };
         Ok(Plan { terms: found.into_iter().map(planned).collect(), missing, unit: scale.unit() })
     }
 
@@ -237,13 +237,14 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// The most that each term of a plan adds to the score of a document.
+    /// The most that each term of a plan adds to the score of a document; below 0 the most that it takes away.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`].
     pub(super) fn term_bounds(&self, plan: &Plan) -> Result<Vec<f32>> {
         let bounds = cpu::bounds(self.index, self.codec, plan, &self.scoring())?;
-        Ok(bounds.into_iter().map(|bound| bound * plan.unit).collect())
+        let signed = |(bound, term): (f32, &PlannedTerm)| if term.negative { -bound } else { bound } * plan.unit;
+        Ok(bounds.into_iter().zip(&plan.terms).map(signed).collect())
     }
 
     fn scoring(&self) -> Scoring<'a> {
@@ -269,7 +270,9 @@ fn check_weights_by_impacts(query: &Query) -> Result<()> {
                 .to_owned(),
         });
     }
-    let words = query.terms.iter().map(|(_, weight)| *weight as u64).sum();
+    // scores that may be below 0 cross to a device with something added, so that all are above 0
+    let negative = query.terms.iter().any(|(_, weight)| *weight < 0.0);
+    let words = query.terms.iter().map(|(_, weight)| weight.abs() as u64).sum::<u64>() + u64::from(negative);
     if words <= MAX_IMPACT_WORDS {
         return Ok(());
     }

@@ -4,10 +4,10 @@ use super::plan::Query;
 use crate::{Error, Result};
 use std::collections::HashMap;
 
-/// The least weight of a term, 2^-20. Scores have 24 bits, so a term of a far smaller weight than the others adds
-/// hardly more than the least that a posting adds.
+/// The least weight of a term, without its sign, 2^-20. Scores have 24 bits, so a term of a far smaller weight than the
+/// others adds hardly more than the least that a posting adds.
 pub const MIN_WEIGHT: f32 = 1.0 / MAX_WEIGHT;
-/// The greatest weight of a term.
+/// The greatest weight of a term, without its sign.
 pub const MAX_WEIGHT: f32 = 1_048_576.0;
 
 /// Adds terms to a query, each once.
@@ -29,8 +29,18 @@ impl Builder {
         }
     }
 
-    pub(super) fn build(self) -> Query {
-        self.query
+    /// The query.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the weights of a term add up to nearly nothing.
+    pub(super) fn build(self) -> Result<Query> {
+        match self.query.terms.iter().find(|(_, weight)| weight.abs() < MIN_WEIGHT) {
+            None => Ok(self.query),
+            Some((term, weight)) => Err(Error::Invalid {
+                what: format!("weights of \"{term}\""),
+                why: format!("add up to {weight}; leave the term out"),
+            }),
+        }
     }
 }
 
@@ -38,24 +48,25 @@ impl Query {
     /// A query of ready terms, which no analyzer changes any more. A term that comes twice gets the sum of its weights.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a weight that is not from [`MIN_WEIGHT`] to [`MAX_WEIGHT`].
+    /// [`Error::Invalid`] for a weight that is not from [`MIN_WEIGHT`] to [`MAX_WEIGHT`], its sign left out, or for
+    /// weights of a term that add up to 0.
     pub fn of_terms(terms: impl IntoIterator<Item = (String, f32)>) -> Result<Self> {
         let mut builder = Builder::default();
         for (term, weight) in terms {
             check(&term, weight)?;
             builder.add(term, weight);
         }
-        Ok(builder.build())
+        builder.build()
     }
 }
 
 fn check(term: &str, weight: f32) -> Result<()> {
-    if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
+    if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight.abs()) {
         return Ok(());
     }
     Err(Error::Invalid {
         what: format!("weight {weight} of \"{term}\""),
-        why: format!("must be from {MIN_WEIGHT} to {MAX_WEIGHT}; methods that skip by bounds take no other weights"),
+        why: format!("must be from {MIN_WEIGHT} to {MAX_WEIGHT}, or the negative of such a number"),
     })
 }
 
@@ -95,7 +106,8 @@ mod tests {
         assert_eq!(of("oil  industry^2.5 big history"), [plain("oil"), ("industry".into(), 2.5), plain("big history")]);
         assert_eq!(of("^2 x^ x^y x^2b a^b^3"), [plain("^2 x^ x^y x^2b"), ("a^b".into(), 3.0)]);
         assert_eq!(of(" "), []);
-        for bad in ["x^0", "x^-1", "x^nan", "x^inf", "x^1e9", "a x^1e-9"] {
+        assert_eq!(of("oil^-2.5 x^-0.5"), [("oil".into(), -2.5), ("x".into(), -0.5)]);
+        for bad in ["x^0", "x^-0", "x^-1e9", "x^nan", "x^inf", "x^1e9", "a x^1e-9"] {
             let error = parts(bad).unwrap_err().to_string();
             assert!(error.contains("\"x\"") && error.contains("0.0000009536743 to 1048576"), "{error}");
         }
@@ -106,5 +118,8 @@ mod tests {
         let terms = [("b", 1.5), ("a", 0.25), ("b", 2.0)].map(|(term, weight)| (term.to_owned(), weight));
         assert_eq!(Query::of_terms(terms).unwrap().terms, [("b".to_owned(), 3.5), ("a".to_owned(), 0.25)]);
         assert!(Query::of_terms([("a".to_owned(), f32::NAN)]).is_err());
+        let nothing = [("a", 1.5), ("b", 1.0), ("a", -1.5)].map(|(term, weight)| (term.to_owned(), weight));
+        let error = Query::of_terms(nothing).unwrap_err().to_string();
+        assert!(error.contains("\"a\"") && error.contains("add up to 0"), "{error}");
     }
 }

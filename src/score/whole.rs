@@ -1,6 +1,7 @@
 //! Scores in whole numbers: the same to the bit on every engine, in whatever order the parts are added.
 //!
-//! A term's weight is multiplied with a power of two and rounded ([`Scale`]). What a posting adds to a score, its
+//! A term's weight is multiplied with a power of two and rounded ([`Scale`]). A term of a negative weight takes away
+//! what it would add with the same weight above 0, so only the sums know of signs. What a posting adds to a score, its
 //! share, is the whole number nearest to `weight · tf / (tf + K)`, and 1 at least ([`share`]). Every sum of shares and
 //! of their bounds is below 2^24, so single precision holds it exactly. Divided by the power of two it is the score of
 //! BM25, in single precision, without any more rounding: different sums are different scores.
@@ -36,7 +37,7 @@ impl Scale {
     pub const ONE: Self = Self(1.0);
 
     /// The greatest power of two by which no weight is over 2^22, and all of them, with room for rounding bounds, stay
-    /// below 2^[`SCORE_BITS`]. Weights are above 0.
+    /// below 2^[`SCORE_BITS`]. Weights are above 0: of a negative one, without its sign.
     ///
     /// # Errors
     /// [`Error::Limit`] for more weights than [`MAX_TERMS`].

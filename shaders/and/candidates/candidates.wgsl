@@ -52,9 +52,14 @@ fn last_round(query: Query) -> u32 {
     return select(query.terms - 1u, 1u, params.number == 1u);
 }
 
+// What a term of negative weight would add, it takes away. Scores have a bias, so that none is negative.
+fn signed(t: Term, shares: vec4<u32>) -> vec4<u32> {
+    return select(shares, vec4<u32>(0u) - shares, t.table == 1u);
+}
+
 // The part of the posting at a position in a score.
 fn share_at(t: Term, position: u32, doc: u32) -> u32 {
-    return shares_of(t, position & ~3u, vec4<u32>(doc))[position & 3u];
+    return signed(t, shares_of(t, position & ~3u, vec4<u32>(doc)))[position & 3u];
 }
 
 // The place in `state` that counts the results of a query in a class of scores.

@@ -22,7 +22,7 @@ fn work(number: u32, own: u32, me: Me) {
         if p < block.len && b == at {
             var shares = vec4<u32>(0u);
             if params.ranked == 1u {
-                shares = shares_of(t, at * BLOCK + p, docs[j]);
+                shares = signed(t, shares_of(t, at * BLOCK + p, docs[j])) + query.bias;
             }
             for (var c = 0u; c < 4u; c++) {
                 let i = at * BLOCK + p + c;

@@ -264,7 +264,7 @@ impl Explained {
         if work.by_cpu > 0 {
             writeln!(
                 out,
-                "         the CPU answered, because the query's lists, hits or terms do not fit on the device"
+                "         the CPU answered: the query's lists, hits or terms do not fit on the device, or a weight is negative"
             )?;
         }
         writeln!(out, "lists    {}", use_of_lists(&work.lists))?;

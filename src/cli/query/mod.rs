@@ -26,9 +26,9 @@ use std::process::ExitCode;
 /// Rank documents by BM25.
 ///
 /// gamut analyses the query as it analysed the documents. A term that stands in the query twice counts twice, and
-/// `word^2.5` gives the terms of a word the weight 2.5. A term that no document contains gives no result with --mode
-/// and, and is ignored with --mode or. Documents of equal score come in the order of the input. Without a query,
-/// gamut reads queries from standard input, a line each, and opens a prompt on a terminal.
+/// `word^2.5` gives the terms of a word the weight 2.5; `word^-1` takes from scores. A term that no document contains
+/// gives no result with --mode and, and is ignored with --mode or. Documents of equal score come in the order of the
+/// input. Without a query, gamut reads queries from standard input, a line each, and opens a prompt on a terminal.
 ///
 /// All engines and methods return the same documents, and differ in speed. The default is the CPU with its fastest
 /// methods. A GPU pays for batches of queries (--topics) and for very long lists.

@@ -101,6 +101,7 @@ macro_rules! pairwise {
                 bm25: |terms, scorer, top| $crate::query::cpu::pairwise::rank(terms, scorer, top, $filter),
                 impacts: |terms, scorer, top| $crate::query::cpu::pairwise::rank(terms, scorer, top, $filter),
                 tables: false,
+                negative: true,
             },
         })
     };

@@ -11,11 +11,11 @@ pub static RANKED_AND: AndMethod = AndMethod {
     short: "ranked-and",
     about: "as daat, but without bounds: scores every document that has all terms",
     paper: "Ding et al.: Using graphics processors for high performance IR query processing (WWW 2009), section 8, on the CPU",
-    cpu: Some(CpuAnd { intersect: daat::intersect, rank: cpu::rank!(rank) }),
+    cpu: Some(CpuAnd { intersect: daat::intersect, rank: cpu::rank!(rank, tables: false, negative: true) }),
     gpu: None,
 };
 
-fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
+pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by_key(|term| term.cursor.list().df());
     let Some((shortest, others)) = terms.split_first_mut() else { return };
     let mut doc = shortest.cursor.doc();

@@ -20,12 +20,13 @@ use probe::Probe;
 use ranges::{Found, When};
 
 use super::and::{self, AndMethod};
+use super::method::{EngineKind, Method, Registry};
 use super::or::{self, OrMethod};
 use super::plan::Plan;
 use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
-use crate::Result;
 use crate::index::{CodecRef, Index, Place, TermInfo};
 use crate::postings::{Cursor, Postings};
+use crate::{Error, Result};
 
 /// The methods of a query.
 #[derive(Clone, Copy)]
@@ -53,14 +54,16 @@ pub struct Rank {
     pub(super) impacts: fn(&mut [Scored<'_>], &ImpactScorer, &mut TopK<'_>) -> Result<()>,
     /// Whether it has use for the tables of long lists.
     pub(super) tables: bool,
+    /// Whether it takes terms that take away from a score: not if it skips by what terms can add.
+    pub(super) negative: bool,
 }
 
 /// Compiles a method for both ways to make up scores.
 macro_rules! rank {
     ($run:ident) => {
-        $crate::query::cpu::rank!($run, tables: false)
+        $crate::query::cpu::rank!($run, tables: false, negative: false)
     };
-    ($run:ident, tables: $tables:literal) => {
+    ($run:ident, tables: $tables:literal, negative: $negative:literal) => {
         $crate::query::cpu::Rank {
             bm25: |terms, scorer, top| {
                 $run(terms, scorer, top);
@@ -71,6 +74,7 @@ macro_rules! rank {
                 Ok(())
             },
             tables: $tables,
+            negative: $negative,
         }
     };
 }
@@ -144,7 +148,9 @@ pub(super) struct Scored<'a, P = Cursor<'a>> {
     /// TermID.
     pub(super) id: u32,
     pub(super) weight: Weight<'a>,
-    /// No posting adds more than this.
+    /// Whether postings take away what they would add.
+    pub(super) negative: bool,
+    /// No posting adds more than this, or takes away more.
     pub(super) bound: f32,
     /// Its place in the query.
     pub(super) order: usize,
@@ -158,7 +164,8 @@ impl<'a, P: Postings> Scored<'a, P> {
     /// A term on its first posting; `order` is its place in the query.
     pub(super) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
         let (feed, probe) = (Feed::default(), Probe::default());
-        Self { cursor, feed, probe, table: None, id, weight, bound, order, scored: 0, decoded: 0 }
+        let negative = false;
+        Self { cursor, feed, probe, table: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
     }
 
     /// The part of the current posting.
@@ -166,7 +173,12 @@ impl<'a, P: Postings> Scored<'a, P> {
     pub(super) fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
         self.scored += 1;
         let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
-        scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position())
+        self.signed(scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position()))
+    }
+
+    #[inline(always)]
+    fn signed(&self, part: f32) -> f32 {
+        if self.negative { -part } else { part }
     }
 
     /// An upper bound of the part of a posting at `doc`, and the first docID for which the bound may change.
@@ -182,7 +194,7 @@ impl Scored<'_> {
     pub(super) fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
         self.scored += 1;
         let tf = if S::BY_POSITION { 0 } else { self.cursor.tf_at(position) };
-        scorer.part(&self.weight, doc, tf, position)
+        self.signed(scorer.part(&self.weight, doc, tf, position))
     }
 
     /// An upper bound of the part of a posting in `from..end`.
@@ -214,7 +226,7 @@ fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scorin
             Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
         };
         let cursor = Cursor::new(index.list(&term.info, codec)?);
-        Ok(Scored::new(term.id, order, cursor, weight, bound))
+        Ok(Scored { negative: term.negative, ..Scored::new(term.id, order, cursor, weight, bound) })
     });
     scored.collect()
 }
@@ -294,12 +306,35 @@ pub(super) fn prepare(request: &Request<'_>, required: bool, k: usize) -> Result
 
 /// The best `k` documents that have any term of the plan.
 pub(super) fn or(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &mut Work) -> Result<Vec<Hit>> {
-    best(request, or::OR.cpu(methods.or)?, false, k, methods.topk, work)
+    let rank = or::OR.cpu(methods.or)?;
+    check_weights(request.plan, rank, &or::OR, methods.or, |rank| rank.negative)?;
+    best(request, rank, false, k, methods.topk, work)
 }
 
 /// The best `k` documents that have all terms of the plan, which lacks none.
 pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &mut Work) -> Result<Vec<Hit>> {
-    best(request, &and::AND.cpu(methods.intersect)?.rank, true, k, methods.topk, work)
+    let rank = &and::AND.cpu(methods.intersect)?.rank;
+    check_weights(request.plan, rank, &and::AND, methods.intersect, |and| and.rank.negative)?;
+    best(request, rank, true, k, methods.topk, work)
+}
+
+/// Fails if the plan has negative weights and the method takes none; names those that do.
+fn check_weights<C, G>(
+    plan: &Plan,
+    rank: &Rank,
+    registry: &Registry<C, G>,
+    method: &Method<C, G>,
+    takes: fn(&C) -> bool,
+) -> Result<()> {
+    if rank.negative || !plan.has_negative() {
+        return Ok(());
+    }
+    let others = registry.on(EngineKind::Cpu).filter(|row| row.cpu.as_ref().is_some_and(takes)).map(|row| row.name);
+    let others: Vec<_> = others.collect();
+    Err(Error::Invalid {
+        what: format!("--{} {}", registry.option, method.name),
+        why: format!("skips by bounds and takes no negative weights; choose one of {}", others.join(", ")),
+    })
 }
 
 fn best(
@@ -313,7 +348,8 @@ fn best(
     let Request { index, codec, plan, scoring, tables } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = TOPK.cpu(topk)?(k, index.input_places());
-    let lacking = rank.tables && furnish(index, &mut terms, required, tables, scoring, k, When::ItPays);
+    let lacking =
+        rank.tables && !plan.has_negative() && furnish(index, &mut terms, required, tables, scoring, k, When::ItPays);
     match scoring {
         Scoring::Bm25(scorer) => (rank.bm25)(&mut terms, scorer, &mut top)?,
         Scoring::Impacts(_) => (rank.impacts)(&mut terms, &by_impacts(index), &mut top)?,

@@ -194,7 +194,10 @@ fn answer(
     let before = context.residence.counts();
     let mut report = batches::run(context, slots, way, (plans, sizes), |query, answer| {
         let found = match answer {
-            Answer::Found(found, place, unit) => found.best(place, unit, k, searcher.index().input_places()),
+            Answer::Found(found, place, unit) => {
+                let bias = searcher.bias(&plans[query]);
+                found.best(place, unit, bias, k, searcher.index().input_places())
+            }
             Answer::OnCpu => None,
         };
         answers.hits[query] = found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?;

@@ -133,9 +133,10 @@ impl Found {
         Some(words.chunks_exact(stride).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0))))
     }
 
-    /// The `k` best hits of a query, best first. Scores are multiplied with `unit`, a power of two; `places` as
+    /// The `k` best hits of a query, best first. Scores are multiplied with `unit`, a power of two, after `bias` was
+    /// taken from them; `places` as
     /// [`crate::index::Index::input_places`]. `None` if the CPU has to answer the query.
-    pub fn best(&self, query: usize, unit: f32, k: usize, places: Option<&[u32]>) -> Option<Vec<Hit>> {
+    pub fn best(&self, query: usize, unit: f32, bias: u32, k: usize, places: Option<&[u32]>) -> Option<Vec<Hit>> {
         let mut hits: Vec<(u32, u32)> = self.pairs(query)?.collect();
         let key = |&(doc, score): &(u32, u32)| (std::cmp::Reverse(score), place_of(places, doc));
         if hits.len() > k && k > 0 {
@@ -143,7 +144,9 @@ impl Found {
         }
         hits.truncate(k);
         hits.sort_unstable_by_key(key);
-        Some(hits.into_iter().map(|(doc, score)| Hit { doc, score: score as f32 * unit }).collect())
+        // both are below 2^24
+        let score = |score: u32| (score as f32 - bias as f32) * unit;
+        Some(hits.into_iter().map(|(doc, word)| Hit { doc, score: score(word) }).collect())
     }
 }
 
@@ -160,8 +163,9 @@ mod tests {
         let found = rows.read(&words, [1, 0, 2].into_iter());
         assert_eq!(found.pairs(1).unwrap().collect::<Vec<_>>(), [(7, 50), (3, 60)]);
         assert!(found.pairs(0).is_none() && found.pairs(2).is_none() && found.pairs(3).is_none());
-        let best = |k| found.best(1, 0.5, k, None).unwrap().iter().map(|hit| (hit.doc, hit.score)).collect::<Vec<_>>();
-        assert_eq!(best(5), [(3, 30.0), (7, 25.0)]);
-        assert_eq!((best(1), best(0)), (vec![(3, 30.0)], vec![]));
+        let best =
+            |k| found.best(1, 0.5, 20, k, None).unwrap().iter().map(|hit| (hit.doc, hit.score)).collect::<Vec<_>>();
+        assert_eq!(best(5), [(3, 20.0), (7, 15.0)]);
+        assert_eq!((best(1), best(0)), (vec![(3, 20.0)], vec![]));
     }
 }

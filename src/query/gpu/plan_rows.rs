@@ -34,9 +34,15 @@ pub(super) fn classes(most: u32, classes: u32) -> (u32, u32) {
 }
 
 impl Searcher<'_> {
-    /// A score that no document of a query exceeds.
+    /// A score that no document of a query exceeds, with its [`Self::bias`].
     pub(super) fn greatest_score(&self, plan: &Plan) -> u32 {
-        plan.terms.iter().map(|term| self.bound_of(term)).sum::<f32>() as u32
+        plan.terms.iter().map(|term| self.bound_of(term)).sum::<f32>() as u32 + u32::from(plan.has_negative())
+    }
+
+    /// What a device adds to every score of a query: with negative weights scores are at least 1, as without.
+    pub(super) fn bias(&self, plan: &Plan) -> u32 {
+        let taken = plan.terms.iter().filter(|term| term.negative).map(|term| self.bound_of(term)).sum::<f32>();
+        taken as u32 + u32::from(plan.has_negative())
     }
 
     /// A term's row.
@@ -45,8 +51,8 @@ impl Searcher<'_> {
         term_row(placed, weight, self.bound_of(term).to_bits())
     }
 
-    /// A score that no document exceeds by this term alone. For a list it is the stored bound, for a single posting its
-    /// own score.
+    /// A score that no document exceeds by this term alone, the sign of its weight left out. For a list it is the
+    /// stored bound, for a single posting its own score.
     pub(super) fn bound_of(&self, term: &PlannedTerm) -> f32 {
         if let Some(impacts) = self.impacts() {
             return term.weight * f32::from(impacts.bound(&term.info));

@@ -66,7 +66,8 @@ impl Use {
 pub struct Report {
     /// Number of batches.
     pub batches: usize,
-    /// Queries that the CPU had to answer, because their lists, hits or terms do not fit.
+    /// Queries that the CPU had to answer, because their lists, hits or terms do not fit, or because ranges and
+    /// accumulators take no negative weights.
     pub by_cpu: usize,
     /// Blocks decoded whole. Some methods do not count them.
     pub decoded: u64,

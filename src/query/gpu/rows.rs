@@ -23,7 +23,7 @@ gpu_struct! {
         pub tf: u32,
         /// How the frequencies are kept: a [`TfKind`](super::residence::TfKind).
         pub kind: u32,
-        /// Address of its range maxima, or [`NONE`].
+        /// For ranges, the address of its range maxima, or [`NONE`]. For intersections, 1 if its weight is negative.
         pub table: u32,
         /// Its weight, a whole number: the bits of a float, or with impacts the number itself.
         pub weight: u32,
@@ -93,8 +93,10 @@ gpu_struct! {
         pub class_times: u32,
         /// shifted right by this.
         pub class_shift: u32,
+        /// What every score has more than it is, so that none is negative.
+        pub bias: u32,
     }
-    padding 2
+    padding 1
 }
 
 gpu_struct! {

@@ -8,7 +8,7 @@ pub static EXHAUSTIVE: OrMethod = OrMethod {
     short: "exhaustive",
     about: "scores every posting of every term, a document at a time",
     paper: "Turtle, Flood: Query evaluation: strategies and optimizations (IP&M 31(6), 1995, doi:10.1016/0306-4573(95)00020-H), section 2",
-    cpu: Some(rank!(run)),
+    cpu: Some(rank!(run, tables: false, negative: true)),
     gpu: None,
 };
 

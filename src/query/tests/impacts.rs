@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 /// Sums impacts of every document from the plain maps.
 fn exhaustive(oracle: &Oracle, impacts: &BTreeMap<String, Vec<u8>>, query: &Query, all: bool, k: usize) -> Vec<Hit> {
-    let mut sums: BTreeMap<u32, (u64, usize)> = BTreeMap::new();
+    let mut sums: BTreeMap<u32, (i64, usize)> = BTreeMap::new();
     for (term, count) in &query.terms {
         let (Some(list), Some(impacts)) = (oracle.lists.get(term), impacts.get(term)) else { continue };
         for (&(doc, _), &impact) in list.iter().zip(impacts) {
             let sum = sums.entry(doc).or_default();
-            *sum = (sum.0 + *count as u64 * u64::from(impact), sum.1 + 1);
+            *sum = (sum.0 + *count as i64 * i64::from(impact), sum.1 + 1);
         }
     }
     let found = sums.into_iter().filter(|(_, (_, terms))| !all || *terms == query.terms.len());
-    let mut hits: Vec<(u64, u32)> = found.map(|(doc, (sum, _))| (sum, doc)).collect();
+    let mut hits: Vec<(i64, u32)> = found.map(|(doc, (sum, _))| (sum, doc)).collect();
     hits.sort_by_key(|&(sum, doc)| (std::cmp::Reverse(sum), doc));
     hits.truncate(k);
     hits.into_iter().map(|(sum, doc)| Hit { doc, score: sum as f32 }).collect()

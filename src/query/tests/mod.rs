@@ -16,7 +16,7 @@ fn exhaustive(oracle: &Oracle, query: &Query, bm25: Bm25, all: bool, k: usize) -
     let norm = Norm::new(bm25.k1, bm25.b, oracle.lens.len() as u64, tokens);
     let weight = |term: &String, weight: f32| {
         let df = oracle.lists.get(term)?.len() as f64;
-        Some(f64::from(weight) * (1.0 + (n - df + 0.5) / (df + 0.5)).ln())
+        Some(f64::from(weight.abs()) * (1.0 + (n - df + 0.5) / (df + 0.5)).ln())
     };
     let weights: Vec<f64> = query.terms.iter().filter_map(|(term, times)| weight(term, *times)).collect();
     let scale = Scale::new(&weights).unwrap();
@@ -26,7 +26,7 @@ fn exhaustive(oracle: &Oracle, query: &Query, bm25: Bm25, all: bool, k: usize) -
         for (term, times) in &query.terms {
             let list = oracle.lists.get(term).map_or(&[][..], |list| &list[..]);
             if let Some(&(_, tf)) = list.iter().find(|posting| posting.0 == doc) {
-                score += share(scale.weight(weight(term, *times).unwrap()), tf, norm.k(len));
+                score += times.signum() * share(scale.weight(weight(term, *times).unwrap()), tf, norm.k(len));
                 found += 1;
             }
         }

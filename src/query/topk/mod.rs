@@ -26,14 +26,15 @@ pub use selection::SELECTION;
 pub struct Hit {
     /// DocID.
     pub doc: u32,
-    /// BM25 score, or sum of impacts; never NaN nor negative. While a query is evaluated, in whole numbers.
+    /// BM25 score, or sum of impacts; never NaN, and negative only by negative weights. While a query is evaluated, in
+    /// whole numbers.
     pub score: f32,
 }
 
 impl Eq for Hit {}
 
-/// A hit as methods compare it: the score's bits, which are in the order of scores from 0 on, above the complement of
-/// the document's place in the input, so that of equal scores the earlier place is the greater.
+/// A hit as methods compare it: a number in the order of scores, above the complement of the document's place in the
+/// input, so that of equal scores the earlier place is the greater.
 #[derive(Clone, Copy, Debug)]
 struct Ranked {
     key: u64,
@@ -43,12 +44,23 @@ struct Ranked {
 impl Ranked {
     fn new(hit: Hit, places: Option<&[u32]>) -> Self {
         let Hit { doc, score } = hit;
-        Self { key: u64::from(score.to_bits()) << 32 | u64::from(!place_of(places, doc)), doc }
+        Self { key: u64::from(in_order(score)) << 32 | u64::from(!place_of(places, doc)), doc }
     }
 
     fn score(self) -> f32 {
-        f32::from_bits((self.key >> 32) as u32)
+        let bits = (self.key >> 32) as u32;
+        f32::from_bits(if bits & SIGN == 0 { !bits } else { bits ^ SIGN })
     }
+}
+
+/// The sign bit of single precision.
+const SIGN: u32 = 1 << 31;
+
+/// A number in the order of scores: bits of scores from 0 on are in their order, and of negative ones the other way.
+#[inline]
+fn in_order(score: f32) -> u32 {
+    let bits = score.to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
 impl PartialEq for Ranked {
@@ -223,11 +235,14 @@ mod tests {
             scores in proptest::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..300),
             k in prop_oneof![1usize..20, 1usize..400],
             moved: bool,
+            // some scores are negative
+            less in prop_oneof![Just(0.0f32), Just(2.0)],
         ) {
             // other places than the docIDs
             let places: Vec<u32> = (0..300).map(|doc| doc * 7 % 300).collect();
             let places = moved.then_some(&places[..]);
-            let hits: Vec<Hit> = (0..).zip(scores).map(|(doc, score)| Hit { doc, score: f32::from(score) }).collect();
+            let scored = |(doc, score)| Hit { doc, score: f32::from(score) - less };
+            let hits: Vec<Hit> = (0..).zip(scores).map(scored).collect();
             let mut expected = hits.clone();
             expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(place_of(places, a.doc).cmp(&place_of(places, b.doc))));
             expected.truncate(k);

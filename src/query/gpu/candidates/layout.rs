@@ -57,13 +57,13 @@ pub struct Layout {
 
 impl Layout {
     /// For queries whose rows are in the order of the lengths of their lists, each with a score that no document
-    /// exceeds.
-    pub fn new(batch: &[(Vec<TermRow>, u32)], recipe: &Recipe) -> Self {
+    /// exceeds, and with what every score has more than it is.
+    pub fn new(batch: &[(Vec<TermRow>, [u32; 2])], recipe: &Recipe) -> Self {
         let mut order: Vec<usize> = (0..batch.len()).collect();
         order.sort_by_key(|&query| std::cmp::Reverse(batch[query].0.len()));
         let (mut queries, mut terms, mut start) = (Vec::new(), Vec::new(), 0);
         for &query in &order {
-            let (rows, most) = &batch[query];
+            let (rows, [most, bias]) = &batch[query];
             let room = rows[0].df;
             let (class_times, class_shift) = classes(*most, CLASSES);
             queries.push(CandidateQuery {
@@ -73,6 +73,7 @@ impl Layout {
                 room,
                 class_times,
                 class_shift,
+                bias: *bias,
                 ..CandidateQuery::default()
             });
             terms.extend_from_slice(rows);

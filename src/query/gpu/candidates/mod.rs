@@ -68,9 +68,9 @@ struct Limits {
 /// The rows of a batch. It grows until it reaches its limits.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// For each query the rows of its terms, in the order of the lengths of their lists, and a score that no document
-    /// exceeds.
-    queries: Vec<(Vec<TermRow>, u32)>,
+    /// For each query the rows of its terms, in the order of the lengths of their lists, a score that no document
+    /// exceeds, and what every score has more than it is.
+    queries: Vec<(Vec<TermRow>, [u32; 2])>,
     slots: u64,
 }
 
@@ -116,9 +116,9 @@ fn slots_of(candidates: u32) -> u64 {
 }
 
 impl Rows {
-    fn push(&mut self, terms: Vec<TermRow>, most: u32) {
+    fn push(&mut self, terms: Vec<TermRow>, scores: [u32; 2]) {
         self.slots += terms.first().map_or(0, |term| slots_of(term.df));
-        self.queries.push((terms, most));
+        self.queries.push((terms, scores));
     }
 
     /// Number of queries.
@@ -217,7 +217,7 @@ impl Candidates {
     pub fn add(&self, rows: &mut Rows, terms: Vec<TermRow>) -> bool {
         let fits = self.limits.hold(rows, terms.first().map_or(0, |term| term.df));
         if fits {
-            rows.push(terms, 0);
+            rows.push(terms, [0; 2]);
         }
         fits
     }
@@ -272,7 +272,7 @@ impl Way for Call<'_> {
             let Request::Placed(placed) = context.residence.request(&term.info, false)? else {
                 return Ok(Added::Lacks(Lack::Lists));
             };
-            let mut row = searcher.row_of(term, &placed);
+            let mut row = TermRow { table: term.negative.into(), ..searcher.row_of(term, &placed) };
             if placed.blocks > 1
                 && self.candidates.has_tables()
                 && let List::Blocks(list) = searcher.index().list(&term.info, searcher.codec())?
@@ -282,7 +282,7 @@ impl Way for Call<'_> {
             }
             own.push(row);
         }
-        rows.push(own, searcher.greatest_score(plan));
+        rows.push(own, [searcher.greatest_score(plan), searcher.bias(plan)]);
         Ok(Added::Yes(plan.unit))
     }
 

@@ -197,7 +197,8 @@ impl Way for Call<'_> {
 
     fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan) -> Result<Added> {
         let count = plan.terms.len();
-        if count > QUERY_TERMS {
+        // bounds count on what terms add
+        if count > QUERY_TERMS || plan.has_negative() {
             return Ok(Added::Never);
         }
         if rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS {

@@ -212,7 +212,7 @@ fn test_batches_are_filled_up_to_their_limits() {
         let mut rows = Rows::default();
         let mut fits = |df: u32| {
             let fits = limits.hold(&rows, df);
-            rows.push(vec![TermRow { df, ..TermRow::default() }], 0);
+            rows.push(vec![TermRow { df, ..TermRow::default() }], [0; 2]);
             fits
         };
         candidates.iter().take_while(|&&df| fits(df)).count()

@@ -8,7 +8,8 @@ use crate::index::tests::{Plan as BuildPlan, Text, build};
 use crate::query::engine::{Answers, Effort, Engine as _, GpuMethods, Queries};
 use crate::query::gpu::candidates::recipe;
 use crate::query::gpu::{GpuEngine, Options, Report};
-use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, HISTOGRAM, PARTIAL_SORT, RADIX_SORT, TopKMethod};
+use crate::query::method::EngineKind;
+use crate::query::topk::{BUCKET_SELECT, GROUP_HEAP, HEAP, HISTOGRAM, PARTIAL_SORT, RADIX_SORT, TOPK, TopKMethod};
 use crate::query::{Bm25, Hit, Mode, Plan, Scores, Searcher};
 
 /// Terms of every shape over 2,500 documents, with frequencies that are all one, small, and large.
@@ -173,6 +174,44 @@ fn test_the_best_are_chosen_on_the_device() {
     }
     let heap = by(&plain(), &gpu, Options::default(), &HEAP, "hs").err();
     assert!(heap.unwrap().to_string().contains("partial-sort"));
+}
+
+/// Intersectors take negative weights, by every method for the top k; ranges and accumulators leave them to the CPU.
+#[test]
+fn test_negative_weights() {
+    let Some(gpu) = gpu() else { return };
+    let (_dir, index) = index("simdbp,raw");
+    let texts =
+        ["often third^-1", "often^-2 third^-0.5 even", "all^-1", "even^-3 often all", "first^-1 often", "third"];
+    for (codec, scores) in [("simdbp", Scores::Bm25), ("raw", Scores::Bm25), ("simdbp", Scores::Impacts)] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap().with_scores(scores).unwrap();
+        let whole = scores == Scores::Bm25;
+        let texts = texts.iter().filter(|text| whole || !text.contains('.'));
+        let plan = |text| searcher.plan(&searcher.parse_weighted(text).unwrap()).unwrap();
+        let plans: Vec<Plan> = texts.map(|text| plan(text)).collect();
+        for topk in TOPK.on(EngineKind::Gpu) {
+            let mut engine = by(&searcher, &gpu, Options::default(), topk, "gpu-binary").unwrap();
+            for name in ["gpu-binary", "pmf", "wu", "merge-path"] {
+                engine.set_intersector(name).unwrap();
+                for k in [1, 10, 5000] {
+                    let (hits, report) = in_batches(&mut engine, &plans, &[plans.len()], k);
+                    assert_eq!(report.by_cpu, 0, "{name} over {codec}");
+                    for (plan, hits) in plans.iter().zip(&hits) {
+                        let expected = searcher.search(plan, Mode::And, k).unwrap();
+                        assert_eq!(hits, &expected, "{name} over {codec}, {}, k = {k}", topk.name);
+                    }
+                }
+            }
+            for (mode, negative) in [(Mode::Or, plans.len() - 1), (Mode::And, 0)] {
+                let asked = Queries { plans: &plans, sizes: &[plans.len()], k: 10 };
+                let Answers { hits, effort } = engine.search(&asked, mode).unwrap();
+                assert!(matches!(effort, Effort::Gpu(Report { by_cpu, .. }) if by_cpu == negative), "{effort:?}");
+                for (plan, hits) in plans.iter().zip(&hits) {
+                    assert_eq!(hits, &searcher.search(plan, mode, 10).unwrap());
+                }
+            }
+        }
+    }
 }
 
 #[test]
