@@ -20,13 +20,7 @@ fn work(number: u32, own: u32, me: Me) {
     var block = NONE;
     if i < count {
         doc = candidates[slot];
-        var at = 0u;
-        if params.other > 0u && i % params.other == 0u {
-            at = min(heads[query.start + i], t.blocks - 1u);
-        } else {
-            let range = blocks_between(query, t, i, count, params.other);
-            at = search(t, doc, range.x, range.y, true);
-        }
+        let at = last_key(query, t, i, count, params.other, doc);
         if doc < DOCS && first_of(t, at) <= doc {
             block = at;
         }

@@ -1,8 +1,8 @@
 //#import and/candidates/candidates
 //#import and/pmf
 
-// A level of Parallel Merge Find: the block of each `number`-th candidate. Candidates of the level before, each
-// `other`-th, bound the search; the first level, where `other` is 0, goes over all blocks.
+// A level of Parallel Merge Find: the key of each `number`-th candidate. Candidates of the level before, each
+// `other`-th, bound the search; the first level, where `other` is 0, goes over all keys.
 
 fn work(number: u32, own: u32, me: Me) {
     let job = job_of(params.first + number);
@@ -18,7 +18,7 @@ fn work(number: u32, own: u32, me: Me) {
         return;
     }
     let t = term_of(query.first + params.round);
-    let range = blocks_between(query, t, i, count, params.other);
+    let range = keys_between(query, t, i, count, params.other);
     let doc = candidates[slot_of(query, params.round - 1u, i)];
     heads[query.start + i] = search(t, doc, range.x, range.y, true);
 }

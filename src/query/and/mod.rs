@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `gpu-binary` and what starts from a narrower range | a thread a candidate, which goes through all lists |
 //! | `merge-path` | a workgroup a part of the candidates and the next list |
-//! | `pmf` | segment heads level by level, then a thread a candidate |
+//! | `pmf`, `pmf-elements` | segment heads level by level, then a thread a candidate |
 //! | `wu` | a workgroup a query |
 
 mod binary;
@@ -81,6 +81,7 @@ pub static AND: Registry<CpuAnd, GpuAnd> = Registry {
         &ranges::RANGES,
         &merge_path::MERGE_PATH,
         &pmf::PMF,
+        &pmf::PMF_ELEMENTS,
         &wu::WU,
         &gpu_binary::GPU_BINARY,
         &interpolation::INTERPOLATION,

@@ -137,6 +137,8 @@ fn test_parameters_and_lengths_of_blocks() {
     }
     let of_positions = ["gpu-binary:headers=no", "hs:bucket=16", "local-range:segments=3", "interpolation:headers=no"];
     check(&codec::codec("para-ef").unwrap(), &of_positions, &lists, &queries, DOCUMENTS);
+    let of_elements = ["pmf-elements:levels=0", "pmf-elements:levels=1", "pmf-elements:levels=4"];
+    check(&codec::codec("raw").unwrap(), &of_elements, &lists, &queries, DOCUMENTS);
     for (codec, name) in [("lrc", "lrc"), ("seg-lrc", "lrc"), ("hs-lrc", "hs-lrc")] {
         check(&codec::codec(&format!("{codec}:exceptions=0.1")).unwrap(), &[name], &lists, &queries, DOCUMENTS);
     }
@@ -147,7 +149,7 @@ fn test_high_docids() {
     let lists = high_shapes();
     let queries = queries(lists.len());
     for (codec, names) in [
-        ("raw", &["gpu-binary", "interpolation", "lr", "local-range", "hs", "hs:bucket=16"][..]),
+        ("raw", &["gpu-binary", "pmf-elements", "interpolation", "lr", "local-range", "hs", "hs:bucket=16"][..]),
         ("simdbp", &["merge-path", "pmf", "lr", "hs", "wu"]),
         ("lrc", &["lrc"]),
         ("lrc-seg", &["lrc"]),
@@ -199,6 +201,7 @@ fn test_refusals() {
     assert!(refused("hs-lrc", "lrc").contains("uses the hash buckets"));
     assert!(refused("merge", "raw").contains("runs on the CPU"));
     assert!(refused("pmf:levels=5", "raw").contains("levels is 0 to 4"));
+    assert!(refused("pmf-elements", "simdbp").contains("uncompressed lists"));
     assert!(refused("pmf:depth=1", "raw").contains("levels"));
     assert!(names().iter().all(|name| refused("zipper", "raw").contains(name)));
 }
