@@ -279,8 +279,13 @@ fn weights_count_as_repeated_words() {
     let answer = |words: &str| run(&index, &["--mode", "or", "-k", "20", words]);
     assert_eq!(answer("every3^3 every7").1, answer("every3 every7 every3 every3").1);
     assert_ne!(answer("every3^0.25 every7").1, answer("every3 every7").1);
-    let (code, _, error) = answer("every3^-2 every7");
-    assert!(code == 2 && error.contains("weight -2 of \"every3\""), "{error}");
+    let (code, _, error) = answer("every3^0 every7");
+    assert!(code == 2 && error.contains("weight 0 of \"every3\""), "{error}");
+    let (code, hits, _) = answer("every3^-2");
+    assert!(code == 0 && hits.lines().count() == 20 && hits.contains(" -1.0024  d84"), "{hits}");
+    assert_eq!(run(&index, &["--or", "exhaustive", "-k", "20", "every3^-2"]).1, hits);
+    let (code, _, error) = run(&index, &["--or", "wand", "every3^-2 every7"]);
+    assert!(code == 2 && error.contains("--or wand") && error.contains("choose one of exhaustive"), "{error}");
     let topics = [
         ("weights", "{\"id\": 1, \"terms\": {\"every3\": 3, \"every7\": 1}}\n{\"id\": 2, \"query\": \"rare\"}\n"),
         ("words", "1\tevery3 every3 every3 every7\n2\trare\n"),
