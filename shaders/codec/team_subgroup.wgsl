@@ -30,6 +30,12 @@ fn team_read(x: u32, source: u32, me: Me) -> u32 {
     return subgroupShuffle(x, source & 31u);
 }
 
+// 128 flags: those that threads with `valid` name, 0 to 127.
+fn team_flags(flag: u32, valid: bool, me: Me) -> vec4<u32> {
+    let mine = vec4<u32>(flag >> 5u) == vec4<u32>(0u, 1u, 2u, 3u);
+    return subgroupOr(select(vec4<u32>(0u), vec4<u32>(1u << (flag & 31u)), mine & vec4<bool>(valid)));
+}
+
 // After this the whole team sees the team's writes to `scratch`.
 fn team_barrier() {
     workgroupBarrier();

@@ -52,6 +52,29 @@ fn team_read(x: u32, source: u32, me: Me) -> u32 {
     return other;
 }
 
+var<workgroup> team_bits: array<atomic<u32>, TEAMS * 4>;
+
+// 128 flags: those that threads with `valid` name, 0 to 127.
+fn team_flags(flag: u32, valid: bool, me: Me) -> vec4<u32> {
+    let first = me.team * 4u;
+    if me.lane < 4u {
+        atomicStore(&team_bits[first + me.lane], 0u);
+    }
+    workgroupBarrier();
+    if valid {
+        atomicOr(&team_bits[first + ((flag >> 5u) & 3u)], 1u << (flag & 31u));
+    }
+    workgroupBarrier();
+    let flags = vec4<u32>(
+        atomicLoad(&team_bits[first]),
+        atomicLoad(&team_bits[first + 1u]),
+        atomicLoad(&team_bits[first + 2u]),
+        atomicLoad(&team_bits[first + 3u]),
+    );
+    workgroupBarrier();
+    return flags;
+}
+
 // After this the whole team sees the team's writes to `scratch`.
 fn team_barrier() {
     workgroupBarrier();

@@ -11,74 +11,94 @@ fn bits_128(at: u32, bit: u32) -> vec4<u32> {
     return (near >> vec4<u32>(bit & 31u)) | ((next << vec4<u32>(31u - (bit & 31u))) << vec4<u32>(1u));
 }
 
-// The frequencies at four positions of a list, from `position` on, a multiple of 4.
-fn tfs_of(t: Term, position: u32) -> vec4<u32> {
-    if t.kind == TF_CONSTANT {
-        return vec4<u32>(t.tf);
-    }
-    let number = position >> 7u;
-    let n = min(t.df - number * 128u, 128u);
-    // where the block's slots start, and what its bits mean
-    var at = t.tf;
-    var slots: u32;
-    var width: u32;
-    var exceptions: u32;
-    var over: u32;
-    if t.kind == TF_BLOCK {
-        let head = word(at);
-        let bits = firstLeadingBit(n) + 1u;
-        width = head & 31u;
-        exceptions = extractBits(head, 5u, bits);
-        over = extractBits(head, 5u + bits, 5u);
-        slots = 5u + bits + select(0u, 5u, exceptions > 0u);
-    } else {
-        let blocks = (t.df + 127u) >> 7u;
+// A block of up to 128 frequencies.
+struct TfBlock {
+    // how many there are
+    n: u32,
+    // the word that it starts at
+    at: u32,
+    // bits before its slots, and of a slot
+    slots: u32,
+    width: u32,
+    // frequencies that need more bits, and how many more
+    exceptions: u32,
+    over: u32,
+}
+
+// Where a block of frequencies starts, and what its bits mean. For a list of one frequency both are of no meaning.
+fn tf_place(t: Term, number: u32) -> vec2<u32> {
+    if t.kind != TF_BLOCK && t.kind != TF_CONSTANT {
+        let bases = (((t.df + 127u) >> 7u) - 1u) >> 5u;
         let group = number >> 5u;
-        let bases = (blocks - 1u) >> 5u;
-        let entry = word(at + bases + number);
-        var start = bases + blocks;
+        var start = bases + ((t.df + 127u) >> 7u);
         if group > 0u {
-            start = word(at + group - 1u);
+            start = word(t.tf + group - 1u);
         }
-        at += start;
-        slots = (entry & 0x3fffu) << 3u;
-        width = extractBits(entry, 14u, 5u);
-        exceptions = extractBits(entry, 19u, 8u);
-        over = entry >> 27u;
+        return vec2<u32>(t.tf + start, word(t.tf + bases + number));
     }
-    let i = position & 127u;
-    var tfs = fields(at, slots + i * width, width);
-    if exceptions > 0u {
-        exceptions = min(exceptions, n);
-        let told = slots + n * width;
-        let bits = firstLeadingBit(n - 1u) + 1u;
-        let positions = exceptions * bits;
-        // the bits that tell exceptions are 128 at most
-        var flags = bits_128(at, told);
-        // so many exceptions come before these four, and these of them are some
-        var k = 0u;
-        var here = 0u;
-        if positions <= n {
-            for (var e = 0u; e < exceptions; e++) {
-                let place = extractBits(flags.x, 0u, bits);
-                k += select(0u, 1u, place < i);
-                here |= select(0u, 1u << (place & 3u), (place ^ i) < 4u);
-                flags = (flags >> vec4<u32>(bits)) | (vec4<u32>(flags.yzw, 0u) << vec4<u32>(32u - bits));
-            }
-        } else {
-            // a bit each
-            let parts = vec4<u32>(0u, 1u, 2u, 3u);
-            let part = vec4<u32>(i >> 5u);
-            let below = vec4<u32>((1u << (i & 31u)) - 1u);
-            let before = select(select(vec4<u32>(0u), below, parts == part), vec4<u32>(0xffffffffu), parts < part);
-            let counts = countOneBits(flags & before);
-            k = counts.x + counts.y + counts.z + counts.w;
-            let own = select(vec4<u32>(0u), flags, parts == part);
-            here = (own.x | own.y | own.z | own.w) >> (i & 31u);
-        }
+    return vec2<u32>(t.tf, word(t.tf));
+}
+
+fn tf_block(t: Term, number: u32, place: vec2<u32>) -> TfBlock {
+    let n = min(t.df - number * 128u, 128u);
+    let head = place.y;
+    if t.kind == TF_BLOCK {
+        let bits = firstLeadingBit(n) + 1u;
+        let exceptions = extractBits(head, 5u, bits);
+        let slots = 5u + bits + select(0u, 5u, exceptions > 0u);
+        return TfBlock(n, place.x, slots, head & 31u, min(exceptions, n), extractBits(head, 5u + bits, 5u));
+    }
+    let exceptions = min(extractBits(head, 19u, 8u), n);
+    return TfBlock(n, place.x, (head & 0x3fffu) << 3u, extractBits(head, 14u, 5u), exceptions, head >> 27u);
+}
+
+// Bits of the position of an exception. If these are more than a bit for each frequency, there is one of these.
+fn position_bits(b: TfBlock) -> u32 {
+    return firstLeadingBit(b.n - 1u) + 1u;
+}
+
+fn has_positions(b: TfBlock) -> bool {
+    return b.exceptions * position_bits(b) <= b.n;
+}
+
+// How many exceptions come before position i, a multiple of 4, and which of the four positions from there on are some,
+// by a bit for each position.
+fn exceptions_by(flags: vec4<u32>, i: u32) -> vec2<u32> {
+    let parts = vec4<u32>(0u, 1u, 2u, 3u);
+    let part = vec4<u32>(i >> 5u);
+    let below = vec4<u32>((1u << (i & 31u)) - 1u);
+    let before = select(select(vec4<u32>(0u), below, parts == part), vec4<u32>(0xffffffffu), parts < part);
+    let counts = countOneBits(flags & before);
+    let own = select(vec4<u32>(0u), flags, parts == part);
+    return vec2<u32>(counts.x + counts.y + counts.z + counts.w, (own.x | own.y | own.z | own.w) >> (i & 31u));
+}
+
+// The same by one thread from the positions of the exceptions.
+fn exceptions_from(b: TfBlock, i: u32) -> vec2<u32> {
+    let bits = position_bits(b);
+    // 128 bits at most
+    var flags = bits_128(b.at, b.slots + b.n * b.width);
+    var k = 0u;
+    var here = 0u;
+    for (var e = 0u; e < b.exceptions; e++) {
+        let place = extractBits(flags.x, 0u, bits);
+        k += select(0u, 1u, place < i);
+        here |= select(0u, 1u << (place & 3u), (place ^ i) < 4u);
+        flags = (flags >> vec4<u32>(bits)) | (vec4<u32>(flags.yzw, 0u) << vec4<u32>(32u - bits));
+    }
+    return vec2<u32>(k, here);
+}
+
+// The frequencies at the four positions from i on, the first `own.x` exceptions before which are others', and `own.y`
+// of which are some.
+fn tfs_from(b: TfBlock, i: u32, own: vec2<u32>) -> vec4<u32> {
+    var tfs = fields(b.at, b.slots + i * b.width, b.width);
+    if b.exceptions > 0u {
+        let told = b.slots + b.n * b.width;
+        let positions = b.exceptions * position_bits(b);
         // the first high bits belong to the first of these exceptions, and so on
-        let highs = (fields(at, told + min(positions, n) + k * over, over) + 1u) << vec4<u32>(width);
-        let has = (vec4<u32>(here) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u);
+        let highs = (fields(b.at, told + min(positions, b.n) + own.x * b.over, b.over) + 1u) << vec4<u32>(b.width);
+        let has = (vec4<u32>(own.y) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u);
         let second = select(highs.x, highs.y, has.x == 1u);
         let two = has.x + has.y;
         let third = select(select(highs.x, highs.y, two == 1u), highs.z, two == 2u);
@@ -89,28 +109,74 @@ fn tfs_of(t: Term, position: u32) -> vec4<u32> {
     return tfs + 1u;
 }
 
+// The frequencies at four positions of a list, from `position` on, a multiple of 4.
+fn tfs_of(t: Term, position: u32) -> vec4<u32> {
+    if t.kind == TF_CONSTANT {
+        return vec4<u32>(t.tf);
+    }
+    let number = position >> 7u;
+    let b = tf_block(t, number, tf_place(t, number));
+    let i = position & 127u;
+    var own = vec2<u32>(0u);
+    if b.exceptions > 0u {
+        if has_positions(b) {
+            own = exceptions_from(b, i);
+        } else {
+            own = exceptions_by(bits_128(b.at, b.slots + b.n * b.width), i);
+        }
+    }
+    return tfs_from(b, i, own);
+}
+
+// What `shares_at` takes: the frequencies at the positions 4 lane .. 4 lane + 3 of a block of them. The team calls it
+// together.
+fn parts_of_team(t: Term, number: u32, place: vec2<u32>, me: Me) -> vec4<u32> {
+    if t.kind == TF_CONSTANT {
+        return vec4<u32>(t.tf);
+    }
+    let b = tf_block(t, number, place);
+    var own = vec2<u32>(0u);
+    if b.exceptions > 0u {
+        let told = b.slots + b.n * b.width;
+        var flags: vec4<u32>;
+        if has_positions(b) {
+            // a thread an exception
+            let bits = position_bits(b);
+            flags = team_flags(field(b.at, told + me.lane * bits, bits), me.lane < b.exceptions, me);
+        } else {
+            flags = bits_128(b.at, told);
+        }
+        own = exceptions_by(flags, 4u * me.lane);
+    }
+    return tfs_from(b, 4u * me.lane, own);
+}
+
+// K of four documents.
+fn lengths_of(docs: vec4<u32>) -> vec4<f32> {
+    let last = DOCS - 1u;
+    return vec4<f32>(
+        norms[min(docs.x, last)],
+        norms[min(docs.y, last)],
+        norms[min(docs.z, last)],
+        norms[min(docs.w, last)],
+    );
+}
+
 // tf / (tf + K), from 0 to 1.
 fn impact_of(tf: u32, doc: u32) -> f32 {
     let count = f32(tf);
     return count / (count + norms[min(doc, DOCS - 1u)]);
 }
 
-// The parts of the postings at four positions of a list in the scores of their documents: weight * tf / (tf + K), to
-// the nearest whole number, halves up, and 1 at least.
+// The parts of four postings in the scores of their documents: weight * tf / (tf + K), to the nearest whole number,
+// halves up, and 1 at least.
 //
 // A product and a sum that stand alone are rounded correctly. A quotient may be off by 2.5 units in the last place,
 // which is less than 1, since a weight is at most 2^22. So the nearest whole number is the quotient's, or one beside
 // it: twice the remainder tells, in units of the last place of the divisor. It is small, so its lower 32 bits are all
 // of it.
-fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
-    let counts = vec4<f32>(min(tfs_of(t, position), vec4<u32>(MAX_TF)));
-    let last = DOCS - 1u;
-    let ks = vec4<f32>(
-        norms[min(docs.x, last)],
-        norms[min(docs.y, last)],
-        norms[min(docs.z, last)],
-        norms[min(docs.w, last)],
-    );
+fn shares_at(t: Term, tfs: vec4<u32>, ks: vec4<f32>) -> vec4<u32> {
+    let counts = vec4<f32>(min(tfs, vec4<u32>(MAX_TF)));
     let above = bitcast<f32>(t.weight) * counts;
     let below = counts + ks;
     // the sum with 2^23 has the whole number nearest to the quotient in its last bits
@@ -128,6 +194,11 @@ fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     return select(vec4<u32>(1u), share, above >= below);
 }
 
+// The same of the postings at four positions of a list, from `position` on, a multiple of 4.
+fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
+    return shares_at(t, tfs_of(t, position), lengths_of(docs));
+}
+
 // Their impacts as bytes, 1 to 255, rounded up.
 fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     let tfs = tfs_of(t, position);
@@ -138,8 +209,14 @@ fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     return bytes;
 }
 
-// The most that a posting with this byte as its impact adds to a score. In long documents an impact may be far below a
-// 255th; the bound of the whole list then keeps sums of bounds from running over.
+// At least the part of a posting with this byte as its impact, before it is rounded to a whole number. In long
+// documents an impact may be far below a 255th; the bound of the whole list then keeps sums of bounds from running
+// over.
+fn part_bound(t: Term, byte: f32) -> f32 {
+    return min(bitcast<f32>(t.weight) * (byte * 0.0039215689), bitcast<f32>(t.kept.x));
+}
+
+// The most that such a posting adds to a score.
 fn share_bound(t: Term, byte: u32) -> u32 {
-    return u32(ceil(min(bitcast<f32>(t.weight) * (f32(byte) * 0.0039215689), bitcast<f32>(t.kept.x)))) + 1u;
+    return u32(ceil(part_bound(t, f32(byte)))) + 1u;
 }

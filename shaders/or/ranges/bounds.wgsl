@@ -81,7 +81,7 @@ fn main(
     }
     // a thread has EACH neighbouring ranges
     //#for EACH
-    var sum@ = 0u;
+    var sum@ = 0.0;
     //#end
     // ranges that lack a term
     var lacking = 0u;
@@ -99,20 +99,24 @@ fn main(
         }
         //#for EACH
         let byte@ = extractBits(bytes[@u >> 2u], 8u * (@u & 3u), 8u);
-        lacking |= select(0u, 1u << @u, byte@ == 0u);
-        sum@ += select(share_bound(t, byte@), 0u, byte@ == 0u);
+        // a byte as a float: 2^23 with these last bits, less 2^23
+        sum@ += part_bound(t, bitcast<f32>(byte@ | 0x4b000000u) - 8388608.0);
         //#end
-    }
-    if query.all == 0u {
-        lacking = 0u;
+        if query.all == 1u {
+            //#for EACH
+            lacking |= select(0u, 1u << @u, byte@ == 0u);
+            //#end
+        }
     }
     workgroupBarrier();
-    let round_up = (1u << query.bound_shift) - 1u;
+    // each term's part becomes a whole number, and each sum was rounded: in all less than 3 a term
+    let round_up = (1u << query.bound_shift) - 1u + 3u * query.terms;
     let to = (q * PADDED + tile * TILE + thread * EACH) >> 1u;
     var greatest = 0u;
     var last = 0u;
     //#for EACH
-    let bound@ = min((select(sum@, 0u, (lacking >> @u & 1u) == 1u) + round_up) >> query.bound_shift, 0xffffu);
+    let whole@ = select(u32(sum@) + round_up, 0u, sum@ == 0.0 || (lacking >> @u & 1u) == 1u);
+    let bound@ = min(whole@ >> query.bound_shift, 0xffffu);
     greatest = max(greatest, bound@);
     if (@u & 1u) == 1u {
         bounds[to + (@u >> 1u)] = last | bound@ << 16u;

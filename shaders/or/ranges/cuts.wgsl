@@ -26,4 +26,7 @@ fn main(
         }
         wanted *= 4u;
     }
+    if thread == 0u {
+        atomicMax(&state[at + STATE_THRESHOLD], query_of(q).least);
+    }
 }

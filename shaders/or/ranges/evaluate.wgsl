@@ -5,6 +5,10 @@
 
 // The scores of the documents of the queued ranges. A workgroup takes a range of a query, adds up the terms' blocks for
 // it in workgroup memory, and keeps documents that may be among the query's best.
+//
+// What the terms need is fetched for all of them at once, a thread a term, since most of the time is waiting for
+// memory. Before threads of the team tell each other something, they meet at a barrier, if they may have gone apart:
+// else an H200 has been seen to add up the terms of only some of them.
 
 var<storage, read> norms: array<f32>;
 var<storage, read> bounds: array<u32>;
@@ -18,9 +22,44 @@ var<workgroup> scores: array<atomic<u32>, WIDTH>;
 var<workgroup> matches: array<atomic<u32>, WIDTH>;
 var<workgroup> queued: u32;
 var<workgroup> threshold: u32;
-var<workgroup> kept: atomic<u32>;
-var<workgroup> kept_now: u32;
-var<workgroup> base: u32;
+var<workgroup> news: u32;
+
+// What a thread knows of the term that it stands for.
+struct Mine {
+    // the most that the term adds in the range; 0 without a table
+    share: u32,
+    // its blocks for the range
+    start: u32,
+    count: u32,
+    // the first of these: its first docID, its words, and its frequencies
+    first: u32,
+    at: u32,
+    tf: vec2<u32>,
+}
+
+// What a thread finds out about term `number`.
+fn find(number: u32, range: u32) -> Mine {
+    let t = term_of(number);
+    var mine: Mine;
+    var step = 1u;
+    if t.table != NONE {
+        step = extractBits(table_word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
+        mine.share = select(0u, share_bound(t, step), step > 0u);
+    }
+    if step > 0u {
+        mine.start = block_at(t, range);
+        mine.count = 1u;
+        let end = (range << SHIFT) + WIDTH;
+        while mine.start + mine.count < t.blocks && first_of(t, mine.start + mine.count) < end {
+            mine.count += 1u;
+        }
+        let block = block_of(t, mine.start);
+        mine.first = block.first;
+        mine.at = block.at;
+        mine.tf = tf_place(t, (mine.start * BLOCK) >> 7u);
+    }
+    return mine;
+}
 
 // A workgroup is one team, so values uniform for the team are uniform for the workgroup.
 @compute @workgroup_size(THREADS)
@@ -57,7 +96,6 @@ fn main(
             atomicStore(&matches[i], 0u);
         }
         evaluated += 1u;
-        workgroupBarrier();
         // the most that the terms from this one on can add
         var rest = NONE;
         if params.prune == 1u && bound < 0xffffu {
@@ -66,27 +104,32 @@ fn main(
         var hopeful = true;
         // the best score so far; of a document with all terms so far, if all are needed
         var best = 0u;
-        // where the range's blocks are, of 32 terms at a time, a thread each
-        var my_start = 0u;
-        var my_count = 0u;
+        var mine: Mine;
         for (var n = 0u; n < query.terms && hopeful; n++) {
-            if (n & 31u) == 0u && n + me.lane < query.terms {
-                let t = term_of(query.first + n + me.lane);
-                my_start = block_at(t, range);
-                my_count = 1u;
-                while my_start + my_count < t.blocks && first_of(t, my_start + my_count) < low + WIDTH {
-                    my_count += 1u;
+            if (n & 31u) == 0u {
+                if n + me.lane < query.terms {
+                    mine = find(query.first + n + me.lane, range);
                 }
+                workgroupBarrier();
             }
             let t = term_of(query.first + n);
             let tabled = t.table != NONE;
-            let start = team_read(my_start, n, me);
-            let count = min(team_read(my_count, n, me), WIDTH);
+            let start = team_read(mine.start, n, me);
+            let count = min(team_read(mine.count, n, me), WIDTH);
             decoded += count;
             var greatest = 0u;
             var greatest_share = 0u;
             for (var b = start; b < start + count; b++) {
-                let block = block_of(t, b);
+                var block = Block(t.list, 0u, 0u, min(t.df - b * BLOCK, BLOCK), b);
+                var tf: vec2<u32>;
+                if b == start {
+                    block.first = team_read(mine.first, n, me);
+                    block.at = team_read(mine.at, n, me);
+                    tf = vec2<u32>(team_read(mine.tf.x, n, me), team_read(mine.tf.y, n, me));
+                } else {
+                    block = block_of(t, b);
+                    tf = tf_place(t, (b * BLOCK) >> 7u);
+                }
                 let docs = docs_of(block, me);
                 if SCRATCH > 0u {
                     team_barrier();
@@ -103,22 +146,29 @@ fn main(
                             near[c] = !lost && (rest == NONE || atomicLoad(&scores[i]) + rest >= least);
                         }
                     }
-                    if any(near) {
-                        let shares = shares_of(t, b * BLOCK + p, docs[j]);
-                        for (var c = 0u; c < 4u; c++) {
-                            if near[c] {
-                                let i = docs[j][c] - low;
-                                let share = shares[c];
-                                let score = atomicAdd(&scores[i], share) + share;
-                                greatest_share = max(greatest_share, share);
-                                if query.all == 1u {
-                                    // only documents with all terms so far count
-                                    if atomicAdd(&matches[i], 1u) == n {
-                                        greatest = max(greatest, score);
-                                    }
-                                } else {
+                    workgroupBarrier();
+                    if team_max(select(0u, 1u, any(near)), me) == 0u {
+                        continue;
+                    }
+                    let tf_number = (b * BLOCK + 128u * j) >> 7u;
+                    if j > 0u {
+                        tf = tf_place(t, tf_number);
+                    }
+                    let parts = parts_of_team(t, tf_number, tf, me);
+                    let shares = shares_at(t, parts, lengths_of(docs[j]));
+                    for (var c = 0u; c < 4u; c++) {
+                        if near[c] {
+                            let i = docs[j][c] - low;
+                            let share = shares[c];
+                            let score = atomicAdd(&scores[i], share) + share;
+                            greatest_share = max(greatest_share, share);
+                            if query.all == 1u {
+                                // only documents with all terms so far count
+                                if atomicAdd(&matches[i], 1u) == n {
                                     greatest = max(greatest, score);
                                 }
+                            } else {
+                                greatest = max(greatest, score);
                             }
                         }
                     }
@@ -126,14 +176,7 @@ fn main(
             }
             workgroupBarrier();
             if rest != NONE {
-                var done = 0u;
-                if tabled {
-                    let byte = extractBits(table_word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
-                    done = select(0u, share_bound(t, byte), byte > 0u);
-                } else {
-                    done = team_max(greatest_share, me);
-                }
-                rest -= min(rest, done);
+                rest -= min(rest, select(team_max(greatest_share, me), team_read(mine.share, n, me), tabled));
             }
             let here = team_max(greatest, me);
             best = select(max(best, here), here, query.all == 1u);
@@ -141,7 +184,7 @@ fn main(
             hopeful = possible && (query.all == 0u || best > 0u);
         }
         if hopeful {
-            keep(q, query, at, low, least, thread);
+            keep(q, query, at, low, least, thread, me);
         }
     }
     if thread == 0u {
@@ -157,52 +200,50 @@ fn score_at(i: u32, query: Query, least: u32) -> u32 {
     return select(0u, score, enough && score >= least);
 }
 
-// Documents of the range that reach the threshold go to the query's hits, and the threshold rises.
-fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32) {
-    if thread == 0u {
-        atomicStore(&kept, 0u);
-    }
-    workgroupBarrier();
+// Documents of the range that reach the threshold go to the query's hits, and the threshold rises: at once for a small
+// k, and for a large one whenever an eighth of k have come.
+fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32, me: Me) {
     var mine = 0u;
-    for (var i = thread; i < WIDTH; i += THREADS) {
-        mine += select(0u, 1u, score_at(i, query, least) > 0u);
-    }
-    if mine > 0u {
-        atomicAdd(&kept, mine);
-    }
-    workgroupBarrier();
-    if thread == 0u {
-        kept_now = atomicLoad(&kept);
-    }
-    let all = workgroupUniformLoad(&kept_now);
-    if all == 0u {
-        return;
-    }
     for (var i = thread; i < WIDTH; i += THREADS) {
         let score = score_at(i, query, least);
         if score > 0u {
+            mine += 1u;
             let bucket = score_class(score, query.class_times, query.class_shift, BUCKETS);
             atomicAdd(&state[at + STATE_SCORES + bucket], 1u);
         }
     }
+    workgroupBarrier();
+    let all = team_sum(mine, me);
+    if all == 0u {
+        return;
+    }
     storageBarrier();
-    let bucket = highest_bucket(at + STATE_SCORES, BUCKETS, query.k, thread);
-    let reached = max(least, class_edge(bucket, query.class_times, query.class_shift));
     if thread == 0u {
-        atomicMax(&state[at + STATE_THRESHOLD], reached);
-        atomicStore(&kept, 0u);
+        news = atomicAdd(&state[at + STATE_SEEN], all);
+        threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]), least);
+    }
+    let seen = workgroupUniformLoad(&news);
+    var reached = workgroupUniformLoad(&threshold);
+    let step = max(query.k >> 3u, 1u);
+    if seen + all >= query.k && (seen + all) / step != seen / step {
+        let bucket = highest_bucket(at + STATE_SCORES, BUCKETS, query.k, thread);
+        reached = max(reached, class_edge(bucket, query.class_times, query.class_shift));
+        if thread == 0u {
+            atomicMax(&state[at + STATE_THRESHOLD], reached);
+        }
+    }
+    if reached > least {
+        mine = 0u;
+        for (var i = thread; i < WIDTH; i += THREADS) {
+            mine += select(0u, 1u, score_at(i, query, reached) > 0u);
+        }
     }
     workgroupBarrier();
-    mine = 0u;
-    for (var i = thread; i < WIDTH; i += THREADS) {
-        mine += select(0u, 1u, score_at(i, query, reached) > 0u);
+    let before = team_sum_before(mine, me);
+    if thread == THREADS - 1u {
+        news = atomicAdd(&state[at + STATE_HITS], before + mine);
     }
-    let place = atomicAdd(&kept, mine);
-    workgroupBarrier();
-    if thread == 0u {
-        base = atomicAdd(&state[at + STATE_HITS], atomicLoad(&kept));
-    }
-    var to = workgroupUniformLoad(&base) + place;
+    var to = workgroupUniformLoad(&news) + before;
     for (var i = thread; i < WIDTH; i += THREADS) {
         let score = score_at(i, query, reached);
         if score > 0u {

@@ -12,7 +12,7 @@ use crate::bench::statistics::{Summary, pick};
 use crate::gpu::Gpu;
 use crate::query::and::AND;
 use crate::query::engine::{Answers, CpuEngine, Effort, Engine as _, GpuMethods, Queries};
-use crate::query::gpu::{GpuEngine, Options, Report, Use};
+use crate::query::gpu::{GpuEngine, Options, Report};
 use crate::query::or::OR;
 use crate::query::schedule::Schedule;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
@@ -57,8 +57,8 @@ pub(super) struct Shares {
     /// How queries ran: one by one, or packed in batches.
     pub(super) queries: String,
     pub(super) parts: Vec<(&'static str, f64)>,
-    /// How the memory for lists was used.
-    pub(super) lists: Use,
+    /// What was done.
+    pub(super) work: Report,
 }
 
 fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
@@ -348,30 +348,24 @@ impl<'a> OnGpu<'a> {
             // tables of a list that its first query makes do not count
             ask(&mut turns.engine, plans, &[plans.len()], line.mode, clock.k)?;
             for (queries, batches) in &ways {
-                let (parts, lists) = turns.parts(line.mode, batches)?;
-                shares.push(Shares { line: line.clone(), queries: queries.clone(), parts, lists });
+                let (parts, work) = turns.parts(line.mode, batches)?;
+                shares.push(Shares { line: line.clone(), queries: queries.clone(), parts, work });
             }
         }
         Ok(shares)
     }
 
-    /// Seconds of each pass of some batches, and of the rest; and how the memory for lists was used.
-    fn parts(&mut self, mode: Mode, batches: &[Vec<Plan>]) -> anyhow::Result<(Passes, Use)> {
+    /// Seconds of each pass of some batches, and of the rest; and the work.
+    fn parts(&mut self, mode: Mode, batches: &[Vec<Plan>]) -> anyhow::Result<(Passes, Report)> {
         let start = Instant::now();
-        let (mut parts, mut used) = (Passes::new(), Use::default());
+        let mut work = Report::default();
         for batch in batches {
-            let (_, Report { passes, lists, .. }) = ask(&mut self.engine, batch, &[batch.len()], mode, self.clock.k)?;
-            used.add(&lists);
-            for (name, seconds) in passes {
-                match parts.iter_mut().find(|part| part.0 == name) {
-                    Some(part) => part.1 += seconds,
-                    None => parts.push((name, seconds)),
-                }
-            }
+            work.merge(&ask(&mut self.engine, batch, &[batch.len()], mode, self.clock.k)?.1);
         }
+        let mut parts = std::mem::take(&mut work.passes);
         let rest = start.elapsed().as_secs_f64() - parts.iter().map(|part| part.1).sum::<f64>();
         parts.push(("host and transfer", rest.max(0.0)));
-        Ok((parts, used))
+        Ok((parts, work))
     }
 }
 

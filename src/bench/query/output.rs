@@ -6,6 +6,7 @@ use crate::bench::plot::{self, Panel};
 use crate::bench::statistics::{PERCENTILES, Summary};
 use crate::bench::table::{Table, csv_field, figure, figure_or_dash};
 use crate::query::Mode;
+use crate::query::gpu::ranges::kernels::WAVES;
 
 use super::groups::{Shape, WAYS, groups};
 use super::lines::{Line, Place, mode_name};
@@ -232,7 +233,7 @@ fn lists(places: &[Place<'_>], shares: &[Shares]) -> Table {
     let line = |shares: &Shares| {
         let Place { order, codec, .. } = &places[shares.line.place];
         let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
-        let lists = &shares.lists;
+        let lists = &shares.work.lists;
         let rate = lists.hit_rate().map_or_else(|| "-".to_owned(), |rate| format!("{:.1}", 100.0 * rate));
         let brought = format!("{:.1}", lists.bytes() as f64 / f64::from(1 << 20));
         let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
@@ -244,6 +245,27 @@ fn lists(places: &[Place<'_>], shares: &[Shares]) -> Table {
     let head = ["order", "codec", "mode", "method", "queries"];
     let counts = ["lists", "hits", "misses", "hits %", "MiB", "dropped"];
     table(title, head.len(), head.into_iter().chain(counts), shares.iter().map(line).collect())
+}
+
+/// What the GPU does range by range, on average for a query.
+fn work(places: &[Place<'_>], shares: &[Shares], queries: usize) -> Table {
+    let line = |shares: &Shares| {
+        let Place { order, codec, .. } = &places[shares.line.place];
+        let ranges = shares.work.ranges?;
+        let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
+        let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
+        let each = |count: u64| format!("{:.1}", count as f64 / queries.max(1) as f64);
+        let waves = ranges.queued.map(|queued| each(queued.into()));
+        let rest = [each(ranges.evaluated.into()), each(shares.work.decoded)];
+        Some(names.into_iter().chain(waves).chain(rest).collect())
+    };
+    let rows = shares.iter().filter_map(line).collect();
+    let head = ["order", "codec", "mode", "method", "queries"];
+    let waves = (1..=WAVES).map(|wave| format!("wave {wave}"));
+    let columns = head.map(str::to_owned).into_iter().chain(waves);
+    let columns: Vec<String> = columns.chain(["evaluated", "blocks"].map(str::to_owned)).collect();
+    let title = "Ranges of docIDs on the GPU: queued in each wave, and evaluated; blocks decoded; means of a query";
+    table(title, head.len(), columns.iter().map(String::as_str), rows)
 }
 
 /// Orders and codecs side by side.
@@ -288,6 +310,7 @@ impl Results<'_> {
         tables.push(in_batches(rows));
         tables.push(shares(self.places, &self.shares));
         tables.push(lists(self.places, &self.shares));
+        tables.push(work(self.places, &self.shares, self.shapes.len()));
         tables.push(sizes(self.places, rows, &self.sizes));
         tables
     }

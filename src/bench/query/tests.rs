@@ -160,7 +160,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
         assert_eq!(shares.len(), 2 * measured.len(), "one by one and in batches");
         assert!(shares.chunks(2).all(|both| both[0].queries == "one by one" && both[1].queries.starts_with("order")));
         assert!(shares.iter().all(|shares| shares.parts.len() > 1), "passes and the host");
-        assert!(shares.iter().all(|shares| shares.lists.hit_rate() == Some(1.0)), "all lists are there");
+        assert!(shares.iter().all(|shares| shares.work.lists.hit_rate() == Some(1.0)), "all lists are there");
     }
     assert_eq!(shown, ["ranges", "ranges", "gpu-binary", "wu"]);
 }

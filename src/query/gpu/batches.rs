@@ -69,11 +69,12 @@ pub(super) trait Way {
     /// Whether the query can have results.
     fn has_answers(&self, plan: &Plan) -> bool;
 
-    /// Adds a query to a batch, and asks for its lists.
+    /// Adds a query to a batch, and asks for its lists. At least as many documents as are wanted have the score `least`
+    /// or more, if it is not 0.
     ///
     /// # Errors
     /// [`Error::Damaged`]
-    fn add(&mut self, context: &mut Context<'_>, rows: &mut Self::Rows, plan: &Plan) -> Result<Added>;
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Self::Rows, plan: &Plan, least: u32) -> Result<Added>;
 
     /// Sends a batch. Its lists are on the device.
     ///
@@ -98,11 +99,44 @@ pub(super) trait Way {
     fn clear_tables(&mut self);
 }
 
+/// A query of a batch.
+#[derive(Clone, Copy)]
+struct Member {
+    query: usize,
+    /// Its scores are multiplied with this number.
+    unit: f32,
+    /// The device had too little room for its hits before, but knew then how good the wanted ones are.
+    again: bool,
+}
+
 /// A batch of queries.
 struct Batch<R> {
-    /// For each query its number, and the number that its scores are multiplied with.
-    members: Vec<(usize, f32)>,
+    members: Vec<Member>,
     rows: R,
+}
+
+/// The queries that are still to be sent.
+struct Waiting<'p> {
+    plans: &'p [Plan],
+    /// The first of those that were never sent.
+    next: usize,
+    /// Those to be sent again, with the least score of interest.
+    again: VecDeque<(usize, u32)>,
+}
+
+impl Waiting<'_> {
+    /// The number of the next query, and its least score: a query to be sent again, or else one before `end`.
+    fn first(&self, end: usize) -> Option<(usize, u32)> {
+        let again = self.again.front().copied();
+        again.or_else(|| (self.next < end.min(self.plans.len())).then_some((self.next, 0)))
+    }
+
+    /// Takes it off.
+    fn pass(&mut self) {
+        if self.again.pop_front().is_none() {
+            self.next += 1;
+        }
+    }
 }
 
 /// Why a batch ends before the queries do.
@@ -118,7 +152,7 @@ struct Flight<S> {
     slot: Slot,
     pending: Pending,
     sent: S,
-    members: Vec<(usize, f32)>,
+    members: Vec<Member>,
 }
 
 /// What becomes of a query.
@@ -130,9 +164,10 @@ pub(super) enum Answer<'f> {
     OnCpu,
 }
 
-/// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each. A
-/// query that cannot have results gets no answer. A batch that is too large for the device is split. `slots` are the
-/// slots without a batch.
+/// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each,
+/// those of a batch together. A query that cannot have results gets no answer. A batch that is too large for the device
+/// is split. A query with more hits than room is sent once more, now that it is known how good its hits have to be.
+/// `slots` are the slots without a batch.
 ///
 /// # Errors
 /// Of the way, and of `hand_out`.
@@ -141,34 +176,41 @@ pub(super) fn run<W: Way>(
     slots: &mut Vec<Slot>,
     way: &mut W,
     (plans, sizes): (&[Plan], &[usize]),
-    mut hand_out: impl FnMut(usize, Answer<'_>) -> Result<()>,
+    mut hand_out: impl FnMut(Vec<(usize, Answer<'_>)>) -> Result<()>,
 ) -> Result<Report> {
     let mut report = Report::default();
     let mut ends = sizes.iter().scan(0, |end, size| {
         *end += size;
         Some(*end)
     });
-    let (mut next, mut end) = (0, 0);
+    let mut waiting = Waiting { plans, next: 0, again: VecDeque::new() };
+    let mut end = 0;
     // queries before this one have had their lists looked through
     let mut looked = 0;
     // the query that tables were dropped for
     let mut cleared = None;
     let mut flights: VecDeque<Flight<W::Sent>> = VecDeque::new();
-    while next < plans.len() || !flights.is_empty() {
-        if next < plans.len() && flights.len() < FLIGHTS {
-            while end <= next {
+    loop {
+        let first = waiting.first(plans.len());
+        if first.is_none() && flights.is_empty() {
+            break;
+        }
+        if let Some((query, _)) = first
+            && flights.len() < FLIGHTS
+        {
+            while end <= waiting.next && end < plans.len() {
                 end = ends.next().unwrap_or(plans.len()).min(plans.len());
             }
             if flights.is_empty() {
                 // the lists of the last batch may go, too
                 context.residence.begin();
             }
-            if next >= looked {
-                looked = (next + AHEAD).min(plans.len());
-                context.residence.check_ahead(&plans[next..looked]);
+            if query >= looked {
+                looked = (query + AHEAD).min(plans.len());
+                context.residence.check_ahead(&plans[query..looked]);
             }
-            let (batch, ended) = collect(context, way, &plans[..end], &mut next)?;
-            if let Some(&(first, _)) = batch.members.first() {
+            let (batch, ended) = collect(context, way, &mut waiting, end)?;
+            if !batch.members.is_empty() {
                 let mut slot = slots.pop().unwrap_or_else(|| Slot::new(&context.gpu));
                 match way.send(context, &mut slot, &batch.rows) {
                     Ok((pending, sent)) => flights.push_back(Flight { slot, pending, sent, members: batch.members }),
@@ -180,7 +222,8 @@ pub(super) fn run<W: Way>(
                         // smaller batches take less
                         slots.clear();
                         way.halve(batch.members.len());
-                        next = first;
+                        // a query that comes back is sent from the start
+                        waiting.again.extend(batch.members.iter().map(|member| (member.query, 0)));
                     }
                 }
                 continue;
@@ -189,15 +232,15 @@ pub(super) fn run<W: Way>(
                 None => continue,
                 // wait: a batch on its way may hold the room
                 Some(End::Lacks(_)) if !flights.is_empty() => {}
-                Some(End::Lacks(Lack::Tables)) if cleared != Some(next) => {
+                Some(End::Lacks(Lack::Tables)) if cleared != Some(query) => {
                     way.clear_tables();
-                    cleared = Some(next);
+                    cleared = Some(query);
                     continue;
                 }
                 Some(End::Lacks(_) | End::Never) => {
                     report.by_cpu += 1;
-                    hand_out(next, Answer::OnCpu)?;
-                    next += 1;
+                    hand_out(vec![(query, Answer::OnCpu)])?;
+                    waiting.pass();
                     continue;
                 }
             }
@@ -206,41 +249,46 @@ pub(super) fn run<W: Way>(
             let found = way.finish(&context.gpu, &mut slot, pending, sent)?;
             slots.push(slot);
             report.add(&found);
-            for (place, (query, unit)) in members.into_iter().enumerate() {
-                let answer = match found.pairs(place) {
-                    Some(_) => Answer::Found(&found, place, unit),
-                    None => {
+            let mut answers = Vec::with_capacity(members.len());
+            for (place, Member { query, unit, again }) in members.into_iter().enumerate() {
+                match (found.pairs(place), found.least(place)) {
+                    (Some(_), _) => answers.push((query, Answer::Found(&found, place, unit))),
+                    (None, Some(least)) if !again && least > 0 => waiting.again.push_back((query, least)),
+                    (None, _) => {
                         report.by_cpu += 1;
-                        Answer::OnCpu
+                        answers.push((query, Answer::OnCpu));
                     }
-                };
-                hand_out(query, answer)?;
+                }
             }
+            hand_out(answers)?;
         }
     }
     Ok(report)
 }
 
-/// Collects a batch from query `next` on, as many of `plans` as it takes. Returns also why it takes no more.
+/// Collects a batch of queries that were sent before, or of as many of those before `end` as it takes. Returns also why
+/// it takes no more.
 fn collect<W: Way>(
     context: &mut Context<'_>,
     way: &mut W,
-    plans: &[Plan],
-    next: &mut usize,
+    waiting: &mut Waiting<'_>,
+    end: usize,
 ) -> Result<(Batch<W::Rows>, Option<End>)> {
     context.residence.begin();
     let mut batch = Batch { members: Vec::new(), rows: W::Rows::default() };
+    let plans = waiting.plans;
     let mut fill = || {
-        while let Some(plan) = plans.get(*next) {
+        while let Some((query, least)) = waiting.first(end) {
+            let plan = &plans[query];
             if way.has_answers(plan) {
-                match way.add(context, &mut batch.rows, plan)? {
-                    Added::Yes(unit) => batch.members.push((*next, unit)),
+                match way.add(context, &mut batch.rows, plan, least)? {
+                    Added::Yes(unit) => batch.members.push(Member { query, unit, again: least > 0 }),
                     Added::Full => return Ok(None),
                     Added::Lacks(lack) => return Ok(Some(End::Lacks(lack))),
                     Added::Never => return Ok(Some(End::Never)),
                 }
             }
-            *next += 1;
+            waiting.pass();
         }
         Ok(None)
     };

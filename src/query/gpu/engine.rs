@@ -13,7 +13,8 @@ use crate::Result;
 use crate::gpu::{Arena, Gpu, Memory, Upload, Usage};
 use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
 use crate::query::or::OR;
-use crate::query::{Mode, Scores, Searcher};
+use crate::query::{Hit, Mode, Scores, Searcher};
+use rayon::prelude::*;
 
 /// How a device is used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +34,8 @@ pub struct Options {
 const LARGE: u64 = 1 << 28;
 /// By default there is room for the tables of at most so many lists.
 const DEFAULT_TABLES: u64 = 1 << 16;
+/// One core chooses the best hits of so many queries in less time than it takes to wake another.
+const ALONE: usize = 16;
 
 /// Answers batches of queries on a GPU: conjunctions by ranges of docIDs or by an intersector, disjunctions by ranges
 /// or accumulators. Each list is on the device once, whatever reads it.
@@ -146,7 +149,7 @@ impl<'a> GpuEngine<'a> {
         };
         let tables = Arena::new(gpu, TABLES, words)?;
         let memory = tables.memory();
-        residence.add_tables(tables, ranges.table_words(), ranges.table_df());
+        residence.add_tables(tables, ranges);
         let Context { searcher, gpu, residence, .. } = &self.context;
         let lists = residence.lists().memory();
         let parts = Parts::new(gpu, searcher.codec().codec(), lists, self.documents(), self.scores());
@@ -192,7 +195,7 @@ fn answer(
     let mut answers = nothing(queries);
     let searcher = context.searcher;
     let before = context.residence.counts();
-    let mut report = batches::run(context, slots, way, (plans, sizes), |query, answer| {
+    let best = |(query, answer): (usize, Answer<'_>)| -> Result<(usize, Vec<Hit>)> {
         let found = match answer {
             Answer::Found(found, place, unit) => {
                 let bias = searcher.bias(&plans[query]);
@@ -200,7 +203,14 @@ fn answer(
             }
             Answer::OnCpu => None,
         };
-        answers.hits[query] = found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?;
+        Ok((query, found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?))
+    };
+    let mut report = batches::run(context, slots, way, (plans, sizes), |batch| {
+        let done: Vec<_> = match batch.len() {
+            0..ALONE => batch.into_iter().map(best).collect::<Result<_>>(),
+            _ => batch.into_par_iter().with_min_len(ALONE).map(best).collect::<Result<_>>(),
+        }?;
+        done.into_iter().for_each(|(query, hits)| answers.hits[query] = hits);
         Ok(())
     })?;
     report.lists = context.residence.counts().since(&before);

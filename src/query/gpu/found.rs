@@ -1,6 +1,7 @@
 //! What a device found for the queries of a batch.
 
 use super::report::Work;
+use super::rows::Head;
 use super::slot::Slot;
 use crate::gpu::{Gpu, GpuError, Step};
 use crate::query::Hit;
@@ -16,6 +17,8 @@ pub struct Found {
     /// Results: pairs (docID, score in whole numbers), or docIDs alone.
     pub(super) words: Vec<u32>,
     pub(super) ranked: bool,
+    /// For each query a score that as many documents as are wanted have, or 0 if none is known. May be empty.
+    pub(super) least: Vec<u32>,
     /// Blocks that were decoded.
     pub decoded: u64,
     /// The work that was done range by range, if the batch went that way.
@@ -118,7 +121,55 @@ impl AllHits {
     }
 }
 
+/// The hits of a batch as they come to the host from the kernel `gather`: four words a query (how many hits it had, how
+/// many of them come, where, and its threshold), [`Head::WORDS`] words, and the hits of all queries, pairs (docID,
+/// score).
+#[derive(Clone, Copy, Debug)]
+pub struct GatheredHits {
+    /// Number of queries.
+    pub queries: usize,
+    /// All queries together send at most so many hits.
+    pub most: u32,
+    /// A query that is a batch of its own sends at most so many hits.
+    pub alone: u32,
+    /// A query had room for so many hits.
+    pub room: u32,
+}
+
+impl GatheredHits {
+    /// Words before the head.
+    pub fn words_of_queries(self) -> usize {
+        4 * self.queries
+    }
+
+    /// All words.
+    pub fn words(self) -> usize {
+        self.words_of_queries() + Head::WORDS as usize + 2 * self.most as usize
+    }
+
+    /// Reads them.
+    pub fn read(self, words: &[u32]) -> Found {
+        let head = self.words_of_queries();
+        let rows = || words[..head.min(words.len())].chunks_exact(4);
+        let sent = rows().map(|row| row[2].saturating_add(row[1])).max().unwrap_or(0).min(self.most) as usize;
+        let hits = head + Head::WORDS as usize;
+        let hits = words.get(hits..hits + 2 * sent).unwrap_or_default().to_vec();
+        let place = |row: &[u32]| {
+            let (start, count) = (row[2] as usize, row[1] as usize);
+            (row[0] <= self.room && start <= sent && count <= sent - start).then_some((start, count))
+        };
+        // with as many hits of one score, to know the score is no help
+        let least = rows().map(|row| if row[1] <= self.alone { row[3] } else { 0 }).collect();
+        Found { ranked: true, places: rows().map(place).collect(), least, words: hits, ..Found::default() }
+    }
+}
+
 impl Found {
+    /// A score that as many documents of a query as are wanted reach, if the device knew one.
+    pub(super) fn least(&self, query: usize) -> Option<u32> {
+        self.least.get(query).copied().filter(|&least| least > 0)
+    }
+
     /// Words of a result.
     pub(super) fn stride(&self) -> usize {
         if self.ranked { 2 } else { 1 }
@@ -153,6 +204,23 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_gathered_hits() {
+        let hits = GatheredHits { queries: 5, most: 3, alone: 5, room: 10 };
+        // two of two hits; none; more than room; no place for the fourth; and none for six, which never have it
+        let rows = [2u32, 2, 0, 5, 0, 0, 2, 0, 11, 0, 2, 7, 1, 1, 3, 9, 6, 6, 4, 8];
+        let mut words = rows.to_vec();
+        words.extend([0; Head::WORDS as usize]);
+        words.extend([30, 6, 31, 5, 0, 0]);
+        assert_eq!(words.len(), hits.words());
+        let found = hits.read(&words);
+        assert_eq!(found.pairs(0).unwrap().collect::<Vec<_>>(), [(30, 6), (31, 5)]);
+        assert_eq!(found.pairs(1).unwrap().count(), 0);
+        assert!(found.pairs(2).is_none() && found.pairs(3).is_none() && found.pairs(4).is_none());
+        assert_eq!([0, 1, 2, 3, 4].map(|query| found.least(query)), [Some(5), None, Some(7), Some(9), None]);
+        assert!(hits.read(&words[..3]).places.is_empty(), "a device that sent nothing");
+    }
 
     #[test]
     fn test_rows_of_the_best() {

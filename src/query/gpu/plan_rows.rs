@@ -14,11 +14,11 @@ pub(super) fn term_row(placed: &Placed, weight: u32, most: u32) -> TermRow {
     TermRow { list, skips, blocks, df, first, tf, kind, table, weight, kept: [most, 0, 0] }
 }
 
-/// `most` as [`Searcher::greatest_score`].
-pub(super) fn query_row(first: u32, terms: u32, all: bool, k: u32, most: u32) -> QueryRow {
+/// `most` as [`Searcher::greatest_score`]; `least` as [`QueryRow::least`].
+pub(super) fn query_row((first, terms): (u32, u32), all: bool, k: u32, most: u32, least: u32) -> QueryRow {
     let bound_shift = (u32::BITS - most.leading_zeros()).saturating_sub(BOUND_BITS);
     let (class_times, class_shift) = classes(most, BUCKETS);
-    QueryRow { first, terms, all: all.into(), k, bound_shift, class_times, class_shift, ..QueryRow::default() }
+    QueryRow { first, terms, all: all.into(), k, bound_shift, class_times, class_shift, least }
 }
 
 /// How scores of up to `most`, less than 2^24, fall into so many classes, a power of two up to 1,024: the class is the

@@ -1,14 +1,16 @@
 //! Which lists are in the memory of the device, and where. Either all lists are there, as they lie in the files, or the
 //! lists that queries asked for last (Ding et al., WWW 2009, section 5).
 
+use super::ranges::kernels::Ranges;
 use super::report::Use;
 use super::sound::Sound;
 use crate::gpu::{Arena, Buffer};
-use crate::index::{CodecRef, Impacts, Index, ListFiles, TermInfo};
+use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords, tf};
 use crate::query::{Plan, Searcher};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Where a list is, as kernels read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +85,7 @@ pub struct Residence<'a> {
     lists: Arena,
     tables: Option<Tables>,
     windows: Option<Windows>,
-    entries: HashMap<u32, Entry>,
+    entries: HashMap<u32, Entry, BuildHasherDefault<Spread>>,
     /// Lists by when they were last asked for.
     ages: BTreeMap<(u64, u32), ()>,
     tick: u64,
@@ -93,14 +95,30 @@ pub struct Residence<'a> {
     counts: Use,
 }
 
+/// Spreads the numbers of lists over a hash table. They come from an index and not from a stranger, so one product is
+/// enough.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32((self.0 as u32).rotate_left(8) ^ u32::from(byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Tables of range maxima.
 #[derive(Debug)]
 struct Tables {
     arena: Arena,
-    /// Words of a table.
-    words: u32,
-    /// A list has a table from this df on.
-    df: u32,
+    ranges: Ranges,
 }
 
 /// The windows of a file: its words in pieces, cut so that no list lies across two of them.
@@ -118,7 +136,7 @@ impl<'a> Residence<'a> {
             lists,
             tables: None,
             windows: None,
-            entries: HashMap::new(),
+            entries: HashMap::default(),
             ages: BTreeMap::new(),
             tick: 2,
             missing: Vec::new(),
@@ -127,9 +145,9 @@ impl<'a> Residence<'a> {
         }
     }
 
-    /// From now on a list of at least `df` postings can have a table of `words` words in `arena`.
-    pub fn add_tables(&mut self, arena: Arena, words: u32, df: u32) {
-        self.tables = Some(Tables { arena, words, df });
+    /// From now on lists can have tables of the maxima of these ranges in `arena`.
+    pub fn add_tables(&mut self, arena: Arena, ranges: Ranges) {
+        self.tables = Some(Tables { arena, ranges });
     }
 
     /// Words of all lists that `searcher` reads, without tables.
@@ -214,6 +232,21 @@ impl<'a> Residence<'a> {
     /// # Errors
     /// [`Error::Damaged`]
     pub fn request(&mut self, info: &TermInfo, tabled: bool) -> Result<Request> {
+        let wanted = self.tables.as_ref().filter(|tables| tabled && info.df >= tables.ranges.table_df());
+        let wanted = wanted.map(|tables| tables.ranges.table_words());
+        // most queries ask for what is there
+        if let Place::List { list: number, .. } = info.place
+            && let Some(entry) = self.entries.get_mut(&number)
+        {
+            self.counts.hits += 1;
+            if entry.tick != self.tick {
+                self.ages.remove(&(entry.tick, number));
+                self.ages.insert((self.tick, number), ());
+                entry.tick = self.tick;
+            }
+            let Entry { own, placed, .. } = *entry;
+            return Ok(Request::Placed(self.tabled(number, placed, own, wanted)));
+        }
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
                 let value = self.impacts.map_or(tf, |impacts| impacts.bound(info).into());
@@ -222,31 +255,23 @@ impl<'a> Residence<'a> {
             }
             List::Blocks(list) => list,
         };
-        let (mut placed, own) = match self.entries.get_mut(&list.number) {
-            Some(entry) => {
-                self.ages.remove(&(entry.tick, list.number));
-                self.ages.insert((self.tick, list.number), ());
-                entry.tick = self.tick;
-                self.counts.hits += 1;
-                (entry.placed, entry.own)
-            }
-            None => match self.find(&list, info)? {
-                Ok(found) => found,
-                Err(refused) => return Ok(refused),
-            },
+        let (placed, own) = match self.find(&list, info)? {
+            Ok(found) => found,
+            Err(refused) => return Ok(refused),
         };
-        let mut new_table = false;
-        let tables = self.tables.as_ref().filter(|tables| tabled && list.df >= tables.df);
-        if let Some(words) = tables.map(|tables| tables.words).filter(|_| placed.table.is_none()) {
-            // without room for a table the device looks through the list, which takes longer
-            placed.table = self.make_room(words, true);
-            new_table = placed.table.is_some();
-        }
-        if own.is_some() || placed.table.is_some() {
-            self.entries.insert(list.number, Entry { own, tick: self.tick, placed });
-            self.ages.insert((self.tick, list.number), ());
-        }
-        Ok(Request::Placed(Placed { new_table, ..placed }))
+        self.entries.insert(list.number, Entry { own, tick: self.tick, placed });
+        self.ages.insert((self.tick, list.number), ());
+        Ok(Request::Placed(self.tabled(list.number, placed, own, wanted)))
+    }
+
+    /// The place of a list that has an entry, with a table of so many words if one is wanted and there is room.
+    fn tabled(&mut self, number: u32, placed: Placed, own: Option<(u32, u32)>, wanted: Option<u32>) -> Placed {
+        let Some(words) = wanted.filter(|_| placed.table.is_none()) else { return placed };
+        // without room for a table the device looks through the list, which takes longer
+        let Some(at) = self.make_room(words, true) else { return placed };
+        let placed = Placed { table: Some(at), ..placed };
+        self.entries.insert(number, Entry { own, tick: self.tick, placed });
+        Placed { new_table: true, ..placed }
     }
 
     /// Finds the place of a list that has no entry, in a window or in newly taken words. Returns the place, and the
@@ -295,8 +320,7 @@ impl<'a> Residence<'a> {
             }
             let oldest = self.ages.first_key_value().map(|(&key, ())| key);
             let (_, number) = oldest.filter(|&(tick, _)| tick + 1 < self.tick)?;
-            self.remove(number);
-            self.counts.evicted += 1;
+            self.counts.evicted += u64::from(self.remove(number));
         }
     }
 
@@ -304,18 +328,20 @@ impl<'a> Residence<'a> {
     pub fn abandon(&mut self, tables: &[u32]) {
         let made = |entry: &Entry| entry.placed.table.is_none_or(|at| !tables.contains(&at));
         let gone: Vec<u32> = self.entries.iter().filter(|(_, entry)| !made(entry)).map(|(&number, _)| number).collect();
-        gone.into_iter().for_each(|number| self.remove(number));
+        gone.into_iter().for_each(|number| _ = self.remove(number));
     }
 
-    fn remove(&mut self, number: u32) {
-        let Some(entry) = self.entries.remove(&number) else { return };
+    /// Drops a list. False if it held no memory of its own.
+    fn remove(&mut self, number: u32) -> bool {
+        let Some(entry) = self.entries.remove(&number) else { return false };
         self.ages.remove(&(entry.tick, number));
         if let Some((at, words)) = entry.own {
             self.lists.give(at, words);
         }
         if let (Some(at), Some(tables)) = (entry.placed.table, &mut self.tables) {
-            tables.arena.give(at, tables.words);
+            tables.arena.give(at, tables.ranges.table_words());
         }
+        entry.own.is_some() || entry.placed.table.is_some()
     }
 
     /// Brings the lists that were asked for and are not there. Neighbours go in one write.

@@ -50,8 +50,9 @@ gpu_struct! {
         pub class_times: u32,
         /// shifted right by this.
         pub class_shift: u32,
+        /// As many documents as are wanted have this score or more.
+        pub least: u32,
     }
-    padding 1
 }
 
 gpu_struct! {
@@ -188,8 +189,8 @@ gpu_struct! {
         pub queries: u32,
         /// Hits that a query has room for.
         pub room: u32,
-        /// Hits that a query may send to the host.
-        pub results: u32,
+        /// Hits that all queries together may send to the host.
+        pub most: u32,
     }
 }
 
@@ -228,6 +229,8 @@ gpu_words! {
         EVALUATED: 1,
         /// Blocks decoded.
         BLOCKS: 1,
+        /// Hits that go to the host.
+        RESULTS: 1,
     }
 }
 
@@ -238,6 +241,8 @@ gpu_words! {
         THRESHOLD: 1,
         /// Number of hits.
         HITS: 1,
+        /// Number of scores by class, as far as they were counted together.
+        SEEN: 1,
         /// The lowest class of bounds of each wave but the last.
         CUTS: 6,
         /// Scores by class.

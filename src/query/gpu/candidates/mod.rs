@@ -259,7 +259,7 @@ impl Way for Call<'_> {
         self.k > 0 && !plan.terms.is_empty() && plan.missing == 0
     }
 
-    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan) -> Result<Added> {
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, _: u32) -> Result<Added> {
         let shortest = plan.terms.iter().map(|term| term.info.df).min().unwrap_or(0);
         if !self.candidates.limits.hold(rows, shortest) {
             return Ok(Added::Full);

@@ -16,10 +16,9 @@ pub const BOUND_BUCKETS: u32 = 256;
 /// Number of waves of ranges, at most 7. Each wave has a higher threshold than the one before.
 pub const WAVES: u32 = 4;
 /// Ranges of an entry of a table's directory.
-pub const DIRECTORY: u32 = 64;
+pub const DIRECTORY: u32 = 16;
 /// Bits of a range bound.
 pub const BOUND_BITS: u32 = 16;
-
 /// The memory for tables, by the name that kernels have for it.
 pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::ONE };
 
@@ -33,11 +32,11 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Cuts into ranges of 64 docIDs, or of more if there would be more than some 260,000 ranges. Narrow ranges have
+    /// Cuts into ranges of 64 docIDs, or of more if there would be more than some 520,000 ranges. Narrow ranges have
     /// tight bounds, but few ranges are looked through quickly. With `bits`, a range has 2 to the power of this many
     /// docIDs.
     pub fn of(documents: u32, bits: Option<u32>) -> Self {
-        let narrow = (documents >> 18).checked_ilog2().map_or(0, |bits| bits + 1);
+        let narrow = (documents >> 19).checked_ilog2().map_or(0, |bits| bits + 1);
         Self { documents, shift: bits.unwrap_or(narrow.max(6)).clamp(5, 10) }
     }
 

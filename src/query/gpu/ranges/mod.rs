@@ -30,7 +30,7 @@ pub mod kernels;
 mod passes;
 
 use super::batches::{Added, Context, Lack, Way};
-use super::found::{AllHits, BestRows, Found, word, words};
+use super::found::{AllHits, BestRows, Found, GatheredHits, word, words};
 use super::kernels::Parts;
 use super::plan_rows::query_row;
 use super::report::Work;
@@ -51,6 +51,8 @@ const BATCH_TERMS: usize = 1 << 20;
 /// A query has at most so many terms: a workgroup goes through all of them, and llvmpipe ends loops of more than 65,535
 /// rounds.
 pub(super) const QUERY_TERMS: usize = 1 << 15;
+/// A batch sends so many hits more than its queries do on average.
+const SPARE_HITS: u32 = 8192;
 /// All queries of a batch together have room for at most so many hits.
 const BATCH_HITS: u64 = 1 << 26;
 
@@ -63,15 +65,6 @@ pub(super) struct ByRanges {
     or: By,
     /// A batch has at most so many queries: fewer once the device was out of memory.
     limit: usize,
-}
-
-/// How the hits of a batch come to the host.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Sent {
-    /// The best of each query, in rows.
-    Best(BestRows),
-    /// All of them, once their numbers are known.
-    All(AllHits),
 }
 
 /// Answers the queries of one call to an engine.
@@ -139,7 +132,7 @@ impl Call<'_> {
             BATCH_RANGES.min(words) / u64::from(ranges.padded()),
             BATCH_HITS.min(words / 2) / u64::from(self.room()),
             words / u64::from(rows::State::WORDS + 2),
-            words / (3 + 2 * u64::from(self.results())),
+            words / (2 * u64::from(self.results()) + 4),
             match self.by {
                 By::Accumulators => accumulators::queries_at_once(gpu, ranges.documents).into(),
                 By::Ranges { .. } => u64::MAX,
@@ -149,11 +142,11 @@ impl Call<'_> {
         1 << each.into_iter().fold(u64::MAX, u64::min).max(1).ilog2()
     }
 
-    /// How many hits a query may send in its row. By a histogram they are more than k: the host also gets the others of
-    /// the class that the k-th best score falls in. Hits that are all sent go without rows.
+    /// How many hits a query may send, on average. By a histogram they are more than k: the host also gets the others
+    /// of the class that the k-th best score falls in. Hits that are all sent do not count.
     fn results(&self) -> u32 {
         match self.topk {
-            Chooser::Histogram => self.k.saturating_mul(8).saturating_add(256),
+            Chooser::Histogram => self.k.saturating_add(self.k / 4).saturating_add(64),
             Chooser::Kernels(_) => self.k,
             Chooser::Host => 0,
         }
@@ -181,21 +174,62 @@ impl Call<'_> {
         first_wave.saturating_add(self.k.saturating_mul(8)).clamp(8192, documents.max(8192))
     }
 
-    fn best_rows(&self, queries: usize) -> BestRows {
-        BestRows { queries, most: self.results(), room: self.room() }
+    fn sent(&self, queries: usize) -> Sent {
+        let (results, room) = (self.results(), self.room());
+        match self.topk {
+            Chooser::Host => Sent::All(AllHits { queries, room }),
+            Chooser::Kernels(_) => Sent::Best(BestRows { queries, most: results, room }),
+            Chooser::Histogram => {
+                // a query alone may have many hits of one class
+                let alone = results.saturating_add(SPARE_HITS);
+                let most = results.saturating_mul(queries as u32).saturating_add(SPARE_HITS);
+                Sent::Gathered(GatheredHits { queries, most, alone, room })
+            }
+        }
+    }
+}
+
+/// How the hits of a batch come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sent {
+    /// The device chooses the best.
+    Best(BestRows),
+    /// All that reach the last threshold, and the host chooses.
+    Gathered(GatheredHits),
+    /// All, after the host has learnt how many there are.
+    All(AllHits),
+}
+
+impl Sent {
+    /// Where the first [`Head::WORDS`] words of the state come.
+    fn head(self) -> usize {
+        match self {
+            Self::Best(rows) => rows.words(),
+            Self::Gathered(hits) => hits.words_of_queries(),
+            Self::All(_) => 0,
+        }
+    }
+
+    /// All words.
+    fn words(self) -> u64 {
+        let words = match self {
+            Self::Best(rows) => rows.words() + Head::WORDS as usize,
+            Self::Gathered(hits) => hits.words(),
+            Self::All(all) => Head::WORDS as usize + all.queries * rows::State::WORDS as usize,
+        };
+        words as u64
     }
 }
 
 impl Way for Call<'_> {
     type Rows = Rows;
-    /// How the hits come.
     type Sent = Sent;
 
     fn has_answers(&self, plan: &Plan) -> bool {
         self.k > 0 && !plan.terms.is_empty() && !(self.all && plan.missing > 0)
     }
 
-    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan) -> Result<Added> {
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, least: u32) -> Result<Added> {
         let count = plan.terms.len();
         // bounds count on what terms add
         if count > QUERY_TERMS || plan.has_negative() {
@@ -207,9 +241,9 @@ impl Way for Call<'_> {
         let searcher = context.searcher;
         let first = rows.terms.len() as u32;
         // the greatest bounds first: after them the other terms may not matter
-        let mut terms: Vec<_> = plan.terms.iter().collect();
-        terms.sort_by(|a, b| searcher.bound_of(b).total_cmp(&searcher.bound_of(a)));
-        for term in terms {
+        let mut terms: Vec<_> = plan.terms.iter().map(|term| (searcher.bound_of(term), term)).collect();
+        terms.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        for &(_, term) in &terms {
             let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
                 // tables that were promised to earlier terms of this query are made with the batch
                 return Ok(Added::Lacks(Lack::Lists));
@@ -219,28 +253,25 @@ impl Way for Call<'_> {
             }
             rows.terms.push(searcher.row_of(term, &placed));
         }
-        rows.queries.push(query_row(first, count as u32, self.all, self.k_of_rows(), searcher.greatest_score(plan)));
+        let most = searcher.greatest_score(plan);
+        rows.queries.push(query_row((first, count as u32), self.all, self.k_of_rows(), most, least));
         Ok(Added::Yes(plan.unit))
     }
 
     fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Sent)> {
-        let queries = rows.queries.len();
-        let sent = match self.topk {
-            Chooser::Host => Sent::All(AllHits { queries, room: self.room() }),
-            Chooser::Histogram | Chooser::Kernels(_) => Sent::Best(self.best_rows(queries)),
-        };
-        Ok((self.submit(context, slot, rows)?, sent))
+        let sent = self.sent(rows.queries.len());
+        Ok((self.submit(context, slot, rows, sent)?, sent))
     }
 
     fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Sent) -> Result<Found, GpuError> {
         let (mut found, passes) = gpu.finish(pending, slot.download(), |bytes| {
             let words = words(bytes);
-            // the head of the state comes behind the rows, or before the counts of hits
-            let (found, head) = match sent {
-                Sent::Best(rows) => (rows.read(&words, 0..), rows.words()),
-                Sent::All(all) => (all.read_counts(&words, Head::WORDS + rows::State::HITS, rows::State::WORDS), 0),
+            let found = match sent {
+                Sent::Best(rows) => rows.read(&words, 0..),
+                Sent::Gathered(hits) => hits.read(&words),
+                Sent::All(all) => all.read_counts(&words, Head::WORDS + rows::State::HITS, rows::State::WORDS),
             };
-            let at = |i: u32| word(&words, head + i as usize);
+            let at = |i: u32| word(&words, sent.head() + i as usize);
             let queued = std::array::from_fn(|wave| at(Head::QUEUED + wave as u32));
             let work = Work { queued, evaluated: at(Head::EVALUATED) };
             Found { ranges: Some(work), decoded: at(Head::BLOCKS).into(), ..found }

@@ -1,7 +1,7 @@
 //! The passes of a batch, from its rows to the hits of each query.
 
 use super::kernels::{Ranges, TILE, WAVES};
-use super::{Call, NewTable, Rows, accumulators};
+use super::{Call, NewTable, Rows, Sent, accumulators};
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Layout as _, Pending, Step};
 use crate::query::gpu::batches::Context;
@@ -67,8 +67,8 @@ fn table_rounds(ranges: Ranges, tables: &[NewTable], jobs: &mut Vec<BlocksJob>) 
         let parameters = JobParams { first, jobs: count }.bytes();
         let maxima = Run { name: "maxima", kernel: 0, parameters, groups: count };
         let parameters = ListParams { first: first_list, lists }.bytes();
-        let pack =
-            Run { name: "pack", kernel: 1, parameters, groups: (lists * ranges.table_words()).div_ceil(THREADS) };
+        let words = lists * ranges.table_words();
+        let pack = Run { name: "pack", kernel: 1, parameters, groups: words.div_ceil(THREADS) };
         first_list += lists;
         Round { lists, maxima, pack }
     });
@@ -80,30 +80,29 @@ impl Call<'_> {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the device cannot choose the best of so many. [`crate::Error::Gpu`].
-    pub(super) fn submit(&self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<Pending> {
+    pub(super) fn submit(&self, context: &Context<'_>, slot: &mut Slot, rows: &Rows, sent: Sent) -> Result<Pending> {
         let (gpu, kernels, ranges) = (&context.gpu, &self.own.kernels, self.own.ranges);
         let count = rows.queries.len() as u32;
-        let best = self.best_rows(count as usize);
+        let room = self.room();
         let mut jobs = Vec::new();
         let rounds = table_rounds(ranges, &rows.tables, &mut jobs);
         let places: Vec<_> = rows.tables.iter().map(|table| PlaceRow { at: table.at, term: table.row }).collect();
         let maxima = if rounds.is_empty() { 0 } else { u64::from(tables_at_once(ranges)) * u64::from(ranges.padded()) };
         let runs = match self.by {
-            By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, best.room, !self.takes_all()),
+            By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, room, !self.takes_all()),
             By::Ranges { prune } => self.runs(context, count, prune),
         };
         let words = |rows: usize, bytes: usize| (rows * bytes / 4) as u64;
         let each = |words: u64| u64::from(count) * words;
         let padded = u64::from(ranges.padded());
-        let head = best.words() as u64 + u64::from(Head::WORDS);
         slot.need(&[
             ("terms", words(rows.terms.len(), size_of::<TermRow>())),
             ("queries", words(rows.queries.len(), size_of::<QueryRow>())),
             ("jobs", words(jobs.len(), size_of::<BlocksJob>())),
             ("places", words(places.len(), size_of::<PlaceRow>())),
             ("state", u64::from(Head::WORDS) + each(State::WORDS.into())),
-            ("hits", each(2 * u64::from(best.room))),
-            ("best", head),
+            ("hits", each(2 * u64::from(room))),
+            ("best", sent.words()),
             ("maxima", maxima),
         ])?;
         match self.by {
@@ -115,10 +114,9 @@ impl Call<'_> {
             ])?,
         }
         let state = u64::from(Head::WORDS + count * State::WORDS);
-        let download = if matches!(self.topk, Chooser::Host) { state } else { head };
-        slot.need_download(4 * download)?;
+        slot.need_download(4 * sent.words())?;
         if let Chooser::Kernels(topk) = self.topk {
-            let capacity = TopKCapacity { queries: count, hits: count * best.room, k: best.most };
+            let capacity = TopKCapacity { queries: count, hits: count * room, k: self.k };
             slot.bind_topk(topk, capacity, "hits", Head::WORDS)?;
         }
         slot.write("terms", &rows.terms)?;
@@ -145,7 +143,10 @@ impl Call<'_> {
             steps.push(Step::Clear(slot.buffer("sums"), 4 * each(ranges.documents.into())));
         }
         steps.extend(runs.iter().map(|run| run.step(&for_hits)));
-        let parameters = GatherParams { queries: count, room: best.room, results: best.most }.bytes();
+        let parameters = match sent {
+            Sent::Gathered(hits) => GatherParams { queries: count, room, most: hits.most }.bytes(),
+            Sent::Best(_) | Sent::All(_) => Vec::new(),
+        };
         let chosen;
         let from = match self.topk {
             Chooser::Histogram => {
@@ -154,7 +155,7 @@ impl Call<'_> {
             }
             Chooser::Kernels(_) => {
                 let counts = Counts { first: Head::WORDS + State::HITS, stride: State::WORDS, head: Head::WORDS };
-                let rooms = (0..count).map(|query| (query * best.room, best.room));
+                let rooms = (0..count).map(|query| (query * room, room));
                 chosen = slot.topk("hits").runs(gpu, rooms, counts)?;
                 steps.extend(slot.topk("hits").steps(&chosen));
                 "best"
@@ -162,7 +163,7 @@ impl Call<'_> {
             // how many there are; the hits follow
             Chooser::Host => "state",
         };
-        steps.push(Step::Copy { from: slot.buffer(from), to: slot.download(), bytes: 4 * download });
+        steps.push(Step::Copy { from: slot.buffer(from), to: slot.download(), bytes: 4 * sent.words() });
         Ok(gpu.submit("queries", &steps, context.timed)?)
     }
 
