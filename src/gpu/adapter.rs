@@ -55,6 +55,11 @@ impl AdapterKind {
         }
     }
 
+    /// Whether it is a GPU, and no software that acts as one.
+    pub fn is_hardware(self) -> bool {
+        self.rank().is_some()
+    }
+
     /// The word that tables show.
     pub fn name(self) -> &'static str {
         match self {

@@ -111,6 +111,17 @@ impl Gpu {
         Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, fault }) })
     }
 
+    /// Opens all hardware GPUs.
+    ///
+    /// # Errors
+    /// As of [`Self::open`], also if there is none.
+    pub fn open_all() -> Result<Vec<Self>, GpuError> {
+        let reports = super::adapters();
+        chosen(&reports, &Choice::Auto)?;
+        let hardware = reports.iter().filter(|report| report.kind.is_hardware());
+        hardware.map(|report| Self::open(&Choice::Named(report.index.to_string()))).collect()
+    }
+
     /// What the adapter says about itself.
     pub fn report(&self) -> &AdapterReport {
         &self.shared.report

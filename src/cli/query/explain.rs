@@ -188,8 +188,8 @@ impl Explained {
         writeln!(out, "plan     {mode}; best {k} by {scores}; codec {}", searcher.codec().codec().name())?;
         let methods: Vec<String> =
             self.methods(settings).into_iter().map(|(what, name)| format!("{what} by {name}")).collect();
-        let device = engine.device().filter(|_| self.answered() == EngineKind::Gpu);
-        let name = device.map_or_else(String::new, |device| format!(", {}", device.gpu().report().name));
+        let devices = if self.answered() == EngineKind::Gpu { engine.devices() } else { &[] };
+        let name: String = devices.iter().map(|device| format!(", {}", device.gpu().report().name)).collect();
         writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
         self.write_terms(out)?;
         match &self.effort {

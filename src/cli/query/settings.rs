@@ -50,7 +50,8 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub preset: Option<String>,
 
-    /// Name or number of the GPU, as `gamut devices` prints them [default: the first hardware GPU].
+    /// Name or number of the GPU, as `gamut devices` prints them, or "all": all hardware GPUs share the queries, and
+    /// each keeps lists for itself [default: the first hardware GPU].
     #[arg(long, value_name = "NAME", help_heading = "With --engine gpu")]
     pub device: Option<String>,
     /// Memory of the GPU for lists, such as 4GiB. The lists of the last queries stay there [default: what all lists
@@ -62,24 +63,27 @@ pub struct Settings {
     pub preload: bool,
 }
 
-/// A GPU that was opened, kept for as long as it is the one that is wanted.
+/// GPUs that were opened, kept for as long as they are those that are wanted.
 #[derive(Default)]
 pub struct Devices {
-    open: Option<(Option<String>, Gpu)>,
+    open: Option<(Option<String>, Vec<Gpu>)>,
 }
 
 impl Devices {
-    fn get(&mut self, name: Option<&str>) -> Result<Gpu> {
-        if let Some((open, gpu)) = &self.open
+    fn get(&mut self, name: Option<&str>) -> Result<Vec<Gpu>> {
+        if let Some((open, gpus)) = &self.open
             && open.as_deref() == name
-            && gpu.check().is_ok()
+            && gpus.iter().all(|gpu| gpu.check().is_ok())
         {
-            return Ok(gpu.clone());
+            return Ok(gpus.clone());
         }
         self.open = None;
-        let gpu = Gpu::open(&Choice::parse(name.unwrap_or_default()))?;
-        self.open = Some((name.map(str::to_owned), gpu.clone()));
-        Ok(gpu)
+        let gpus = match name {
+            Some("all") => Gpu::open_all()?,
+            name => vec![Gpu::open(&Choice::parse(name.unwrap_or_default()))?],
+        };
+        self.open = Some((name.map(str::to_owned), gpus.clone()));
+        Ok(gpus)
     }
 }
 
@@ -247,14 +251,14 @@ impl Settings {
         if self.engine == EngineKind::Cpu {
             return Ok(Fallback::on_cpu(searcher, &methods));
         }
-        let gpu = devices.get(self.device.as_deref())?;
+        let gpus = devices.get(self.device.as_deref())?;
         let options = Options {
             memory: self.gpu_memory,
             preload: self.preload,
-            timed: self.explain && gpu.timestamps(),
+            timed: self.explain && gpus.iter().all(Gpu::timestamps),
             ..Options::default()
         };
-        Fallback::on_gpu(searcher, &methods, self.mode, &gpu, options, Box::new(say_failed))
+        Fallback::on_gpu(searcher, &methods, self.mode, &gpus, options, Box::new(say_failed))
     }
 }
 

@@ -1,41 +1,53 @@
-//! A GPU with the CPU behind it, or the CPU alone: the engine of the commands.
+//! One GPU or several with the CPU behind them, or the CPU alone: the engine of the commands.
 
-use super::{Answers, Capabilities, CpuEngine, Engine, Methods, Queries};
+use super::{Answers, Capabilities, CpuEngine, Engine, GpuEngines, Methods, Queries};
 use crate::gpu::Gpu;
 use crate::query::gpu::{GpuEngine, Options};
 use crate::query::{CpuMethods, Mode, Searcher};
 use crate::{Error, Result};
 
-/// Called once if the device fails; the CPU answers from then on.
+/// Called once if a device fails; the CPU answers from then on.
 pub type Failed<'a> = Box<dyn FnMut(&Error) + 'a>;
 
-/// Answers queries on a GPU until that fails, and then on the CPU.
+/// Answers queries on GPUs until one fails, and then on the CPU.
 pub struct Fallback<'a> {
     cpu: CpuEngine<'a>,
-    device: Option<(GpuEngine<'a>, Failed<'a>)>,
+    devices: Option<(GpuEngines<'a>, Failed<'a>)>,
 }
 
 impl<'a> Fallback<'a> {
     /// The CPU alone.
     pub fn on_cpu(searcher: &'a Searcher<'a>, methods: &Methods) -> Self {
-        Self { cpu: CpuEngine { searcher, methods: methods.cpu }, device: None }
+        Self { cpu: CpuEngine { searcher, methods: methods.cpu }, devices: None }
     }
 
-    /// A GPU, ready for queries of a mode. `failed` is called once if the device is lost or fails later.
+    /// GPUs that share the queries, ready for those of a mode; `options` are for each. `failed` is called once if one
+    /// is lost or fails later.
     ///
     /// # Errors
-    /// [`Error::Gpu`]; [`Error::Invalid`] if all lists should be brought and do not fit, or if a method does not read
-    /// the codec.
+    /// [`Error::Gpu`], also without a GPU; [`Error::Invalid`] if all lists should be brought and do not fit, or if a
+    /// method does not read the codec.
     pub fn on_gpu(
         searcher: &'a Searcher<'a>,
         methods: &Methods,
         mode: Mode,
-        gpu: &Gpu,
+        gpus: &[Gpu],
         options: Options,
         failed: Failed<'a>,
     ) -> Result<Self> {
-        let device = GpuEngine::new(searcher, gpu, options, methods.gpu.clone(), mode)?;
-        Ok(Self { device: Some((device, failed)), ..Self::on_cpu(searcher, methods) })
+        let engine = |gpu| GpuEngine::new(searcher, gpu, options, methods.gpu.clone(), mode);
+        let engines = match gpus {
+            [gpu] => vec![engine(gpu)?],
+            // each compiles kernels and brings lists
+            gpus => std::thread::scope(|scope| {
+                let making: Vec<_> = gpus.iter().map(|gpu| scope.spawn(move || engine(gpu))).collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                making.into_iter().map(join).collect::<Result<_>>()
+            })?,
+        };
+        Ok(Self { devices: Some((GpuEngines::new(engines)?, failed)), ..Self::on_cpu(searcher, methods) })
     }
 
     /// Turns text into plans.
@@ -43,9 +55,9 @@ impl<'a> Fallback<'a> {
         self.cpu.searcher
     }
 
-    /// The device, unless the CPU answers.
-    pub fn device(&self) -> Option<&GpuEngine<'a>> {
-        self.device.as_ref().map(|(device, _)| device)
+    /// The devices; none if the CPU answers.
+    pub fn devices(&self) -> &[GpuEngine<'a>] {
+        self.devices.as_ref().map_or(&[], |(devices, _)| devices.all())
     }
 
     /// Uses other methods of the CPU from now on.
@@ -60,11 +72,11 @@ impl<'a> Fallback<'a> {
     }
 
     fn ask(&mut self, ask: impl Fn(&mut dyn Engine) -> Result<Answers>) -> Result<Answers> {
-        if let Some((device, failed)) = &mut self.device {
-            match ask(device) {
+        if let Some((devices, failed)) = &mut self.devices {
+            match ask(devices) {
                 Err(error @ Error::Gpu(_)) => {
                     failed(&error);
-                    self.device = None;
+                    self.devices = None;
                 }
                 answers => return answers,
             }
@@ -75,7 +87,7 @@ impl<'a> Fallback<'a> {
 
 impl Engine for Fallback<'_> {
     fn capabilities(&self) -> Capabilities {
-        self.device().map_or_else(|| self.cpu.capabilities(), Engine::capabilities)
+        self.devices.as_ref().map_or_else(|| self.cpu.capabilities(), |(devices, _)| devices.capabilities())
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `cpu` | the CPU |
 //! | [`GpuEngine`](super::gpu::GpuEngine) | a GPU |
-//! | `fallback` | a GPU with the CPU behind it |
+//! | `shared` | several GPUs that share the queries |
+//! | `fallback` | GPUs with the CPU behind them |
 //! | `methods` | methods by name: which go together, and which are refused |
 //! | `preset` | a paper's codec and methods under one name |
 
@@ -12,6 +13,7 @@ mod cpu;
 mod fallback;
 mod methods;
 mod preset;
+mod shared;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ pub use cpu::CpuEngine;
 pub use fallback::{Failed, Fallback};
 pub use methods::{GpuMethods, Methods, Names, help};
 pub use preset::{PRESETS, Preset, preset};
+pub use shared::GpuEngines;
 
 use super::gpu::Report;
 use super::schedule::Schedule;

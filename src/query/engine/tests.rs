@@ -1,6 +1,7 @@
 use super::*;
 use crate::Error;
 use crate::gpu::testing::gpu;
+use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
 use crate::query::gpu::Options;
@@ -144,7 +145,8 @@ fn test_the_cpu_goes_on_when_the_device_is_lost() {
         let said = RefCell::new(Vec::new());
         let failed = Box::new(|error: &Error| said.borrow_mut().push(error.to_string()));
         let mut engine =
-            Fallback::on_gpu(searcher, &Methods::default(), Mode::And, &gpu, Options::default(), failed).unwrap();
+            Fallback::on_gpu(searcher, &Methods::default(), Mode::And, &[gpu.clone()], Options::default(), failed)
+                .unwrap();
         let docs = |hits: &[Hit]| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
         for plan in &plans {
             let Answers { hits, effort } = engine.search_one(plan, Mode::And, 7).unwrap();
@@ -165,6 +167,39 @@ fn test_the_cpu_goes_on_when_the_device_is_lost() {
     });
 }
 
+/// Two devices share the queries, and answer as one. If one of them is lost, the CPU goes on.
+#[test]
+fn test_devices_share_queries() {
+    let Some(one) = gpu() else { return };
+    let other = Gpu::open(&Choice::Named(one.report().index.to_string())).unwrap();
+    with_searcher(|searcher| {
+        let plans: Vec<Plan> = plans(searcher).into_iter().cycle().take(11).collect();
+        let lost = RefCell::new(0);
+        let failed = Box::new(|_: &Error| *lost.borrow_mut() += 1);
+        let gpus = [one.clone(), other.clone()];
+        let methods = Methods::default();
+        let mut engine = Fallback::on_gpu(searcher, &methods, Mode::AndOr, &gpus, Options::default(), failed).unwrap();
+        assert_eq!(engine.devices().len(), 2);
+        let mut check = |mode, size: usize| {
+            let schedule = Schedule::parse(&format!("order:size={size}")).unwrap();
+            let Answers { hits, effort } = engine.search_all(&plans, mode, 4, &schedule).unwrap();
+            for (hits, plan) in hits.iter().zip(&plans) {
+                assert_eq!(hits, &searcher.search(plan, mode, 4).unwrap(), "{mode:?}, batches of {size}");
+            }
+            effort
+        };
+        for mode in [Mode::And, Mode::Or, Mode::AndOr] {
+            for size in [1, 3, 100] {
+                let Effort::Gpu(report) = check(mode, size) else { panic!("the CPU answered") };
+                assert!(report.batches > 1 || mode == Mode::And, "both had a batch: {report:?}");
+            }
+        }
+        other.destroy();
+        assert!(matches!(check(Mode::Or, 3), Effort::Cpu(_)));
+        assert_eq!(*lost.borrow(), 1);
+    });
+}
+
 /// Presets and schedules change how answers are found, not the answers.
 #[test]
 fn test_every_preset_and_schedule_on_the_device_answers_as_the_cpu() {
@@ -182,7 +217,8 @@ fn test_every_preset_and_schedule_on_the_device_answers_as_the_cpu() {
                     preset.fill(EngineKind::Gpu, mode, &mut names);
                     let methods = Methods::chosen(EngineKind::Gpu, mode, &names).unwrap();
                     let mut engine =
-                        Fallback::on_gpu(&searcher, &methods, mode, &gpu, Options::default(), nothing()).unwrap();
+                        Fallback::on_gpu(&searcher, &methods, mode, &[gpu.clone()], Options::default(), nothing())
+                            .unwrap();
                     for schedule in [preset.batch, "order:size=2", "para:c=100"] {
                         let what = format!("{} {scores:?} {mode:?} {schedule}", preset.name);
                         let schedule = Schedule::parse(schedule).unwrap();

@@ -61,7 +61,7 @@ pub struct Table {
 }
 
 /// Makes the table of a list. It is not called for lists of one block.
-pub type MakeTable = Box<dyn Fn(&ListWords<'_>) -> Result<Table>>;
+pub type MakeTable = Box<dyn Fn(&ListWords<'_>) -> Result<Table> + Send>;
 
 /// How pairs of lists are cut into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
