@@ -66,7 +66,7 @@ pub struct Args {
     /// engine returns the same scores to the bit
     #[arg(long)]
     impacts: bool,
-    /// Also store a bitmap and score bounds of every long list, so that the first queries are as fast as later ones.
+    /// Also store a bitmap and score bounds of every long list, so that no query has to make them.
     /// They take a byte per posting and a fifth of a byte per document for each list
     #[arg(long)]
     tables: bool,

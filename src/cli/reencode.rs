@@ -40,8 +40,8 @@ pub struct Args {
     /// Write an 8-bit quantised BM25 score (impact) of every posting, as `gamut index --impacts` does
     #[arg(long, conflicts_with = "estimate")]
     impacts: bool,
-    /// Write a bitmap and score bounds of every long list, as `gamut index --tables` does, so that the first queries
-    /// are as fast as later ones
+    /// Write a bitmap and score bounds of every long list, as `gamut index --tables` does, so that no query
+    /// has to make them
     #[arg(long, conflicts_with = "estimate")]
     tables: bool,
     /// Codecs to remove, separated by commas; "impacts" and "tables" remove those
