@@ -144,9 +144,15 @@ fn test_the_cpu_goes_on_when_the_device_is_lost() {
         let plans = plans(searcher);
         let said = RefCell::new(Vec::new());
         let failed = Box::new(|error: &Error| said.borrow_mut().push(error.to_string()));
-        let mut engine =
-            Fallback::on_gpu(searcher, &Methods::default(), Mode::And, &[gpu.clone()], Options::default(), failed)
-                .unwrap();
+        let mut engine = Fallback::on_gpu(
+            searcher,
+            &Methods::default(),
+            Mode::And,
+            std::slice::from_ref(&gpu),
+            Options::default(),
+            failed,
+        )
+        .unwrap();
         let docs = |hits: &[Hit]| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
         for plan in &plans {
             let Answers { hits, effort } = engine.search_one(plan, Mode::And, 7).unwrap();
@@ -216,9 +222,15 @@ fn test_every_preset_and_schedule_on_the_device_answers_as_the_cpu() {
                     let mut names = Names::default();
                     preset.fill(EngineKind::Gpu, mode, &mut names);
                     let methods = Methods::chosen(EngineKind::Gpu, mode, &names).unwrap();
-                    let mut engine =
-                        Fallback::on_gpu(&searcher, &methods, mode, &[gpu.clone()], Options::default(), nothing())
-                            .unwrap();
+                    let mut engine = Fallback::on_gpu(
+                        &searcher,
+                        &methods,
+                        mode,
+                        std::slice::from_ref(&gpu),
+                        Options::default(),
+                        nothing(),
+                    )
+                    .unwrap();
                     for schedule in [preset.batch, "order:size=2", "para:c=100"] {
                         let what = format!("{} {scores:?} {mode:?} {schedule}", preset.name);
                         let schedule = Schedule::parse(schedule).unwrap();
