@@ -45,7 +45,7 @@ use crate::query::or::GpuOr as By;
 use kernels::{Kernels, Ranges};
 
 /// A batch has at most so many words of queue: one for each range of each query.
-const BATCH_RANGES: u64 = 1 << 27;
+const BATCH_RANGES: u64 = 1 << 28;
 /// A batch has at most so many terms, which take 48 MiB.
 const BATCH_TERMS: usize = 1 << 20;
 /// A query has at most so many terms: a workgroup goes through all of them, and llvmpipe ends loops of more than 65,535
