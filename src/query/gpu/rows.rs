@@ -241,7 +241,7 @@ gpu_words! {
         THRESHOLD: 1,
         /// Number of hits.
         HITS: 1,
-        /// Number of scores by class, as far as they were counted together.
+        /// How many scores were counted by class so far.
         SEEN: 1,
         /// The lowest class of bounds of each wave but the last.
         CUTS: 6,
