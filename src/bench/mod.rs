@@ -15,7 +15,7 @@ pub mod sort;
 mod statistics;
 mod table;
 
-use crate::gpu::{Choice, Gpu, GpuError};
+use crate::gpu::{Choice, Gpu, GpuError, cache};
 
 /// The engine that answers queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -52,7 +52,7 @@ fn count(text: &str) -> Result<u64, String> {
 
 /// The device called `name`; for "auto" `None`, with a message, if there is no hardware GPU.
 fn hardware_gpu(name: &str) -> anyhow::Result<Option<Gpu>> {
-    match Gpu::open(&Choice::parse(name)) {
+    match Gpu::open_with_cache(&Choice::parse(name), cache::folder().as_deref()) {
         Ok(gpu) => Ok(Some(gpu)),
         Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if name == "auto" => {
             say("no hardware GPU, so the CPU only; --device names a software one");

@@ -5,9 +5,13 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rayon::prelude::*;
 
 use super::adapter::{AdapterReport, Choice, chosen, enumerate};
+use super::cache::Cache;
 use super::{GpuError, Kernel, Pipeline};
 
 /// What a buffer is for.
@@ -15,7 +19,7 @@ use super::{GpuError, Kernel, Pipeline};
 pub enum Usage {
     /// Read and written by kernels, copied to and from.
     Storage,
-    /// Written by the host, copied from.
+    /// Written by the host, copied from. A new one is mapped.
     Upload,
     /// Copied to, read by the host.
     Download,
@@ -49,6 +53,8 @@ pub(super) struct Shared {
     features: wgpu::Features,
     /// What was compiled so far, by text and bindings: engines that come and go on one device share kernels.
     pipelines: Mutex<HashMap<String, Pipeline>>,
+    /// What earlier runs compiled.
+    cache: OnceLock<Cache>,
     /// Why the device can no longer be used.
     fault: Arc<Mutex<Option<GpuError>>>,
 }
@@ -62,6 +68,14 @@ pub(super) enum Wait {
     For(Option<wgpu::SubmissionIndex>),
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(cache) = self.cache.get().filter(|_| lock(&self.fault).is_none()) {
+            cache.store();
+        }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // the values are replaced whole, so a panic elsewhere left none half-written
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -73,6 +87,24 @@ impl Gpu {
     /// # Errors
     /// No such adapter, one without immediates, or one whose driver refuses.
     pub fn open(choice: &Choice) -> Result<Self, GpuError> {
+        Self::open_with_cache(choice, None)
+    }
+
+    /// As [`Self::open`]. Compiled kernels are kept in a file in `cache` until the next run, if there is such a folder
+    /// and the driver can do it.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn open_with_cache(choice: &Choice, cache: Option<&Path>) -> Result<Self, GpuError> {
+        let gpu = Self::open_alone(choice)?;
+        let cache = cache.filter(|_| gpu.shared.features.contains(wgpu::Features::PIPELINE_CACHE));
+        if let Some(cache) = cache.and_then(|folder| Cache::open(&gpu, folder)) {
+            gpu.shared.cache.get_or_init(|| cache);
+        }
+        Ok(gpu)
+    }
+
+    fn open_alone(choice: &Choice) -> Result<Self, GpuError> {
         // One at a time: NVIDIA's driver has been seen to block for good when several threads open
         // devices at once.
         static OPENING: Mutex<()> = Mutex::new(());
@@ -84,6 +116,7 @@ impl Gpu {
         let wanted = wgpu::Features::SHADER_INT64
             | wgpu::Features::SUBGROUP
             | wgpu::Features::TIMESTAMP_QUERY
+            | wgpu::Features::PIPELINE_CACHE
             | wgpu::Features::IMMEDIATES;
         let features = adapter.features() & wanted;
         if !features.contains(wgpu::Features::IMMEDIATES) {
@@ -107,19 +140,19 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| {
             lock(&uncaptured).get_or_insert(typed("an operation outside any check", error));
         }));
-        let pipelines = Mutex::default();
-        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, fault }) })
+        let (pipelines, cache) = (Mutex::default(), OnceLock::new());
+        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, cache, fault }) })
     }
 
-    /// Opens all hardware GPUs.
+    /// Opens all hardware GPUs; `cache` as of [`Self::open_with_cache`].
     ///
     /// # Errors
     /// As of [`Self::open`], also if there is none.
-    pub fn open_all() -> Result<Vec<Self>, GpuError> {
+    pub fn open_all(cache: Option<&Path>) -> Result<Vec<Self>, GpuError> {
         let reports = super::adapters();
         chosen(&reports, &Choice::Auto)?;
         let hardware = reports.iter().filter(|report| report.kind.is_hardware());
-        hardware.map(|report| Self::open(&Choice::Named(report.index.to_string()))).collect()
+        hardware.map(|report| Self::open_with_cache(&Choice::Named(report.index.to_string()), cache)).collect()
     }
 
     /// What the adapter says about itself.
@@ -204,12 +237,14 @@ impl Gpu {
         if bytes > limit {
             return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
         }
+        // the host fills it at once
+        let mapped_at_creation = usage == Usage::Upload;
         let usage = match usage {
             Usage::Storage => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             Usage::Upload => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
             Usage::Download => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         };
-        let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation: false };
+        let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation };
         let raw = self.checked(what, |s| s.device.create_buffer(&descriptor))?;
         Ok(Buffer { raw, bytes })
     }
@@ -234,9 +269,24 @@ impl Gpu {
         if let Some(pipeline) = lock(&self.shared.pipelines).get(&key) {
             return Ok(pipeline.clone());
         }
-        let pipeline = self.checked(kernel.name, |s| Pipeline::new(&s.device, kernel))?;
+        let cache = self.shared.cache.get();
+        let pipeline =
+            self.checked(kernel.name, |s| Pipeline::new(&s.device, kernel, cache.map(|cache| &cache.raw)))?;
+        if let Some(cache) = cache {
+            cache.note(&key);
+        }
         lock(&self.shared.pipelines).insert(key, pipeline.clone());
         Ok(pipeline)
+    }
+
+    /// Compiles kernels on all cores.
+    ///
+    /// # Errors
+    /// As of [`Self::pipeline`].
+    pub fn pipelines<'k>(&self, kernels: impl IntoIterator<Item = &'k Kernel>) -> Result<Vec<Pipeline>, GpuError> {
+        let kernels: Vec<&Kernel> = kernels.into_iter().collect();
+        let compiled: Vec<_> = kernels.into_par_iter().map(|kernel| self.pipeline(kernel)).collect();
+        compiled.into_iter().collect()
     }
 
     /// Waits for submitted work, and runs the callbacks of finished mappings.

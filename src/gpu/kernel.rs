@@ -65,7 +65,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    pub(super) fn new(device: &wgpu::Device, kernel: &Kernel) -> Self {
+    pub(super) fn new(device: &wgpu::Device, kernel: &Kernel, cache: Option<&wgpu::PipelineCache>) -> Self {
         let entries: Vec<_> = (0u32..)
             .zip(&kernel.bindings)
             .map(|(binding, Binding { access, .. })| wgpu::BindGroupLayoutEntry {
@@ -101,7 +101,7 @@ impl Pipeline {
                 zero_initialize_workgroup_memory: false,
                 ..Default::default()
             },
-            cache: None,
+            cache,
         });
         let bindings = kernel.bindings.iter().map(|binding| binding.name.clone()).collect();
         Self { raw, layout, bindings, immediate_bytes: kernel.immediate_bytes }

@@ -1,7 +1,7 @@
 //! Device memory for lists: one address space of words over a few large buffers, given out and taken back in pieces.
 
 use super::shader::Piece;
-use super::{Access, AdapterReport, Buffer, Gpu, GpuError, Upload, Usage};
+use super::{Access, AdapterReport, Buffer, Gpu, GpuError, Part, Upload, Usage};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -120,7 +120,7 @@ impl Arena {
         let bits = if count == 1 { Memory::ONE.bits } else { bits };
         let memory = Memory { segments: count as u32, bits, ..memory };
         let names = (0..memory.segments).map(|segment| memory.buffer(segment)).collect();
-        Ok(Self { gpu: gpu.clone(), memory, names, segments, upload: Upload::default() })
+        Ok(Self { gpu: gpu.clone(), memory, names, segments, upload: Upload::long() })
     }
 
     /// How kernels see it.
@@ -176,19 +176,26 @@ impl Arena {
         free.insert(at, len);
     }
 
-    /// Copies words to an address; they must lie in one piece.
+    /// Copies words to addresses, each to one piece, before anything that is submitted after this call. Does not wait
+    /// for the copies, see [`Upload::send`].
     ///
     /// # Errors
     /// Out of memory, or lost.
-    pub fn write(&mut self, at: u32, words: &[u32]) -> Result<(), GpuError> {
-        let (number, at) = self.place(at);
-        let buffer = &self.segments[number].buffer;
-        self.upload.run_at(&self.gpu, words, buffer, 4 * u64::from(at), &|_| ())
+    pub fn send(&mut self, parts: &[(u32, &[u32])]) -> Result<(), GpuError> {
+        let mut placed = Vec::with_capacity(parts.len());
+        for &(at, from) in parts {
+            let (number, at) = self.place(at);
+            placed.push(Part { from, to: &self.segments[number].buffer, at: 4 * u64::from(at) });
+        }
+        self.upload.send(&self.gpu, &placed)
     }
 
-    /// True if one write may cover `words` words at `a` and the piece at `b`.
-    pub fn adjoin(&self, a: u32, words: u32, b: u32) -> bool {
-        a.checked_add(words) == Some(b) && self.place(a).0 == self.place(b).0
+    /// Waits for what was sent.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub fn wait(&self) -> Result<(), GpuError> {
+        self.upload.wait(&self.gpu)
     }
 }
 

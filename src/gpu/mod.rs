@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`adapter`] | the machine's adapters, and which one a [`Choice`] means |
 //! | [`device`] | [`Gpu`]: an open device whose every failure is a [`GpuError`], never a panic |
+//! | [`cache`] | compiled kernels, kept between runs |
 //! | [`layout`] | structs that cross to the device, printed as WGSL |
 //! | [`shader`] | the assembler: texts of shaders become kernels |
 //! | `library` | the texts that others import |
@@ -16,6 +17,7 @@
 //! A [`Gpu`] is a cheap handle; clones name the same device.
 
 pub mod adapter;
+pub mod cache;
 pub mod device;
 pub mod kernel;
 pub mod layout;
@@ -40,7 +42,7 @@ pub use memory::{Arena, Memory};
 pub(crate) use shader::wgsl;
 pub use shader::{Assembler, Piece, Text};
 pub use submit::{Bound, Pending, Step};
-pub use transfer::{Download, Upload};
+pub use transfer::{Download, Part, Upload};
 
 /// What can go wrong with a GPU.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::device::Wait;
-use super::{Access, Choice, Gpu, GpuError, Kernel};
+use super::{Access, Binding, Choice, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Usage};
 
 /// The device of all tests, since opening one takes longer than most tests. A test holds the lock until its thread
 /// ends: tests that use and lose a device at the same time would test the driver, not gamut.
@@ -42,6 +42,31 @@ fn open() -> Option<Gpu> {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Whether the driver gives compiled kernels away.
+pub fn keeps_kernels(gpu: &Gpu) -> bool {
+    gpu.shared.device.features().contains(wgpu::Features::PIPELINE_CACHE)
+}
+
+/// A kernel that writes a number, to the first of `words`.
+pub fn writes(number: u32) -> Kernel {
+    let source = format!(
+        "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+         @compute @workgroup_size(1) fn main() {{ words[0] = {number}u; }}"
+    );
+    let bindings = vec![Binding { name: "words".to_owned(), access: Access::ReadWrite }];
+    Kernel { name: "writes", source, bindings, immediate_bytes: 0, workgroup_bytes: 0, given: Vec::new() }
+}
+
+/// The number that [`writes`] writes.
+pub fn written(gpu: &Gpu, pipeline: &Pipeline) -> u32 {
+    let words = gpu.buffer("words", 16, Usage::Storage).expect("a small buffer");
+    let dispatch = Dispatch { pipeline, buffers: &[("words", &words)], immediates: &[], groups: 1 };
+    gpu.run("writes", &[dispatch]).expect("run");
+    let mut number = [u32::MAX];
+    Download::default().run(gpu, &words, &mut number).expect("download");
+    number[0]
 }
 
 /// Fails unless a compiler accepts the kernel and finds in it what Rust says of it.

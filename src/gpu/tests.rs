@@ -157,6 +157,38 @@ fn test_kernel_with_a_split_dispatch_and_transfers() {
     assert!(got == expected);
 }
 
+/// Parts of many sizes go to two buffers, more than the ring holds at a time and small ones behind them. Nobody waits
+/// between them, and the copy back comes after all.
+#[test]
+fn test_parts_are_sent_to_their_places() {
+    let Some(gpu) = testing::gpu() else { return };
+    let words: Vec<u32> = (0..20_000_000u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let buffers = [(); 2].map(|()| gpu.buffer("words", 4 * words.len() as u64, Usage::Storage).expect("80 MB"));
+    let mut expected = [vec![0; words.len()], vec![0; words.len()]];
+    let mut upload = Upload::default();
+    // (first word, length, place): in one piece over all buffers of the ring; neighbours; apart; nothing
+    let groups: [&[(usize, usize, usize)]; 4] = [
+        &[(0, 20_000_000, 0)],
+        &[(5, 300_000, 100), (9, 300_000, 300_100), (7, 1, 600_100), (70, 0, 9), (3, 2_000_000, 600_101)],
+        &[(1, 1, 19_999_999)],
+        &(0..1000).map(|i| (i * 31, i % 7 * 1000, i * 7001)).collect::<Vec<_>>(),
+    ];
+    for (turn, group) in groups.into_iter().cycle().take(9).enumerate() {
+        let (to, expected) = (&buffers[turn % 2], &mut expected[turn % 2]);
+        let parts: Vec<Part<'_, u32>> = group
+            .iter()
+            .map(|&(from, len, at)| Part { from: &words[from..from + len], to, at: 4 * at as u64 })
+            .collect();
+        upload.send(&gpu, &parts).expect("sent");
+        group.iter().for_each(|&(from, len, at)| expected[at..at + len].copy_from_slice(&words[from..from + len]));
+    }
+    for (buffer, expected) in buffers.iter().zip(&expected) {
+        let mut got = vec![0u32; words.len()];
+        Download::default().run(&gpu, buffer, &mut got).expect("download");
+        assert!(got == *expected);
+    }
+}
+
 #[test]
 fn test_errors_are_typed() {
     let Some(gpu) = testing::gpu() else { return };
@@ -186,6 +218,8 @@ fn test_a_destroyed_device_fails_and_leaves_the_keys() {
     assert!(matches!(download.run(&gpu, &buffer, &mut keys), Err(GpuError::Lost { .. })));
     assert_eq!(keys, [3, 1, 2]);
     assert!(matches!(Upload::default().run(&gpu, &keys, &buffer, &|_| ()), Err(GpuError::Lost { .. })));
+    let part = Part { from: &keys, to: &buffer, at: 0 };
+    assert!(matches!(Upload::default().send(&gpu, &[part]), Err(GpuError::Lost { .. })));
     assert!(matches!(gpu.buffer("more", 64, Usage::Storage), Err(GpuError::Lost { .. })));
     assert!(gpu.pipeline(&double(false)).is_err());
 }

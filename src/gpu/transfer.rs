@@ -2,8 +2,10 @@
 //!
 //! Upload: a small ring of host-visible buffers that all cores fill in parallel while the device copies the earlier
 //! ones. On a discrete GPU such a buffer may lie in device memory behind the bus, where one thread writes 13 GB/s;
-//! several fill the bus. Download: the whole result lands in host-visible memory, and every piece is mapped before the
-//! first key is overwritten. So a device that is lost on the way leaves the keys as they were.
+//! several fill the bus. A buffer is waited for when its turn comes again, and nothing else is: what is submitted later
+//! comes behind the copies in the queue of the device, so it finds them done. Download: the whole result lands in
+//! host-visible memory, and every piece is mapped before the first key is overwritten. So a device that is lost on the
+//! way leaves the keys as they were.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -15,6 +17,9 @@ use super::{Buffer, Gpu, GpuError, Usage};
 const CHUNK: u64 = 32 << 20;
 /// Buffers in the upload ring: one is filled, one copied, one in reserve.
 const RING: usize = 3;
+/// Buffers in the ring of an upload that goes on while the device computes. Copies come behind kernels in the queue;
+/// so many buffers are filled until the kernels end.
+const LONG_RING: usize = 8;
 /// Bytes of one buffer of a download.
 const PIECE: u64 = 64 << 20;
 /// The least that one task copies: below this, handing out work costs more than the copy.
@@ -26,9 +31,15 @@ pub fn host_bytes(bytes: u64) -> u64 {
 }
 
 /// The host's side of uploads; keeps its buffers between calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Upload {
     ring: Vec<Staging>,
+    /// The ring has at most so many buffers.
+    most: usize,
+    /// Whose turn it is.
+    next: usize,
+    /// The last submitted copy.
+    last: Option<wgpu::SubmissionIndex>,
 }
 
 #[derive(Debug)]
@@ -38,7 +49,51 @@ struct Staging {
     copied: Option<wgpu::SubmissionIndex>,
 }
 
+/// What goes to the device, and where.
+#[derive(Debug)]
+pub struct Part<'a, T> {
+    /// What goes there.
+    pub from: &'a [T],
+    /// The buffer.
+    pub to: &'a Buffer,
+    /// The byte of the buffer, a multiple of 4.
+    pub at: u64,
+}
+
+impl<T> Clone for Part<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Part<'_, T> {}
+
+impl<T> Part<'_, T> {
+    fn bytes(&self) -> u64 {
+        size_of_val(self.from) as u64
+    }
+}
+
+/// A copy from a staging buffer.
+struct Copied<'a> {
+    from: u64,
+    to: &'a Buffer,
+    at: u64,
+    bytes: u64,
+}
+
+impl Default for Upload {
+    fn default() -> Self {
+        Self { ring: Vec::new(), most: RING, next: 0, last: None }
+    }
+}
+
 impl Upload {
+    /// For [`Self::send`] while the device computes. Holds up to 256 MiB.
+    pub fn long() -> Self {
+        Self { most: LONG_RING, ..Self::default() }
+    }
+
     /// Copies `from` to the start of `to` and waits. `visit` sees every piece of `from` once, on
     /// whichever thread copies it.
     ///
@@ -54,29 +109,44 @@ impl Upload {
         to: &Buffer,
         visit: &(dyn Fn(&[T]) + Sync),
     ) -> Result<(), GpuError> {
-        self.run_at(gpu, from, to, 0, visit)
+        self.send_visited(gpu, &[Part { from, to, at: 0 }], visit)?;
+        self.wait(gpu)
     }
 
-    /// As [`Self::run`], but to byte `at` of `to`, a multiple of 4.
+    /// Waits for its own copies, and so for what was submitted before them.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub fn wait(&self, gpu: &Gpu) -> Result<(), GpuError> {
+        gpu.wait("upload", Wait::For(self.last.clone()))
+    }
+
+    /// Copies parts to their places, before anything that is submitted after this call. Does not wait for the copies:
+    /// if the device is lost on the way, the next wait for anything says so.
     ///
     /// # Errors
     /// Out of memory, or lost.
     ///
     /// # Panics
-    /// If `to` is too small.
-    pub fn run_at<T: Pod + Sync>(
+    /// If a buffer is too small.
+    pub fn send<T: Pod + Sync>(&mut self, gpu: &Gpu, parts: &[Part<'_, T>]) -> Result<(), GpuError> {
+        self.send_visited(gpu, parts, &|_| ())
+    }
+
+    fn send_visited<T: Pod + Sync>(
         &mut self,
         gpu: &Gpu,
-        from: &[T],
-        to: &Buffer,
-        at: u64,
+        parts: &[Part<'_, T>],
         visit: &(dyn Fn(&[T]) + Sync),
     ) -> Result<(), GpuError> {
-        assert!(at + size_of_val(from) as u64 <= to.bytes, "what is copied is larger than its buffer");
-        let outcome = self.copy(gpu, from, to, at, visit);
+        for part in parts {
+            assert!(part.at + part.bytes() <= part.to.bytes, "what is copied is larger than its buffer");
+        }
+        let outcome = self.copy(gpu, parts, visit);
         if outcome.is_err() {
             // a buffer may have stayed mapped
             self.ring.clear();
+            self.next = 0;
         }
         outcome
     }
@@ -84,38 +154,84 @@ impl Upload {
     fn copy<T: Pod + Sync>(
         &mut self,
         gpu: &Gpu,
-        from: &[T],
-        to: &Buffer,
-        at: u64,
+        parts: &[Part<'_, T>],
         visit: &(dyn Fn(&[T]) + Sync),
     ) -> Result<(), GpuError> {
-        let chunk = (size_of_val(from) as u64).min(CHUNK).next_power_of_two().max(4096);
-        if self.ring.first().is_none_or(|s| s.buffer.bytes < chunk) {
-            self.ring.clear();
-            for _ in 0..RING {
-                let buffer = gpu.buffer("upload", chunk, Usage::Upload)?;
-                self.ring.push(Staging { buffer, copied: None });
+        let mut left: u64 = parts.iter().map(Part::bytes).sum();
+        let mut rest = parts.iter().flat_map(grains).peekable();
+        while left > 0 {
+            let staging = self.turn(gpu, left)?;
+            let room = staging.buffer.bytes;
+            let (mut grains, mut bytes) = (Vec::new(), 0);
+            while let Some(part) = rest.next_if(|part| bytes + part.bytes() <= room) {
+                bytes += part.bytes();
+                grains.push(part);
             }
-        }
-        let chunk = self.ring[0].buffer.bytes;
-        for (i, part) in from.chunks(chunk as usize / size_of::<T>()).enumerate() {
-            let Staging { buffer, copied } = &mut self.ring[i % RING];
-            gpu.map("upload", wgpu::MapMode::Write, &[buffer], Wait::For(copied.take()))?;
-            let bytes = size_of_val(part) as u64;
-            let view = gpu.checked("upload", |_| buffer.raw.slice(..bytes).get_mapped_range_mut())?;
+            left -= bytes;
+            let view = gpu.checked("upload", |_| staging.buffer.raw.slice(..bytes).get_mapped_range_mut())?;
             if let Ok(mut view) = view {
-                fill(Mapped(view.slice(..)), part, visit);
+                fill(Mapped(view.slice(..)), &grains, visit);
             }
+            let copies = copies(&grains);
             let submitted = gpu.checked("upload", |shared| {
-                buffer.raw.unmap();
+                let from = &staging.buffer.raw;
+                from.unmap();
                 let mut encoder = shared.device.create_command_encoder(&Default::default());
-                encoder.copy_buffer_to_buffer(&buffer.raw, 0, &to.raw, at + i as u64 * chunk, bytes);
+                for copy in &copies {
+                    encoder.copy_buffer_to_buffer(from, copy.from, &copy.to.raw, copy.at, copy.bytes);
+                }
                 shared.queue.submit([encoder.finish()])
             })?;
-            *copied = Some(submitted);
+            staging.copied = Some(submitted.clone());
+            self.last = Some(submitted);
         }
-        gpu.wait("upload", Wait::All)
+        Ok(())
     }
+
+    /// The next buffer of the ring, mapped, of a size that suits `left` bytes. Waits for the copy that it was used for
+    /// last.
+    fn turn(&mut self, gpu: &Gpu, left: u64) -> Result<&mut Staging, GpuError> {
+        // one grain fits at least
+        let bytes = left.min(CHUNK).next_power_of_two().max(4096);
+        let at = self.next;
+        self.next = (at + 1) % self.most;
+        match self.ring.get_mut(at).filter(|staging| staging.buffer.bytes >= bytes) {
+            Some(Staging { buffer, copied }) => {
+                gpu.map("upload", wgpu::MapMode::Write, &[buffer], Wait::For(copied.take()))?;
+            }
+            None => {
+                let staging = Staging { buffer: gpu.buffer("upload", bytes, Usage::Upload)?, copied: None };
+                match self.ring.get_mut(at) {
+                    // the device keeps what it still copies from
+                    Some(smaller) => *smaller = staging,
+                    None => self.ring.push(staging),
+                }
+            }
+        }
+        Ok(&mut self.ring[at])
+    }
+}
+
+/// A part in pieces for a task each.
+fn grains<'a, T>(part: &Part<'a, T>) -> impl Iterator<Item = Part<'a, T>> + use<'a, T> {
+    let Part { from, to, at } = *part;
+    let size = GRAIN / size_of::<T>();
+    (0u64..).zip(from.chunks(size)).map(move |(i, from)| Part { from, to, at: at + i * (size * size_of::<T>()) as u64 })
+}
+
+/// The copies that bring grains, which lie in a staging buffer one behind the other. Neighbours are one copy.
+fn copies<'a, T>(grains: &[Part<'a, T>]) -> Vec<Copied<'a>> {
+    let mut copies: Vec<Copied<'a>> = Vec::new();
+    let mut from = 0;
+    for grain in grains {
+        let (Part { to, at, .. }, bytes) = (*grain, grain.bytes());
+        match copies.last_mut() {
+            Some(last) if std::ptr::eq(last.to, to) && last.at + last.bytes == at => last.bytes += bytes,
+            _ => copies.push(Copied { from, to, at, bytes }),
+        }
+        from += bytes;
+    }
+    copies
 }
 
 /// A mapped range that one thread may hand to another.
@@ -125,16 +241,27 @@ struct Mapped<'a>(wgpu::WriteOnly<'a, [u8]>);
 // itself for types of known size.
 unsafe impl Send for Mapped<'_> {}
 
-fn fill<T: Pod + Sync>(to: Mapped<'_>, from: &[T], visit: &(dyn Fn(&[T]) + Sync)) {
+/// Writes grains one behind the other, on all cores.
+fn fill<T: Pod + Sync>(to: Mapped<'_>, grains: &[Part<'_, T>], visit: &(dyn Fn(&[T]) + Sync)) {
     let Mapped(mut to) = to;
-    if size_of_val(from) <= GRAIN {
-        visit(from);
-        to.copy_from_slice(bytemuck::cast_slice(from));
+    let bytes: u64 = grains.iter().map(Part::bytes).sum();
+    if bytes <= GRAIN as u64 {
+        for &Part { from, .. } in grains {
+            visit(from);
+            let (mut first, behind) = to.split_at(size_of_val(from));
+            first.copy_from_slice(bytemuck::cast_slice(from));
+            to = behind;
+        }
         return;
     }
-    let middle = from.len() / 2;
-    let (a, b) = from.split_at(middle);
-    let (to_a, to_b) = to.split_at(middle * size_of::<T>());
+    // more than a grain: so neither part is empty
+    let (mut middle, mut first) = (0, 0);
+    while middle == 0 || first + grains[middle].bytes() <= bytes / 2 {
+        first += grains[middle].bytes();
+        middle += 1;
+    }
+    let (a, b) = grains.split_at(middle);
+    let (to_a, to_b) = to.split_at(first as usize);
     let (to_a, to_b) = (Mapped(to_a), Mapped(to_b));
     rayon::join(|| fill(to_a, a, visit), || fill(to_b, b, visit));
 }

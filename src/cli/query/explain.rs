@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn test_use_of_lists() {
-        let lists = Use { hits: 3, misses: 1, words: 500, evicted: 2 };
+        let lists = Use { hits: 3, misses: 1, words: 500, evicted: 2, ..Use::default() };
         let expected = "3 of 4 (75 %) were in the GPU's memory; 2,000 bytes were brought, 2 lists dropped";
         assert_eq!(use_of_lists(&lists), expected);
         let none = "0 of 0 were in the GPU's memory; 0 bytes were brought, 0 lists dropped";

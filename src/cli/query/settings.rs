@@ -1,6 +1,6 @@
 //! The options that decide an answer: of the command line, and of `:set` at the prompt.
 
-use crate::gpu::{Choice, Gpu};
+use crate::gpu::{Choice, Gpu, cache};
 use crate::index::Index;
 use crate::query::engine::{EngineKind, Fallback, Methods, Names, preset};
 use crate::query::gpu::Options;
@@ -78,9 +78,10 @@ impl Devices {
             return Ok(gpus.clone());
         }
         self.open = None;
+        let cache = cache::folder();
         let gpus = match name {
-            Some("all") => Gpu::open_all()?,
-            name => vec![Gpu::open(&Choice::parse(name.unwrap_or_default()))?],
+            Some("all") => Gpu::open_all(cache.as_deref())?,
+            name => vec![Gpu::open_with_cache(&Choice::parse(name.unwrap_or_default()), cache.as_deref())?],
         };
         self.open = Some((name.map(str::to_owned), gpus.clone()));
         Ok(gpus)

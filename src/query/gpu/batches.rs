@@ -12,8 +12,6 @@ use std::collections::VecDeque;
 
 /// So many batches are on their way at a time: one is computed while the next one is collected.
 const FLIGHTS: usize = 2;
-/// Queries whose lists are looked through together before they are collected.
-const AHEAD: usize = 1024;
 
 /// What all ways need.
 pub(super) struct Context<'a> {
@@ -185,8 +183,6 @@ pub(super) fn run<W: Way>(
     });
     let mut waiting = Waiting { plans, next: 0, again: VecDeque::new() };
     let mut end = 0;
-    // queries before this one have had their lists looked through
-    let mut looked = 0;
     // the query that tables were dropped for
     let mut cleared = None;
     let mut flights: VecDeque<Flight<W::Sent>> = VecDeque::new();
@@ -204,10 +200,6 @@ pub(super) fn run<W: Way>(
             if flights.is_empty() {
                 // the lists of the last batch may go, too
                 context.residence.begin();
-            }
-            if query >= looked {
-                looked = (query + AHEAD).min(plans.len());
-                context.residence.check_ahead(&plans[query..looked]);
             }
             let (batch, ended) = collect(context, way, &mut waiting, end)?;
             if !batch.members.is_empty() {

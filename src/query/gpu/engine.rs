@@ -10,11 +10,12 @@ use super::residence::Residence;
 use super::slot::Slot;
 use super::topk::Chooser;
 use crate::Result;
-use crate::gpu::{Arena, Gpu, Memory, Upload, Usage};
+use crate::gpu::{Arena, Gpu, Memory, Part, Upload, Usage};
 use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
 use crate::query::or::OR;
 use crate::query::{Hit, Mode, Scores, Searcher};
 use rayon::prelude::*;
+use std::time::{Duration, Instant};
 
 /// How a device is used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +38,15 @@ const DEFAULT_TABLES: u64 = 1 << 16;
 /// One core chooses the best hits of so many queries in less time than it takes to wake another.
 const ALONE: usize = 16;
 
+/// What getting an engine ready took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// Compiling kernels and making room for lists.
+    pub kernels: Duration,
+    /// Bringing all lists, if that was asked for.
+    pub preload: Duration,
+}
+
 /// Answers batches of queries on a GPU: conjunctions by ranges of docIDs or by an intersector, disjunctions by ranges
 /// or accumulators. Each list is on the device once, whatever reads it.
 pub struct GpuEngine<'a> {
@@ -51,6 +61,7 @@ pub struct GpuEngine<'a> {
     ranges: Option<ByRanges>,
     /// Made when a query first goes this way.
     candidates: Option<Candidates>,
+    ready: Ready,
 }
 
 impl<'a> GpuEngine<'a> {
@@ -69,6 +80,7 @@ impl<'a> GpuEngine<'a> {
         methods: GpuMethods,
         mode: Mode,
     ) -> Result<Self> {
+        let start = Instant::now();
         let needed = Residence::words_of_all(searcher);
         // the pieces of large files leave gaps
         let whole = needed + if needed > LARGE { 2 * LARGE } else { 0 };
@@ -76,13 +88,14 @@ impl<'a> GpuEngine<'a> {
         let documents = searcher.index().statistics().documents as u32;
         let topk = Chooser::new(gpu, methods.topk, documents, searcher.index().input_places())?;
         let norm = searcher.norm();
-        let values: Vec<f32> = searcher.index().lens().iter().map(|&len| norm.k(len)).collect();
+        let values: Vec<f32> = searcher.index().lens().par_iter().map(|&len| norm.k(len)).collect();
         let norms = gpu.buffer("norms", size_of_val(&*values) as u64, Usage::Storage)?;
-        Upload::default().run(gpu, &values, &norms, &|_| ())?;
+        Upload::default().send(gpu, &[Part { from: &values, to: &norms, at: 0 }])?;
         let residence = Residence::new(searcher, lists);
         let context = Context { searcher, gpu: gpu.clone(), residence, norms, timed: options.timed };
         let (ranges, candidates) = (None, None);
-        let mut engine = Self { context, slots: Vec::new(), options, methods, topk, ranges, candidates };
+        let ready = Ready::default();
+        let mut engine = Self { context, slots: Vec::new(), options, methods, topk, ranges, candidates, ready };
         // before the lists are brought, so that a wrong method is refused at once
         if engine.methods.intersect.is_none() || mode != Mode::And {
             engine.need_ranges()?;
@@ -90,10 +103,17 @@ impl<'a> GpuEngine<'a> {
         if engine.methods.intersect.is_some() && mode != Mode::Or {
             engine.need_candidates()?;
         }
+        engine.ready.kernels = start.elapsed();
         if options.preload {
             engine.context.residence.preload()?;
+            engine.ready.preload = start.elapsed() - engine.ready.kernels;
         }
         Ok(engine)
+    }
+
+    /// What getting it ready took.
+    pub fn ready(&self) -> Ready {
+        self.ready
     }
 
     /// The device.

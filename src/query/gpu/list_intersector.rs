@@ -50,8 +50,9 @@ impl<'a> ListIntersector<'a> {
             let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), list.words];
             let total = u32::try_from(parts[0].len() + parts[1].len()).map_err(|_| full())?;
             let at = arena.take(total).ok_or_else(full)?;
-            arena.write(at, &parts.concat())?;
-            let place = placed_at(list, at + parts[0].len() as u32, at, 0, false);
+            let words = at + parts[0].len() as u32;
+            arena.send(&[(at, parts[0]), (words, parts[1])])?;
+            let place = placed_at(list, words, at, 0, false);
             placed.push((list.clone(), term_row(&place, 0, 0)));
         }
         let (gpu, slot, codec) = (gpu.clone(), Slot::new(gpu), Arc::clone(codec));

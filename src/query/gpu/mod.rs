@@ -42,6 +42,6 @@ pub mod topk;
 #[cfg(test)]
 mod tests;
 
-pub use engine::{GpuEngine, Options};
+pub use engine::{GpuEngine, Options, Ready};
 pub use list_intersector::ListIntersector;
 pub use report::{Report, Use, Work};

@@ -2,6 +2,7 @@
 
 use super::found::Found;
 use super::ranges::kernels::WAVES;
+use std::time::Duration;
 
 /// What the device did range by range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Use {
     pub words: u64,
     /// Lists that were dropped to make room, each with its table.
     pub evicted: u64,
+    /// Time that the host spent on looking through lists and copying them. The device may compute meanwhile.
+    pub spent: Duration,
 }
 
 impl Use {
@@ -43,12 +46,13 @@ impl Use {
 
     /// The use since the counts were `before`.
     pub fn since(&self, before: &Self) -> Self {
-        let Self { hits, misses, words, evicted } = *before;
+        let Self { hits, misses, words, evicted, spent } = *before;
         Self {
             hits: self.hits - hits,
             misses: self.misses - misses,
             words: self.words - words,
             evicted: self.evicted - evicted,
+            spent: self.spent - spent,
         }
     }
 
@@ -58,6 +62,7 @@ impl Use {
         self.misses += other.misses;
         self.words += other.words;
         self.evicted += other.evicted;
+        self.spent += other.spent;
     }
 }
 
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn test_reports_add_up() {
-        let lists = Use { hits: 3, misses: 1, words: 100, evicted: 2 };
+        let lists = Use { hits: 3, misses: 1, words: 100, evicted: 2, spent: Duration::from_millis(30) };
         let passes = vec![("a", 1.0), ("b", 2.0)];
         let mut report = Report { batches: 1, by_cpu: 1, passes, lists, ..Report::default() };
         let work = |evaluated| Some(Work { queued: [1, 2, 0, 0], evaluated });
@@ -125,7 +130,7 @@ mod tests {
         assert_eq!((report.batches, report.by_cpu, report.decoded), (4, 2, 6));
         assert_eq!(report.ranges, Some(Work { queued: [2, 4, 0, 0], evaluated: 7 }));
         assert_eq!(report.passes, [("a", 2.0), ("b", 6.0)]);
-        assert_eq!(report.lists, Use { hits: 6, misses: 2, words: 200, evicted: 4 });
+        assert_eq!(report.lists, Use { hits: 6, misses: 2, words: 200, evicted: 4, spent: Duration::from_millis(60) });
         assert_eq!(report.lists.since(&lists), lists);
         assert_eq!((report.lists.hit_rate(), report.lists.bytes()), (Some(0.75), 800));
         assert_eq!(Use::default().hit_rate(), None);

@@ -3,14 +3,15 @@
 
 use super::ranges::kernels::Ranges;
 use super::report::Use;
-use super::sound::Sound;
+use super::sound::{Missing, Sound, bring};
 use crate::gpu::{Arena, Buffer};
 use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords, tf};
-use crate::query::{Plan, Searcher};
+use crate::query::Searcher;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::time::Instant;
 
 /// Where a list is, as kernels read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,9 +90,9 @@ pub struct Residence<'a> {
     /// Lists by when they were last asked for.
     ages: BTreeMap<(u64, u32), ()>,
     tick: u64,
-    /// What [`Self::flush`] has to bring: an address, and the words that go there.
-    missing: Vec<(u32, [&'a [u32]; 3])>,
-    sound: Sound<'a>,
+    /// What [`Self::flush`] has to look through and to bring.
+    missing: Vec<Missing<'a>>,
+    sound: Sound,
     counts: Use,
 }
 
@@ -140,7 +141,7 @@ impl<'a> Residence<'a> {
             ages: BTreeMap::new(),
             tick: 2,
             missing: Vec::new(),
-            sound: Sound::new(searcher.index(), searcher.codec()),
+            sound: Sound::default(),
             counts: Use::default(),
         }
     }
@@ -157,7 +158,7 @@ impl<'a> Residence<'a> {
         [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }
 
-    /// Brings all lists, as they lie in the files. Before that it compares the checksums of the files, because nobody
+    /// Brings all lists, as they lie in the files. Meanwhile it compares the checksums of the files, because nobody
     /// looks at the lists again.
     ///
     /// # Errors
@@ -165,7 +166,8 @@ impl<'a> Residence<'a> {
     pub fn preload(&mut self) -> Result<()> {
         let folder = format!("{}/", self.codec.codec().name());
         let scores = if self.impacts.is_some() { "impacts.bin" } else { "tf.bin" };
-        self.index.check_checksums(|name| name.starts_with(&folder) || name == scores)?;
+        let index = self.index;
+        let check = || index.check_checksums(|name| name.starts_with(&folder) || name == scores);
         let files = self.index.list_files(self.codec);
         let mut found = Windows::default();
         // the largest pieces first, so that they fit
@@ -176,6 +178,7 @@ impl<'a> Residence<'a> {
             pieces.extend(windows(words, files.window).enumerate().map(|(i, piece)| (piece, kind, i)));
         }
         pieces.sort_by_key(|(piece, ..)| std::cmp::Reverse(piece.len()));
+        let mut parts: Vec<(u32, &[u32])> = Vec::new();
         for (piece, kind, i) in pieces {
             let target = [&mut found.postings, &mut found.skips, &mut found.tf].into_iter().nth(kind);
             let used = if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
@@ -189,11 +192,15 @@ impl<'a> Residence<'a> {
                     ),
                 });
             };
-            self.lists.write(at, used)?;
+            parts.push((at, used));
             self.counts.words += used.len() as u64;
             target.resize(target.len().max(i + 1), 0);
             target[i] = at;
         }
+        // No kernel runs before both are done: until then nobody trusts what the device has got.
+        let (checked, sent) = rayon::join(check, || self.lists.send(&parts).and_then(|()| self.lists.wait()));
+        checked?;
+        sent?;
         self.windows = Some(found);
         Ok(())
     }
@@ -216,14 +223,6 @@ impl<'a> Residence<'a> {
     /// A new batch begins. The lists of the batch before stay; earlier lists may make room.
     pub fn begin(&mut self) {
         self.tick += 1;
-    }
-
-    /// Looks through the lists of queries that come soon, on all cores.
-    pub fn check_ahead(&mut self, plans: &[Plan]) {
-        // checksums were compared before all lists were brought at once
-        if self.windows.is_none() {
-            self.sound.check_ahead(plans);
-        }
     }
 
     /// Asks for the list of a term for the batch. With `tabled` it asks for the table of range maxima, too, if the list
@@ -288,7 +287,6 @@ impl<'a> Residence<'a> {
             self.counts.hits += 1;
             return Ok(Ok((placed_in(list, windows, files.window, impacts), None)));
         }
-        self.sound.check(list)?;
         let scores = match self.impacts {
             Some(impacts) => impacts.words(info)?,
             None => tf_words(list, &files)?,
@@ -300,7 +298,7 @@ impl<'a> Residence<'a> {
         let list_at = at + lens[0] as u32;
         self.counts.misses += 1;
         self.counts.words += u64::from(total);
-        self.missing.push((at, parts));
+        self.missing.push(Missing { list: list.clone(), at, parts });
         let placed = placed_at(list, list_at, at, list_at + lens[1] as u32, self.impacts.is_some());
         Ok(Ok((placed, Some((at, total)))))
     }
@@ -344,31 +342,24 @@ impl<'a> Residence<'a> {
         entry.own.is_some() || entry.placed.table.is_some()
     }
 
-    /// Brings the lists that were asked for and are not there. Neighbours go in one write.
+    /// Brings the lists that were asked for and are not there. Meanwhile it looks through those that nobody has looked
+    /// through before. Damaged ones are dropped again. Does not wait for the device.
     ///
     /// # Errors
-    /// The device was lost.
+    /// [`Error::Damaged`]: no kernel may read the lists of this batch. [`Error::Gpu`] if the device was lost.
     pub fn flush(&mut self) -> Result<()> {
-        let mut missing = std::mem::take(&mut self.missing);
-        missing.sort_by_key(|&(at, _)| at);
-        let mut words: Vec<u32> = Vec::new();
-        let mut start = 0;
-        for (at, parts) in missing {
-            if !words.is_empty() && (words.len() > WRITE_WORDS || !self.lists.adjoin(start, words.len() as u32, at)) {
-                self.lists.write(start, &words)?;
-                words.clear();
-            }
-            if words.is_empty() {
-                start = at;
-            }
-            parts.iter().for_each(|part| words.extend_from_slice(part));
+        let missing = std::mem::take(&mut self.missing);
+        if missing.is_empty() {
+            return Ok(());
         }
-        if words.is_empty() { Ok(()) } else { Ok(self.lists.write(start, &words)?) }
+        let start = Instant::now();
+        let (damaged, sent) = bring(&missing, &mut self.sound, &mut self.lists);
+        self.counts.spent += start.elapsed();
+        damaged.iter().for_each(|&(number, _)| _ = self.remove(number));
+        sent?;
+        damaged.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
     }
 }
-
-/// About so many words are put together for one write.
-const WRITE_WORDS: usize = 1 << 24;
 
 /// The words of a list's frequencies.
 fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]> {

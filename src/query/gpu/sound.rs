@@ -1,113 +1,153 @@
-//! Which lists are sound. Kernels trust what goes to the device, so the host decodes each list once before.
+//! Which lists are sound. Kernels trust what goes to the device, so the host decodes each list once before they run.
 
-use crate::Result;
 use crate::codec::MAX_BLOCK_LEN;
-use crate::index::{CodecRef, Index, Place, TermInfo};
-use crate::postings::{List, ListWords};
-use crate::query::Plan;
+use crate::gpu::{Arena, GpuError};
+use crate::postings::ListWords;
+use crate::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// Postings below which waking other cores takes longer than decoding.
 const FEW: u64 = 1 << 17;
+/// About so many postings are decoded in one piece, so that a long list keeps all cores busy.
+const PIECE: usize = 1 << 16;
 
 /// The lists found sound so far, by their numbers. One that leaves the device and comes back is not decoded again.
-pub struct Sound<'a> {
-    index: &'a Index,
-    codec: CodecRef<'a>,
+#[derive(Debug, Default)]
+pub struct Sound {
     lists: HashSet<u32>,
 }
 
-impl<'a> Sound<'a> {
-    /// Knows no list yet.
-    pub fn new(index: &'a Index, codec: CodecRef<'a>) -> Self {
-        Self { index, codec, lists: HashSet::new() }
-    }
-
-    /// Decodes a list, unless it is known.
-    ///
-    /// # Errors
-    /// [`crate::Error::Damaged`]
-    pub fn check(&mut self, list: &ListWords<'_>) -> Result<()> {
-        if !self.lists.contains(&list.number) {
-            decode(list)?;
-            self.lists.insert(list.number);
-        }
-        Ok(())
-    }
-
-    /// Decodes the unknown lists of some queries on all cores. A damaged list stays unknown: [`Self::check`] has its
-    /// error when the list's turn comes.
-    pub fn check_ahead(&mut self, plans: &[Plan]) {
-        let unknown = |info: &&TermInfo| match info.place {
-            Place::List { list, .. } => !self.lists.contains(&list),
-            Place::Single { .. } => false,
+impl Sound {
+    /// Decodes lists, on all cores if that pays, but none that is known. Returns the numbers of the damaged ones, with
+    /// the first error of each.
+    pub fn check(&mut self, lists: &[&ListWords<'_>]) -> Vec<(u32, Error)> {
+        let new: Vec<&ListWords<'_>> =
+            lists.iter().copied().filter(|list| !self.lists.contains(&list.number)).collect();
+        let piece = |&(list, ref blocks): &(&ListWords<'_>, Range<usize>)| {
+            decode(list, blocks.clone()).err().map(|error| (list.number, error))
         };
-        let terms = plans.iter().flat_map(|plan| &plan.terms).map(|term| &term.info);
-        let mut seen = HashSet::new();
-        let new: Vec<&TermInfo> = terms.filter(unknown).filter(|info| seen.insert(number(info))).collect();
-        if new.iter().map(|info| u64::from(info.df)).sum::<u64>() < FEW {
-            return;
-        }
-        let sound = |info: &&TermInfo| {
-            let list = self.index.list(info, self.codec).ok()?;
-            matches!(&list, List::Blocks(list) if decode(list).is_ok()).then(|| number(info))
+        let pieces = new.iter().flat_map(|&list| pieces(list).map(move |blocks| (list, blocks)));
+        let mut damaged: Vec<(u32, Error)> = match postings(&new) {
+            ..FEW => pieces.filter_map(|part| piece(&part)).collect(),
+            FEW.. => pieces.collect::<Vec<_>>().par_iter().filter_map(piece).collect(),
         };
-        let found: Vec<u32> = new.par_iter().filter_map(sound).collect();
-        self.lists.extend(found);
+        damaged.dedup_by_key(|&mut (number, _)| number);
+        let bad: HashSet<u32> = damaged.iter().map(|&(number, _)| number).collect();
+        self.lists.extend(new.iter().map(|list| list.number).filter(|number| !bad.contains(number)));
+        damaged
     }
 }
 
-/// The number of a list; of no meaning for a single posting.
-fn number(info: &TermInfo) -> u32 {
-    match info.place {
-        Place::List { list, .. } => list,
-        Place::Single { .. } => u32::MAX,
-    }
+/// The blocks of a list in pieces.
+fn pieces(list: &ListWords<'_>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let (blocks, each) = (list.blocks(), (PIECE / list.codec.block_len()).max(1));
+    (0..blocks).step_by(each).map(move |first| first..blocks.min(first + each))
 }
 
-fn decode(list: &ListWords<'_>) -> Result<()> {
+fn decode(list: &ListWords<'_>, mut blocks: Range<usize>) -> Result<()> {
     let mut docs = [0; MAX_BLOCK_LEN];
-    (0..list.blocks()).try_for_each(|block| list.decode(block, &mut docs).map(|_| ()))
+    blocks.try_for_each(|block| list.decode(block, &mut docs).map(|_| ()))
+}
+
+/// A list on its way to the device.
+pub struct Missing<'a> {
+    /// The list.
+    pub list: ListWords<'a>,
+    /// The address of its words on the device.
+    pub at: u32,
+    /// The words that go there, one part behind the other.
+    pub parts: [&'a [u32]; 3],
+}
+
+impl<'a> Missing<'a> {
+    /// Each part and its address.
+    fn placed(&self) -> [(u32, &'a [u32]); 3] {
+        let mut end = self.at;
+        self.parts.map(|part| {
+            let at = end;
+            end += part.len() as u32;
+            (at, part)
+        })
+    }
+}
+
+/// Brings lists to their addresses, and looks through them at the same time. Returns what [`Sound::check`] returns, and
+/// what [`Arena::send`] does. The caller lets no kernel run before it has both. Until then it does not matter what the
+/// device has got.
+pub fn bring(
+    missing: &[Missing<'_>],
+    sound: &mut Sound,
+    lists: &mut Arena,
+) -> (Vec<(u32, Error)>, Result<(), GpuError>) {
+    let new: Vec<&ListWords<'_>> = missing.iter().map(|missing| &missing.list).collect();
+    let mut parts: Vec<(u32, &[u32])> = missing.iter().flat_map(Missing::placed).collect();
+    // so that neighbours are one copy
+    parts.sort_by_key(|&(at, _)| at);
+    let (mut check, mut send) = (|| sound.check(&new), || lists.send(&parts));
+    if postings(&new) < FEW { (check(), send()) } else { rayon::join(check, send) }
+}
+
+/// Postings of some lists.
+fn postings(lists: &[&ListWords<'_>]) -> u64 {
+    lists.iter().map(|list| u64::from(list.df)).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::Index;
     use crate::index::tests::{Plan as BuildPlan, Text, build};
+    use crate::postings::List;
     use crate::query::{Bm25, Searcher};
 
     #[test]
-    fn test_lists_are_looked_through_ahead_but_damaged_ones() {
+    fn test_lists_are_decoded_in_pieces_and_damaged_ones_stay_unknown() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("index");
         let text: Vec<String> = (0..FEW).map(|doc| format!("all {}", ["even", "odd odd"][doc as usize % 2])).collect();
         let texts: Vec<Text<'_>> = text.iter().map(|text| ("id", "", "", text.as_str())).collect();
         let codecs = crate::codec::parse_list("vbyte").unwrap();
         build(&target, &texts, &BuildPlan { batch: 1 << 16, codecs, ..BuildPlan::default() }).unwrap();
-        let known = |damaged: bool| {
+        // the number of damaged lists
+        let damaged = || {
             let index = Index::open(&target).unwrap();
             let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-            let plan = |text| searcher.plan(&searcher.parse(text).unwrap()).unwrap();
-            let mut sound = Sound::new(&index, searcher.codec());
-            sound.check_ahead(&[plan("even"), plan("odd nothing")]);
-            assert!(sound.lists.len() == 2 || damaged, "{:?}", sound.lists);
-            sound.check_ahead(&[plan("odd"), plan("all even")]);
-            for info in plan("all even odd").terms.iter().map(|term| term.info) {
-                let List::Blocks(list) = index.list(&info, searcher.codec()).unwrap() else { panic!("a long list") };
-                let known = sound.lists.contains(&number(&info));
-                assert_eq!(known, decode(&list).is_ok());
-                assert_eq!(known, sound.check(&list).is_ok());
+            let plan = searcher.plan(&searcher.parse("all even odd").unwrap()).unwrap();
+            let list = |info| match index.list(info, searcher.codec()).unwrap() {
+                List::Blocks(list) => list,
+                List::Single { .. } => panic!("a long list"),
+            };
+            let lists: Vec<ListWords<'_>> = plan.terms.iter().map(|term| list(&term.info)).collect();
+            for list in &lists {
+                let blocks: Vec<usize> = pieces(list).flatten().collect();
+                assert!(
+                    blocks.iter().copied().eq(0..list.blocks()) && pieces(list).count() > 1 || list.df < FEW as u32
+                );
             }
-            sound.lists.len()
+            let whole = |list: &&ListWords<'_>| decode(list, 0..list.blocks()).is_err();
+            let bad: Vec<u32> = lists.iter().filter(whole).map(|list| list.number).collect();
+            let all: Vec<&ListWords<'_>> = lists.iter().collect();
+            let mut sound = Sound::default();
+            // on all cores; then only those that are not known; then one by one
+            for _ in 0..2 {
+                let found: Vec<u32> = sound.check(&all).into_iter().map(|(number, _)| number).collect();
+                assert_eq!(found, bad);
+                assert_eq!(sound.lists.len(), all.len() - bad.len());
+            }
+            for list in all {
+                assert_eq!(Sound::default().check(&[list]).len(), usize::from(bad.contains(&list.number)));
+            }
+            bad.len()
         };
-        assert_eq!(known(false), 3);
+        assert_eq!(damaged(), 0);
         let postings = target.join("vbyte").join("postings.bin");
         let mut bytes = std::fs::read(&postings).unwrap();
         // a number that does not end
         let middle = bytes.len() / 3;
         bytes[middle..middle + 64].fill(0xff);
         std::fs::write(&postings, bytes).unwrap();
-        assert_eq!(known(true), 2, "one list is damaged");
+        assert_eq!(damaged(), 1);
     }
 }

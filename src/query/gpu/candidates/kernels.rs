@@ -88,7 +88,7 @@ impl Kernels {
         scores: Scores,
     ) -> Result<Self, GpuError> {
         let assembler = assembler(&Parts::new(gpu, codec.as_ref(), lists, documents, scores));
-        let shared = texts(&assembler)?.iter().map(|kernel| gpu.pipeline(kernel)).collect::<Result<_, _>>()?;
+        let shared = gpu.pipelines(&texts(&assembler)?)?;
         Ok(Self { shared, builder: Builder { gpu: gpu.clone(), codec, assembler } })
     }
 
@@ -98,7 +98,7 @@ impl Kernels {
     /// The adapter cannot do it, or was lost.
     pub fn of_method(&self, recipe: &Recipe) -> Result<Vec<Pipeline>, GpuError> {
         let Builder { gpu, assembler, .. } = &self.builder;
-        of_method(assembler, recipe)?.iter().map(|kernel| gpu.pipeline(kernel)).collect()
+        gpu.pipelines(&of_method(assembler, recipe)?)
     }
 
     /// The codec of the lists that the kernels read.

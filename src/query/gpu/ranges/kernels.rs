@@ -133,8 +133,10 @@ impl Kernels {
         let (by_ranges, by_accumulators) = texts(parts, tables, ranges)?;
         let [maxima, pack, bounds, cuts, select, evaluate, gather] = &by_ranges;
         let [accumulate, tally, collect] = &by_accumulators;
-        let pipelines =
-            |kernels: &[&Kernel]| kernels.iter().map(|kernel| gpu.pipeline(kernel)).collect::<Result<Vec<_>, _>>();
+        // all at once, on all cores
+        let wanted = by_ranges.iter().chain(by_accumulators.iter().filter(|_| accumulators));
+        gpu.pipelines(wanted)?;
+        let pipelines = |kernels: &[&Kernel]| gpu.pipelines(kernels.iter().copied());
         Ok(Self {
             tables: pipelines(&[maxima, pack])?,
             ranges: pipelines(&[bounds, cuts, select, evaluate])?,

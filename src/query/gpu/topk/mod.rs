@@ -147,7 +147,7 @@ impl GpuTopK {
         let places = places.filter(|places| !places.is_empty());
         let place_bits = (u32::BITS - documents.leading_zeros()).max(1);
         let texts = kernels.texts(method.name, place_bits, places.is_some())?;
-        let pipelines = texts.iter().map(|text| gpu.pipeline(text)).collect::<std::result::Result<_, _>>()?;
+        let pipelines = gpu.pipelines(&texts)?;
         let places = places.map(upload).transpose()?;
         Ok(Self { method, kernels, pipelines, passes: (kernels.passes)(place_bits), places })
     }
