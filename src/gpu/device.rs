@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -55,6 +56,8 @@ pub(super) struct Shared {
     pipelines: Mutex<HashMap<String, Pipeline>>,
     /// What earlier runs compiled.
     cache: OnceLock<Cache>,
+    /// What opening took.
+    opening: Duration,
     /// Why the device can no longer be used.
     fault: Arc<Mutex<Option<GpuError>>>,
 }
@@ -109,6 +112,7 @@ impl Gpu {
         // devices at once.
         static OPENING: Mutex<()> = Mutex::new(());
         let _alone = lock(&OPENING);
+        let start = Instant::now();
         let adapters = enumerate();
         let reports: Vec<_> = adapters.iter().enumerate().map(|(i, a)| AdapterReport::of(i, a)).collect();
         let index = chosen(&reports, choice)?;
@@ -140,8 +144,8 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| {
             lock(&uncaptured).get_or_insert(typed("an operation outside any check", error));
         }));
-        let (pipelines, cache) = (Mutex::default(), OnceLock::new());
-        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, cache, fault }) })
+        let (pipelines, cache, opening) = (Mutex::default(), OnceLock::new(), start.elapsed());
+        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, cache, opening, fault }) })
     }
 
     /// Opens all hardware GPUs; `cache` as of [`Self::open_with_cache`].
@@ -158,6 +162,11 @@ impl Gpu {
     /// What the adapter says about itself.
     pub fn report(&self) -> &AdapterReport {
         &self.shared.report
+    }
+
+    /// What opening it took.
+    pub fn opening(&self) -> Duration {
+        self.shared.opening
     }
 
     /// Whether shaders may use 64-bit integers.

@@ -21,9 +21,11 @@
 //! | `answers` | whether two answers are the same |
 //! | `sizes` | bits a posting and decoding |
 //! | `output` | tables, CSV, charts |
+//! | `cold` | whole processes |
 
 mod answers;
 mod batches;
+mod cold;
 mod groups;
 mod lines;
 mod measure;
@@ -71,7 +73,9 @@ Examples:
                                             order by codec: bits, AND, OR, decoding
   gamut bench query out/gov2 --topics log.txt --engine cpu --mode and --intersect skip-list,daat
   gamut bench query out/gov2 --topics log.txt --engine gpu --batch para:c=64K,para:c=1M
-                                            throughput and waiting by batch")]
+                                            throughput and waiting by batch
+  gamut bench query out/gov2 --topics log.txt --cold --mode and,or --rounds 3
+                                            from process start to the run file, by phases")]
 pub struct Args {
     /// Directories of indexes of one collection
     #[arg(required = true)]
@@ -126,6 +130,13 @@ pub struct Args {
     /// Threads for batches on the CPU [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
+    /// Measure whole processes instead, from their start to the run file, by phases: for the first query, 100, 1,000
+    /// and all; with the index in the page cache, and without. Takes one codec and one method of a kind
+    #[arg(long, conflicts_with_all = ["batch", "check", "csv", "svg", "threads"])]
+    cold: bool,
+    /// With --cold: load all lists into the GPU's memory before the first query
+    #[arg(long, requires = "cold")]
+    preload: bool,
     /// Compare every answer with that of the plainest method, first: documents, scores to the last bit, and order;
     /// across indexes by external id. A difference is an error
     #[arg(long)]
@@ -180,6 +191,9 @@ fn intersect_help() -> String {
 /// # Errors
 /// Unknown names, indexes of different collections, a file that cannot be read or written, or answers that differ.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.cold {
+        return cold::run(args);
+    }
     let bm25 = Bm25 { k1: args.k1, b: args.b }.checked()?;
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
     ensure!(args.rounds > 0 || args.check, "--rounds 0 measures nothing; give --check, too, to compare answers only");

@@ -22,6 +22,7 @@ use settings::{Devices, Settings};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Rank documents by BM25.
 ///
@@ -103,6 +104,7 @@ Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
 /// The index or the topics cannot be read, options are out of range or do not go together, the output cannot be
 /// written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
     let index = Index::open(&args.index)?;
     if let Some(line) = index.manifest().analyzer.other_unicode() {
         eprintln!("gamut: warning: {line}");
@@ -110,13 +112,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut devices = Devices::default();
     let settings = &args.settings;
     settings.check()?;
-    let found = if let Some((topics, run)) = args.topics.files()? {
+    let found = if let Some(files) = args.topics.files()? {
         if settings.explain {
             anyhow::bail!("--explain explains one query, and --topics asks many; leave one of them out");
         }
         let searcher = settings.searcher(&index)?;
-        let mut engine = settings.engine(&searcher, &mut devices)?;
-        topics::run(&args.topics, settings, &mut engine, topics, run)
+        let engine = || settings.engine(&searcher, &mut devices);
+        topics::run(&args.topics, settings, &searcher, engine, files, start)
             .map_err(|error| index.unchanged().err().map_or(error, Into::into))?
     } else if !args.query.is_empty() {
         let searcher = settings.searcher(&index)?;

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `windows` | read, answer and write, at the same time |
 //! | `form` | hits as lines |
+//! | `times` | where the time went |
 
 mod form;
 #[cfg(test)]
 mod tests;
+mod times;
 mod windows;
 
 use super::settings::Settings;
@@ -15,8 +17,9 @@ use crate::base::means::{Stage, Unit};
 use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
-use crate::query::TopicReader;
-use crate::query::engine::{Engine as _, Fallback};
+use crate::index::Index;
+use crate::query::engine::{EngineKind, Fallback};
+use crate::query::{Searcher, TopicReader};
 use crate::{Error, Result};
 use anyhow::Context as _;
 use form::{Form, RunFormat};
@@ -26,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use times::Clock;
 use windows::{Done, Sink, Work, answer_all};
 
 /// Hits of a window on the CPU and on a GPU. Three windows are in memory at a time. On the CPU a window is small,
@@ -64,6 +68,9 @@ pub struct TopicFile {
     /// How to pack the queries for a GPU, see below [default: order:size=1024, or the preset's].
     #[arg(long, value_name = "NAME", requires = "topics")]
     batch: Option<String>,
+    /// Write where the time went to this file, too: JSON, seconds of each phase.
+    #[arg(long, value_name = "FILE", requires = "topics")]
+    times: Option<PathBuf>,
 }
 
 impl TopicFile {
@@ -109,11 +116,11 @@ struct Job {
 }
 
 impl Job {
-    fn new(settings: &Settings, engine: &Fallback<'_>, form: &Form) -> Self {
+    fn new(settings: &Settings, index: &Index, form: &Form) -> Self {
         let Settings { mode, k, k1, b, scores, .. } = settings;
         Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
-            index: engine.searcher().index().manifest().checksum.clone(),
+            index: index.manifest().checksum.clone(),
             options: format!("{mode:?} -k {k} --k1 {k1} --b {b} {scores:?} {:?} {}", form.format, form.tag),
         }
     }
@@ -211,25 +218,27 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Answers the queries of a file; returns whether any found something.
+/// Answers the queries of a file by what `engine` makes; returns whether any found something. The command started at
+/// `start`.
 ///
 /// # Errors
-/// The topics cannot be read, the index is damaged, the results cannot be written.
-pub fn run(
+/// Those of `engine`; the topics cannot be read, the index is damaged, the results cannot be written.
+pub fn run<'a>(
     args: &TopicFile,
     settings: &Settings,
-    engine: &mut Fallback<'_>,
-    topics: &Path,
-    run: &Path,
+    searcher: &'a Searcher<'a>,
+    engine: impl FnOnce() -> Result<Fallback<'a>>,
+    (topics, run): (&Path, &Path),
+    start: Instant,
 ) -> anyhow::Result<bool> {
     let form = args.form()?;
     let schedule = settings.schedule(args.batch.as_deref())?;
-    let start = Instant::now();
+    let clock = Clock::new(start);
     let stdin = topics.as_os_str() == "-";
     let file: Box<dyn Read + Send> =
         if stdin { Box::new(io::stdin()) } else { Box::new(File::open(topics).map_err(Error::io("read", topics))?) };
     let bytes = if stdin { 0 } else { std::fs::metadata(topics).map_or(0, |file| file.len()) };
-    let (target, done) = target(run, args.resume, Job::new(settings, engine, &form))?;
+    let (target, done) = target(run, args.resume, Job::new(settings, searcher.index(), &form))?;
     let read = Arc::new(AtomicU64::new(0));
     let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
     let reader = TopicReader::new(Counted(file, read.clone())).with_context(|| format!("in {name}"))?;
@@ -239,10 +248,11 @@ pub fn run(
         0 => 0,
         read => (seen as f64 * bytes as f64 / read as f64) as u64,
     };
-    let (mode, k, window) = (settings.mode, settings.k, window(settings.k, engine.capabilities().batches));
-    let work = Work { mode, k, schedule: &schedule, form: &form, window, guess: &guess, means: &means };
+    let (mode, k, window) = (settings.mode, settings.k, window(settings.k, settings.engine == EngineKind::Gpu));
+    let work = Work { mode, k, schedule: &schedule, form: &form, window, guess: &guess, clock: &clock, means: &means };
     let mut writer = Writer::new(target, MARK);
-    let answered = answer_all(engine, reader, &work, done, &mut writer);
+    clock.opened();
+    let answered = answer_all(searcher, engine, reader, &work, done, &mut writer);
     drop(means);
     let done = answered.map_err(|error| match error {
         Error::Interrupted if args.resume => anyhow::anyhow!("interrupted; the same command goes on from here"),
@@ -250,14 +260,22 @@ pub fn run(
         error => error.into(),
     })?;
     writer.finish()?;
+    let phases = clock.end();
+    if let Some(path) = &args.times {
+        let text = serde_json::to_string(&phases).context("cannot print times")? + "\n";
+        std::fs::write(path, text).map_err(Error::io("write", path))?;
+    }
     say(format_args!(
         "{} of {} topics answered with {} documents in {:.2} s: {}",
         done.answered,
         done.topics,
         done.hits,
-        start.elapsed().as_secs_f64(),
+        phases.total,
         run.display()
     ));
+    if phases.device > 0.0 {
+        say(format_args!("{}", phases.line()));
+    }
     if let Some(line) = done.without_words.line() {
         say(format_args!("{line}"));
     }

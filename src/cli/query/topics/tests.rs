@@ -3,11 +3,10 @@
 use super::windows::answer_all;
 use super::*;
 use crate::base::means::Means;
-use crate::index::Index;
 use crate::index::tests::{Plan, build};
-use crate::query::engine::{EngineKind, Methods, Names};
+use crate::query::engine::{Methods, Names};
 use crate::query::schedule::Schedule;
-use crate::query::{Bm25, Mode, Searcher};
+use crate::query::{Bm25, Mode};
 use std::fs;
 
 const WORDS: [&str; 6] = ["red", "apple", "pie", "tree", "leaf", "wood"];
@@ -36,12 +35,13 @@ struct Case<'a> {
 impl Case<'_> {
     fn answer(&self, done: Done, sink: &mut impl Sink) -> Result<Done> {
         let methods = Methods::chosen(EngineKind::Cpu, Mode::Or, &Names::default()).unwrap();
-        let mut engine = Fallback::on_cpu(self.searcher, &methods);
+        let engine = || Ok(Fallback::on_cpu(self.searcher, &methods));
         let schedule = Schedule::default();
         let means = Means::new(self.threads, 1 << 20);
-        let (form, window) = (&self.form, self.window);
-        let work = Work { mode: Mode::Or, k: 20, schedule: &schedule, form, window, guess: &|_| 0, means: &means };
-        answer_all(&mut engine, TopicReader::new(self.topics.as_bytes()).unwrap(), &work, done, sink)
+        let (form, window, clock) = (&self.form, self.window, &Clock::new(Instant::now()));
+        let (mode, guess) = (Mode::Or, &|_| 0);
+        let work = Work { mode, k: 20, schedule: &schedule, form, window, guess, clock, means: &means };
+        answer_all(self.searcher, engine, TopicReader::new(self.topics.as_bytes()).unwrap(), &work, done, sink)
     }
 
     fn bytes(&self) -> (Vec<u8>, Done) {

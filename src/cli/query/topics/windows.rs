@@ -2,6 +2,7 @@
 //! another one written while the engine answers a third.
 
 use super::form::Form;
+use super::times::Clock;
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::index::read::ids::{DocSet, IdReader};
@@ -12,6 +13,7 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Hits that one thread turns into lines at a time.
@@ -27,6 +29,8 @@ pub struct Work<'a> {
     pub window: usize,
     /// How many topics there are, by how many the reader has seen; 0 if nobody knows.
     pub guess: &'a (dyn Fn(u64) -> u64 + Sync),
+    /// Takes the time of windows.
+    pub clock: &'a Clock,
     /// Threads to write with, memory for ids, progress, and when to end.
     pub means: &'a Means,
 }
@@ -68,26 +72,31 @@ struct Answered {
     digest: u64,
 }
 
-/// Answers the topics behind those that are `done`, and returns how far it came: to the end.
+/// Answers the topics behind those that are `done`, and returns how far it came: to the end. The first topics are read
+/// and planned while `engine` makes the engine.
 ///
 /// # Errors
+/// Those of `engine`;
 /// [`Error::Invalid`] for bad topics, and if the first ones are not those that are `done`; [`Error::Damaged`];
 /// [`Error::Interrupted`]; those of the sink. The sink then has whole windows only.
-pub fn answer_all(
-    engine: &mut Fallback<'_>,
+pub fn answer_all<'a>(
+    searcher: &Searcher<'_>,
+    engine: impl FnOnce() -> Result<Fallback<'a>>,
     topics: TopicReader<'_>,
     work: &Work<'_>,
     done: Done,
     sink: &mut impl Sink,
 ) -> Result<Done> {
-    let searcher = engine.searcher();
     let (planned, windows) = sync_channel(1);
     let (answered, answers) = sync_channel(1);
     std::thread::scope(|scope| {
         let before = (done.topics, done.digest);
         scope.spawn(move || read(topics, searcher, work, before, &planned));
         let writer = scope.spawn(move || write(&answers, searcher, work, done, sink));
-        let outcome = ask(engine, windows, work, answered);
+        let outcome = engine().and_then(|mut engine| {
+            work.clock.ready(&engine);
+            ask(&mut engine, windows, work, answered)
+        });
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.and_then(|done| outcome.map(|()| done))
     })
@@ -161,7 +170,9 @@ fn ask(
         work.means.go_on()?;
         let Planned { topics, plans, digest } = window?;
         let without_words = without_words(&topics, &plans).into_iter().map(str::to_owned).collect();
+        let start = Instant::now();
         let Answers { hits, effort } = engine.search_all(&plans, work.mode, work.k, work.schedule)?;
+        work.clock.answered(start.elapsed(), &effort);
         let by_cpu = if let Effort::Gpu(report) = effort { report.by_cpu as u64 } else { 0 };
         if to.send(Answered { topics, hits, without_words, by_cpu, digest }).is_err() {
             break;
