@@ -122,11 +122,6 @@ struct Tables {
     ranges: Ranges,
 }
 
-/// The windows of a file: its words in pieces, cut so that no list lies across two of them.
-fn windows(words: &[u32], window: u64) -> impl Iterator<Item = &[u32]> {
-    words.chunks(usize::try_from(window).unwrap_or(usize::MAX))
-}
-
 impl<'a> Residence<'a> {
     /// For the lists that `searcher` reads. Nothing is there yet, and there are no tables of range maxima.
     pub fn new(searcher: &Searcher<'a>, lists: Arena) -> Self {
@@ -175,7 +170,9 @@ impl<'a> Residence<'a> {
         let scores = self.impacts.map_or(files.tf, |impacts| impacts.file());
         let needed = [files.postings, files.skips, scores].map(<[u32]>::len).iter().sum::<usize>();
         for (kind, words) in [files.postings, files.skips, scores].into_iter().enumerate() {
-            pieces.extend(windows(words, files.window).enumerate().map(|(i, piece)| (piece, kind, i)));
+            // no list lies across two windows
+            let windows = words.chunks(usize::try_from(files.window).unwrap_or(usize::MAX));
+            pieces.extend(windows.enumerate().map(|(i, piece)| (piece, kind, i)));
         }
         pieces.sort_by_key(|(piece, ..)| std::cmp::Reverse(piece.len()));
         let mut parts: Vec<(u32, &[u32])> = Vec::new();
