@@ -191,7 +191,7 @@ impl Explained {
         let devices = if self.answered() == EngineKind::Gpu { engine.devices() } else { &[] };
         let name: String = devices.iter().map(|device| format!(", {}", device.gpu().report().name)).collect();
         writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
-        if let Some(device) = device {
+        for device in devices {
             let (open, ready) = (device.gpu().opening(), device.ready());
             let [open, kernels, lists] = [open, ready.kernels, ready.preload].map(|time| duration(time.as_secs_f64()));
             let lists = if ready.preload.is_zero() { String::new() } else { format!(", {lists} to bring all lists") };

@@ -49,12 +49,14 @@ impl Clock {
 
     /// The engine is ready.
     pub fn ready(&self, engine: &Fallback<'_>) {
-        let Some(device) = engine.device() else { return };
-        let ready = device.ready();
+        // one is opened after the other, and the rest is done at the same time
         self.add(|phases| {
-            phases.device = device.gpu().opening().as_secs_f64();
-            phases.kernels = ready.kernels.as_secs_f64();
-            phases.preload = ready.preload.as_secs_f64();
+            for device in engine.devices() {
+                let ready = device.ready();
+                phases.device += device.gpu().opening().as_secs_f64();
+                phases.kernels = phases.kernels.max(ready.kernels.as_secs_f64());
+                phases.preload = phases.preload.max(ready.preload.as_secs_f64());
+            }
         });
     }
 
