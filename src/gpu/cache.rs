@@ -59,7 +59,7 @@ pub(super) struct Cache {
     /// The kernels of the file, and since it was read.
     kernels: Mutex<BTreeSet<u64>>,
     /// How many kernels the file has.
-    kept: usize,
+    kept: Mutex<usize>,
 }
 
 /// What compiled kernels depend on, except their texts.
@@ -85,7 +85,13 @@ impl Cache {
         // the file. wgpu and the driver compare the device and their versions with their own marks in it.
         let make = |shared: &Shared| unsafe { shared.device.create_pipeline_cache(&descriptor) };
         let raw = gpu.checked("kept kernels", make).ok()?;
-        Some(Self { raw, path, identity, kept: content.kernels.len(), kernels: Mutex::new(content.kernels) })
+        Some(Self {
+            raw,
+            path,
+            identity,
+            kept: Mutex::new(content.kernels.len()),
+            kernels: Mutex::new(content.kernels),
+        })
     }
 
     /// Takes note of a kernel that is compiled with this cache.
@@ -95,10 +101,12 @@ impl Cache {
 
     /// Writes the file, if there are kernels that it lacks.
     pub(super) fn store(&self) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if kernels.len() == self.kept {
+        if kernels.len() == *kept {
             return;
         }
+        *kept = kernels.len();
         // wgpu panics if the device is lost
         let data = catch_unwind(AssertUnwindSafe(|| self.raw.get_data())).ok().flatten();
         if let Some(data) = data {

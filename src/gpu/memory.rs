@@ -74,7 +74,8 @@ impl Memory {
     }
 }
 
-/// Device memory for lists.
+/// Device memory for lists. A buffer is made when the first words in it are taken: to make gigabytes and to give them
+/// back takes longer than many queries do.
 #[derive(Debug)]
 pub struct Arena {
     gpu: Gpu,
@@ -82,14 +83,28 @@ pub struct Arena {
     names: Vec<String>,
     segments: Vec<Segment>,
     upload: Upload,
+    /// Counts the buffers that were made.
+    stamp: u64,
 }
 
 /// One buffer.
 #[derive(Debug)]
 struct Segment {
+    /// Of four words until it is made.
     buffer: Buffer,
+    words: u32,
+    state: State,
     /// Free pieces: where each starts, and its words.
     free: BTreeMap<u32, u32>,
+}
+
+/// How far a buffer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Planned,
+    Made,
+    /// The device had too little memory for it.
+    Refused,
 }
 
 /// Words of the largest buffer that can be bound, and the bits of an address in it.
@@ -101,10 +116,11 @@ fn segment(report: &AdapterReport) -> (u64, u32) {
 }
 
 impl Arena {
-    /// Makes memory of `words` words, 16 GiB at most, under the names in `memory`, whose sizes are ignored.
+    /// Plans memory of `words` words, 16 GiB at most, under the names in `memory`, whose sizes are ignored. If the
+    /// device turns out to have less, there is less.
     ///
     /// # Errors
-    /// The device has less memory, or was lost.
+    /// The device was lost.
     pub fn new(gpu: &Gpu, memory: Memory, words: u64) -> Result<Self, GpuError> {
         let (largest, bits) = segment(gpu.report());
         let words = words.clamp(1 << 10, MAX_WORDS);
@@ -114,13 +130,15 @@ impl Arena {
         for _ in 0..count {
             let size = rest.min(largest);
             rest -= size;
-            let buffer = gpu.buffer("lists", 4 * size.max(4), Usage::Storage)?;
-            segments.push(Segment { buffer, free: BTreeMap::from([(0, size as u32)]) });
+            // kernels bind them all
+            let buffer = gpu.buffer("lists", 16, Usage::Storage)?;
+            let (words, free) = (size as u32, BTreeMap::from([(0, size as u32)]));
+            segments.push(Segment { buffer, words, state: State::Planned, free });
         }
         let bits = if count == 1 { Memory::ONE.bits } else { bits };
         let memory = Memory { segments: count as u32, bits, ..memory };
         let names = (0..memory.segments).map(|segment| memory.buffer(segment)).collect();
-        Ok(Self { gpu: gpu.clone(), memory, names, segments, upload: Upload::long() })
+        Ok(Self { gpu: gpu.clone(), memory, names, segments, upload: Upload::long(), stamp: 0 })
     }
 
     /// How kernels see it.
@@ -128,14 +146,25 @@ impl Arena {
         self.memory
     }
 
+    /// Changes when a buffer takes the place of another: kernels have to be bound anew.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Words of the largest buffer.
+    pub fn largest(&self) -> u32 {
+        self.segments.iter().map(|segment| segment.words).max().unwrap_or(0)
+    }
+
     /// Its buffers, by the names that kernels have for them.
     pub fn buffers(&self) -> impl Iterator<Item = (&str, &Buffer)> {
         self.names.iter().map(|name| &**name).zip(self.segments.iter().map(|segment| &segment.buffer))
     }
 
-    /// Words that are not given out.
+    /// Words that are not given out, as far as is known.
     pub fn free_words(&self) -> u64 {
-        self.segments.iter().flat_map(|segment| segment.free.values()).map(|&words| u64::from(words)).sum()
+        let there = self.segments.iter().filter(|segment| segment.state != State::Refused);
+        there.flat_map(|segment| segment.free.values()).map(|&words| u64::from(words)).sum()
     }
 
     fn base(&self, segment: usize) -> u32 {
@@ -151,8 +180,32 @@ impl Arena {
 
     /// Takes `words` free words in one buffer, from the smallest piece that fits; `None` if none does.
     pub fn take(&mut self, words: u32) -> Option<u32> {
-        let pieces =
-            self.segments.iter().enumerate().flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at)));
+        loop {
+            let taken = self.take_made(words);
+            if taken.is_some() || !self.make(words) {
+                return taken;
+            }
+        }
+    }
+
+    /// Makes the next buffer that has so many words. False if there is none.
+    fn make(&mut self, words: u32) -> bool {
+        let planned = |segment: &&mut Segment| segment.state == State::Planned && segment.words >= words;
+        let Some(segment) = self.segments.iter_mut().find(planned) else { return false };
+        // a device that is lost says so again, at the next submission
+        match self.gpu.buffer("lists", 4 * u64::from(segment.words.max(4)), Usage::Storage) {
+            Ok(buffer) => {
+                (segment.buffer, segment.state) = (buffer, State::Made);
+                self.stamp += 1;
+            }
+            Err(_) => segment.state = State::Refused,
+        }
+        true
+    }
+
+    fn take_made(&mut self, words: u32) -> Option<u32> {
+        let made = self.segments.iter().enumerate().filter(|(_, segment)| segment.state == State::Made);
+        let pieces = made.flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at)));
         let (len, number, at) = pieces.filter(|&(len, ..)| len >= words).min()?;
         let free = &mut self.segments[number].free;
         free.remove(&at);

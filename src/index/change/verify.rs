@@ -121,16 +121,6 @@ fn finish(mut verified: Verified, problems: Problems) -> Verified {
     verified
 }
 
-impl Index {
-    /// Compares the checksums of the files that `wanted` accepts, by their names in the manifest, with the manifest's.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`], [`Error::Io`].
-    pub fn check_checksums(&self, wanted: impl Fn(&str) -> bool) -> Result<()> {
-        checksums(self.dir(), self.manifest().files.iter().filter(|file| wanted(&file.name)))
-    }
-}
-
 /// Fails if the content of one of these files does not match the manifest: an index made from a damaged one would be
 /// damaged, with right checksums.
 pub(in crate::index) fn checksums<'a>(dir: &Path, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {

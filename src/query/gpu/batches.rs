@@ -4,7 +4,7 @@
 use super::found::Found;
 use super::report::Report;
 use super::residence::Residence;
-use super::slot::Slot;
+use super::slot::{Outside, Slot};
 use crate::gpu::{Buffer, Gpu, GpuError, Pending};
 use crate::query::{Plan, Searcher};
 use crate::{Error, Result};
@@ -25,14 +25,20 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The buffers of lists and norms, by the names that kernels have for them.
-    pub(super) fn lists(&self) -> Vec<(&str, &Buffer)> {
-        self.residence.lists().buffers().chain([("norms", &self.norms)]).collect()
+    /// The buffers of lists and norms.
+    pub(super) fn lists(&self) -> Outside<'_> {
+        let lists = self.residence.lists();
+        Outside { buffers: lists.buffers().chain([("norms", &self.norms)]).collect(), stamp: [lists.stamp(), 0, 0] }
     }
 
     /// The same buffers, and those of the tables of range maxima.
-    pub(super) fn lists_and_tables(&self) -> Vec<(&str, &Buffer)> {
-        self.lists().into_iter().chain(self.residence.tables()).collect()
+    pub(super) fn lists_and_tables(&self) -> Outside<'_> {
+        let mut outside = self.lists();
+        if let Some(tables) = self.residence.tables() {
+            outside.buffers.extend(tables.buffers());
+            outside.stamp[1] = tables.stamp();
+        }
+        outside
     }
 }
 

@@ -5,7 +5,7 @@ use super::plan_rows::term_row;
 use super::report::Report;
 use super::residence::placed_at;
 use super::rows::TermRow;
-use super::slot::Slot;
+use super::slot::{Outside, Slot};
 use crate::codec::Codec;
 use crate::gpu::{Arena, Gpu, Memory};
 use crate::postings::ListWords;
@@ -106,7 +106,7 @@ impl<'a> ListIntersector<'a> {
                     break;
                 }
             }
-            let outside: Vec<_> = self.arena.buffers().collect();
+            let outside = Outside { buffers: self.arena.buffers().collect(), stamp: [self.arena.stamp(), 0, 0] };
             let (pending, sent) = self.candidates.send(&mut self.slot, &outside, &rows, Want::Docs, self.timed)?;
             let found = passes::finish(&self.gpu, &mut self.slot, pending, sent)?;
             report.add(&found);

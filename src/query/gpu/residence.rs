@@ -4,7 +4,7 @@
 use super::ranges::kernels::Ranges;
 use super::report::Use;
 use super::sound::{Missing, Sound, bring};
-use crate::gpu::{Arena, Buffer};
+use crate::gpu::Arena;
 use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords, tf};
 use crate::query::Searcher;
@@ -153,16 +153,11 @@ impl<'a> Residence<'a> {
         [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }
 
-    /// Brings all lists, as they lie in the files. Meanwhile it compares the checksums of the files, because nobody
-    /// looks at the lists again.
+    /// Brings all lists, as they lie in the files. Each is looked through when a query first asks for it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the lists do not fit, [`Error::Damaged`], or the device was lost.
+    /// [`Error::Invalid`] if the lists do not fit, or the device was lost.
     pub fn preload(&mut self) -> Result<()> {
-        let folder = format!("{}/", self.codec.codec().name());
-        let scores = if self.impacts.is_some() { "impacts.bin" } else { "tf.bin" };
-        let index = self.index;
-        let check = || index.check_checksums(|name| name.starts_with(&folder) || name == scores);
         let files = self.index.list_files(self.codec);
         let mut found = Windows::default();
         // the largest pieces first, so that they fit
@@ -194,10 +189,8 @@ impl<'a> Residence<'a> {
             target.resize(target.len().max(i + 1), 0);
             target[i] = at;
         }
-        // No kernel runs before both are done: until then nobody trusts what the device has got.
-        let (checked, sent) = rayon::join(check, || self.lists.send(&parts).and_then(|()| self.lists.wait()));
-        checked?;
-        sent?;
+        self.lists.send(&parts)?;
+        self.lists.wait()?;
         self.windows = Some(found);
         Ok(())
     }
@@ -207,9 +200,9 @@ impl<'a> Residence<'a> {
         &self.lists
     }
 
-    /// The buffers of the memory for tables, as kernels call them.
-    pub fn tables(&self) -> impl Iterator<Item = (&str, &Buffer)> {
-        self.tables.iter().flat_map(|tables| tables.arena.buffers())
+    /// The memory for tables.
+    pub fn tables(&self) -> Option<&Arena> {
+        self.tables.as_ref().map(|tables| &tables.arena)
     }
 
     /// How the memory has been used.
@@ -282,7 +275,11 @@ impl<'a> Residence<'a> {
         if let Some(windows) = &self.windows {
             let impacts = self.impacts.map(|impacts| impacts.place(list.number)).transpose()?;
             self.counts.hits += 1;
-            return Ok(Ok((placed_in(list, windows, files.window, impacts), None)));
+            let placed = placed_in(list, windows, files.window, impacts);
+            if !self.sound.knows(list.number) {
+                self.missing.push(Missing { list: list.clone(), at: 0, parts: [&[]; 3] });
+            }
+            return Ok(Ok((placed, None)));
         }
         let scores = match self.impacts {
             Some(impacts) => impacts.words(info)?,
@@ -301,8 +298,7 @@ impl<'a> Residence<'a> {
     }
 
     fn refused(&self, words: u32) -> Request {
-        let whole = self.lists.buffers().map(|(_, buffer)| buffer.bytes() / 4).max().unwrap_or(0);
-        if u64::from(words) > whole { Request::TooLarge } else { Request::Full }
+        if words > self.lists.largest() { Request::TooLarge } else { Request::Full }
     }
 
     /// Takes room for `words` words. If there is none, it drops what was asked for longest ago, but nothing of this

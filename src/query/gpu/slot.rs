@@ -24,8 +24,20 @@ pub struct Key {
 #[derive(Debug)]
 struct Kept {
     key: Key,
-    stamp: u64,
+    stamp: Stamp,
     bound: Arc<[Bound]>,
+}
+
+/// Changes whenever a buffer of the caller's takes the place of another.
+pub type Stamp = [u64; 3];
+
+/// Buffers of the caller's, by the names that kernels have for them.
+#[derive(Clone, Debug, Default)]
+pub struct Outside<'b> {
+    /// The buffers.
+    pub buffers: Vec<(&'b str, &'b Buffer)>,
+    /// Tells them from those before.
+    pub stamp: Stamp,
 }
 
 /// Buffers for one batch at a time. They grow to what the largest batch needed.
@@ -99,23 +111,22 @@ impl Slot {
     }
 
     /// Binds `kernels` to the buffers that they name, of this slot or of `outside`. The result is kept until a buffer
-    /// of this slot grows, or the key comes with another `stamp`. A caller that replaces a buffer of `outside` changes
-    /// the stamp.
+    /// of this slot grows, or the key comes with another stamp.
     ///
     /// # Errors
     /// As of [`Gpu::bind`].
     pub fn bound<'k>(
         &mut self,
         key: Key,
-        stamp: u64,
-        outside: &[(&str, &Buffer)],
+        outside: &Outside<'_>,
         kernels: impl IntoIterator<Item = &'k Pipeline>,
     ) -> Result<Arc<[Bound]>, GpuError> {
+        let stamp = outside.stamp;
         if let Some(kept) = self.kept.iter().find(|kept| kept.key == key && kept.stamp == stamp) {
             return Ok(Arc::clone(&kept.bound));
         }
         let own = self.buffers.iter().map(|(name, buffer)| (*name, buffer));
-        let buffers: Vec<(&str, &Buffer)> = outside.iter().copied().chain(own).collect();
+        let buffers: Vec<(&str, &Buffer)> = outside.buffers.iter().copied().chain(own).collect();
         let bind = |kernel| self.gpu.bind(key.what, kernel, &buffers);
         let bound: Arc<[Bound]> = kernels.into_iter().map(bind).collect::<Result<_, _>>()?;
         self.kept.retain(|kept| kept.key != key);
@@ -202,7 +213,8 @@ mod tests {
         let mut slot = Slot::new(&gpu);
         let key = Key { what: "copy", number: 0 };
         let copied = |slot: &mut Slot, stamp: u64, tables: &Buffer| {
-            let bound = slot.bound(key, stamp, &[("tables", tables)], [&pipeline]).unwrap();
+            let outside = Outside { buffers: vec![("tables", tables)], stamp: [0, stamp, 0] };
+            let bound = slot.bound(key, &outside, [&pipeline]).unwrap();
             let step = Step::Run { name: "copy", bound: &bound[0], immediates: &[], groups: 1 };
             gpu.submit("copy", &[step], false).unwrap();
             let mut word = [0u32];

@@ -20,6 +20,11 @@ pub struct Sound {
 }
 
 impl Sound {
+    /// Whether a list was found sound.
+    pub fn knows(&self, number: u32) -> bool {
+        self.lists.contains(&number)
+    }
+
     /// Decodes lists, on all cores if that pays, but none that is known. Returns the numbers of the damaged ones, with
     /// the first error of each.
     pub fn check(&mut self, lists: &[&ListWords<'_>]) -> Vec<(u32, Error)> {
@@ -51,13 +56,13 @@ fn decode(list: &ListWords<'_>, mut blocks: Range<usize>) -> Result<()> {
     blocks.try_for_each(|block| list.decode(block, &mut docs).map(|_| ()))
 }
 
-/// A list on its way to the device.
+/// A list to look through, which may be on its way to the device.
 pub struct Missing<'a> {
     /// The list.
     pub list: ListWords<'a>,
     /// The address of its words on the device.
     pub at: u32,
-    /// The words that go there, one part behind the other.
+    /// The words that go there, one part behind the other. Empty if they are there.
     pub parts: [&'a [u32]; 3],
 }
 
@@ -83,6 +88,7 @@ pub fn bring(
 ) -> (Vec<(u32, Error)>, Result<(), GpuError>) {
     let new: Vec<&ListWords<'_>> = missing.iter().map(|missing| &missing.list).collect();
     let mut parts: Vec<(u32, &[u32])> = missing.iter().flat_map(Missing::placed).collect();
+    parts.retain(|(_, part)| !part.is_empty());
     // so that neighbours are one copy
     parts.sort_by_key(|&(at, _)| at);
     let (mut check, mut send) = (|| sound.check(&new), || lists.send(&parts));

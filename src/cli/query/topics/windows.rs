@@ -12,6 +12,7 @@ use crate::query::{Hit, Mode, Plan, Searcher, Topic, TopicReader, WithoutWords, 
 use crate::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::mem::ManuallyDrop;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
@@ -19,13 +20,16 @@ use xxhash_rust::xxh3::Xxh3;
 /// Hits that one thread turns into lines at a time.
 const CHUNK_HITS: usize = 1 << 14;
 
+/// Topics of the first window; each one behind it has twice as many, up to a window's size.
+const FIRST_WINDOW: usize = 1 << 11;
+
 /// How topics are answered and written.
 pub struct Work<'a> {
     pub mode: Mode,
     pub k: usize,
     pub schedule: &'a Schedule,
     pub form: &'a Form,
-    /// Topics of a window.
+    /// Topics of a window at most.
     pub window: usize,
     /// How many topics there are, by how many the reader has seen; 0 if nobody knows.
     pub guess: &'a (dyn Fn(u64) -> u64 + Sync),
@@ -93,9 +97,11 @@ pub fn answer_all<'a>(
         let before = (done.topics, done.digest);
         scope.spawn(move || read(topics, searcher, work, before, &planned));
         let writer = scope.spawn(move || write(&answers, searcher, work, done, sink));
-        let outcome = engine().and_then(|mut engine| {
+        let outcome = engine().and_then(|engine| {
             work.clock.ready(&engine);
-            ask(&mut engine, windows, work, answered)
+            // To give back a GPU's memory buffer by buffer takes longer than many queries do. The process ends soon,
+            // and the driver takes all of it back.
+            ask(&mut ManuallyDrop::new(engine), windows, work, answered)
         });
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.and_then(|done| outcome.map(|()| done))
@@ -115,8 +121,11 @@ fn read(
         let _ = to.send(Err(error));
         return;
     }
+    // a small one first: the engine begins sooner, and has something to write sooner
+    let mut size = FIRST_WINDOW.min(work.window);
     loop {
-        let next = topics.by_ref().take(work.window).collect::<Result<Vec<Topic>>>();
+        let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>();
+        size = (2 * size).min(work.window);
         work.means.progress.revise((work.guess)(topics.seen()));
         let planned = next.and_then(|topics| {
             topics.iter().for_each(|topic| add(&mut sum, topic));

@@ -38,7 +38,7 @@ use super::batches::{Added, Context, Lack, Way};
 use super::found::Found;
 use super::residence::Request;
 use super::rows::{CandidateState, TermRow};
-use super::slot::Slot;
+use super::slot::{Outside, Slot};
 use super::topk::Chooser;
 use crate::codec::Codec;
 use crate::gpu::{Gpu, GpuError, Memory, Pending, Pipeline};
@@ -50,7 +50,7 @@ use crate::query::{Plan, Scores};
 use crate::{Error, Result};
 use kernels::{CLASSES, Kernels};
 use layout::Layout;
-use passes::{Outside, Passes, Sent};
+use passes::{Passes, Sent};
 use std::sync::Arc;
 use tables::Tables;
 

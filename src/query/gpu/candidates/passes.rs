@@ -5,11 +5,11 @@ use super::kernels::{CLASSES, Kernels, TALLY_SPAN};
 use super::layout::Layout;
 use super::results::{Want, Which, head, lacks, read};
 use crate::Result;
-use crate::gpu::{AdapterKind, Bound, Buffer, Gpu, GpuError, Layout as _, Pending, Step};
+use crate::gpu::{AdapterKind, Bound, Gpu, GpuError, Layout as _, Pending, Step};
 use crate::query::gpu::found::{BestRows, Found, word, words};
 use crate::query::gpu::recipe::Unit;
 use crate::query::gpu::rows::{CandidateHead, CandidateParams, CandidateState};
-use crate::query::gpu::slot::{Key, Slot};
+use crate::query::gpu::slot::{Key, Outside, Slot};
 use crate::query::gpu::topk::{Chooser, Counts, TopKCapacity};
 
 /// The first copy has room for at least so many results.
@@ -18,9 +18,6 @@ const WINDOW: u32 = 1 << 16;
 /// On a software adapter, a workgroup with a query of its own goes through so many candidates in one pass: llvmpipe
 /// ends every loop of a thread that has gone through 65,535 rounds of loops.
 const SOFTWARE_SPAN: u32 = 2048;
-
-/// The buffers that belong to no slot: those of lists, and "norms" with BM25's K of each document.
-pub type Outside<'a> = [(&'a str, &'a Buffer)];
 
 /// A batch on its way.
 #[derive(Debug)]
@@ -143,9 +140,11 @@ impl Passes<'_> {
     fn bind(self, slot: &mut Slot, outside: &Outside<'_>) -> Result<std::sync::Arc<[Bound]>, GpuError> {
         let Self { kernels, method, number, .. } = self;
         let tables = &method.tables;
-        let outside: Vec<_> = outside.iter().copied().chain(tables.buffer().map(|words| ("tables", words))).collect();
+        let mut outside = outside.clone();
+        outside.buffers.extend(tables.buffer().map(|words| ("tables", words)));
+        outside.stamp[2] = tables.number();
         let key = Key { what: "intersection", number };
-        slot.bound(key, tables.number(), &outside, kernels.shared.iter().chain(&method.passes))
+        slot.bound(key, &outside, kernels.shared.iter().chain(&method.passes))
     }
 
     /// The runs of a batch, in order. A kernel with nothing to do does not run.

@@ -125,13 +125,13 @@ impl Call<'_> {
         slot.write("places", &places)?;
 
         let outside = context.lists_and_tables();
-        let mut bind = |what, kernels| slot.bound(Key { what, number: 0 }, 0, &outside, kernels);
+        let mut bind = |what, kernels| slot.bound(Key { what, number: 0 }, &outside, kernels);
         let for_tables = if rounds.is_empty() { None } else { Some(bind("tables", &kernels.tables)?) };
         let for_hits = match self.by {
             By::Accumulators => bind("accumulators", &kernels.accumulators)?,
             By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
         };
-        let gather = slot.bound(Key { what: "gather", number: 0 }, 0, &outside, [&kernels.gather])?;
+        let gather = slot.bound(Key { what: "gather", number: 0 }, &outside, [&kernels.gather])?;
         let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * state)];
         if let Some(bound) = &for_tables {
             for Round { lists, maxima, pack } in &rounds {
