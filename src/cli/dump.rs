@@ -1,18 +1,19 @@
-//! `gamut dump`: the postings of one term, or what the index has of one document.
+//! `gamut dump`: the postings of one term, what the index has of one document, or its text.
 
 use crate::cli::ui::printable;
 use crate::index::Index;
 use crate::postings::{Cursor, END, Postings};
 use crate::query::{Bm25, Searcher};
 use anyhow::Context as _;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Postings written between two looks into the document table.
 const CHUNK: usize = 4096;
 
-/// Print the postings of a term, or one document.
+/// Print the postings of a term, one document, or its text.
 ///
 /// A line has a posting: docID, term frequency and external id, between tabs. gamut looks TERM up as it stands. If the
 /// index has no such term, gamut analyses TERM as it would a query.
@@ -20,12 +21,18 @@ const CHUNK: usize = 4096;
 /// With --id, a line has a field of the document and its value, with a tab between them: docID, id, URL, title, length
 /// in tokens, and where the index stores them, PageRank and place in the input. If several documents have the id, gamut
 /// prints all of them, with an empty line between two.
+///
+/// With --text, gamut prints the text of the document as it was analysed, if the index stores texts
+/// (`gamut index --store`). A title that the container gives comes first, on a line of its own. If several documents
+/// have the id, gamut prints the texts of all of them, with a line feed behind each. On a terminal, control characters
+/// are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   gamut dump out/gov2 kudzu
   gamut dump out/gov2 kudzu --limit 3
   gamut dump out/gov2 --id GX001-02-3456789
+  gamut dump out/gov2 --text GX001-02-3456789
   gamut dump out/gov2 kudzu --codec vbyte | cmp - <(gamut dump out/gov2 kudzu --codec para-ef)
 
 Exit code: 0 if the term or the document is there, 1 if not, 2 on errors.")]
@@ -33,11 +40,14 @@ pub struct Args {
     /// Directory of the index.
     index: PathBuf,
     /// Term to look up.
-    #[arg(required_unless_present = "id")]
+    #[arg(required_unless_present_any = ["id", "text"])]
     term: Option<String>,
     /// External id of a document to look up, as run files have it.
     #[arg(long, allow_hyphen_values = true, conflicts_with_all = ["term", "codec", "limit"])]
     id: Option<String>,
+    /// External id of a document whose text to print.
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with_all = ["id", "term", "codec", "limit"])]
+    text: Option<String>,
     /// Codec of the index to read the postings from.
     #[arg(long)]
     codec: Option<String>,
@@ -52,14 +62,16 @@ pub struct Args {
 /// The index cannot be read, the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
-    match (&args.id, &args.term) {
-        (Some(id), _) => document(&index, id).map_err(|error| index.unchanged().err().map_or(error, Into::into)),
-        (None, term) => postings(&index, args, term.as_deref().unwrap_or_default()),
+    let cause = |error| index.unchanged().err().map_or(error, Into::into);
+    match (&args.id, &args.text, &args.term) {
+        (Some(id), ..) => document(&index, id).map_err(cause),
+        (_, Some(id), _) => text(&index, id).map_err(cause),
+        (.., term) => postings(&index, args, term.as_deref().unwrap_or_default()),
     }
 }
 
-/// Prints the documents with an id.
-fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
+/// The documents with an id. Says on stderr if that takes long, or if there are none.
+fn find(index: &Index, id: &str) -> crate::Result<Vec<u32>> {
     if !index.has_ids() {
         let documents = index.statistics().documents;
         let _ = writeln!(
@@ -68,6 +80,46 @@ fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
         );
     }
     let docs = index.find_id(id)?;
+    index.unchanged()?;
+    if docs.is_empty() {
+        let _ = writeln!(io::stderr(), "gamut: no document has the id \"{id}\"");
+    }
+    Ok(docs)
+}
+
+/// Prints the texts of the documents with an id.
+fn text(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
+    if !index.has_texts() {
+        return Err(index.no_texts().into());
+    }
+    let docs = find(index, id)?;
+    let terminal = io::stdout().is_terminal();
+    let mut out = BufWriter::new(io::stdout().lock());
+    for &doc in &docs {
+        write_text(index, doc, terminal, &mut out)?;
+    }
+    out.flush().context("cannot write the text")?;
+    Ok(if docs.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Writes the text of a document, part by part: it may be large.
+fn write_text(index: &Index, doc: u32, terminal: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut written: anyhow::Result<()> = Ok(());
+    index.each_text_part(doc, |part| {
+        let put = |text: &str, out: &mut dyn Write| out.write_all(text.as_bytes()).context("cannot write the text");
+        written = index.unchanged().map_err(Into::into).and_then(|()| match terminal {
+            true => put(&part.split('\n').map(printable).collect::<Vec<_>>().join("\n"), out),
+            false => put(part, out),
+        });
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    written?;
+    writeln!(out).context("cannot write the text")
+}
+
+/// Prints the documents with an id.
+fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
+    let docs = find(index, id)?;
     let mut text = Vec::new();
     for (i, &doc) in docs.iter().enumerate() {
         if i > 0 {
@@ -77,7 +129,6 @@ fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
     }
     index.unchanged()?;
     if docs.is_empty() {
-        let _ = writeln!(io::stderr(), "gamut: no document has the id \"{id}\"");
         return Ok(ExitCode::from(1));
     }
     let mut out = io::stdout().lock();

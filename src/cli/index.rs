@@ -21,6 +21,7 @@ use crate::text::{AnalyzerSpec, MAX_LINKS, MAX_TERM_BYTES};
 #[command(after_long_help = format!("{}\n\nExamples:\n  \
     gamut index crawl.warc.gz -o out/crawl\n  \
     gamut index GOV2/ -o out/gov2 --analyzer english --codec all --memory 32GiB\n  \
+    gamut index crawl.warc.gz -o out/crawl --store\n  \
     gamut index corpus.jsonl -o out/beir --timeline out/beir.svg", rules()))]
 pub struct Args {
     /// Files and directories to index
@@ -59,6 +60,9 @@ pub struct Args {
     /// Do not store titles
     #[arg(long)]
     no_titles: bool,
+    /// Also store the text of every document, compressed, for `query --snippets` and `dump --text`
+    #[arg(long)]
+    store: bool,
     /// Follow the links between pages and store each page's PageRank, for `reorder --order pagerank`
     #[arg(long)]
     links: bool,
@@ -187,6 +191,7 @@ impl Args {
             timeline: self.timeline.clone(),
             store_urls: !self.no_urls,
             store_titles: !self.no_titles,
+            store_texts: self.store,
             links: self.links,
             impacts: self.impacts,
             tables: self.tables,

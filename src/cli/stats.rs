@@ -4,6 +4,7 @@ use crate::base::means::Means;
 use crate::index::read::lengths::class_name;
 use crate::index::{DocName, Index, Statistics};
 use crate::order::pagerank::highest_first;
+use crate::pipeline::report::count as grouped;
 use anyhow::Context as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -91,6 +92,9 @@ struct Report {
     /// Where there are tables of long lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     tables: Option<Tables>,
+    /// Where texts are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texts: Option<Texts>,
     list_lengths: Vec<ListLength>,
     codecs: Vec<CodecSize>,
     files: Vec<(String, u64)>,
@@ -106,6 +110,13 @@ struct Report {
 struct Tables {
     tables: u64,
     bytes_per_posting: f64,
+}
+
+/// The stored texts.
+#[derive(serde::Serialize)]
+struct Texts {
+    bytes: u64,
+    stored_bytes: u64,
 }
 
 /// The lists of one length, after Ao et al., table 1.
@@ -187,6 +198,7 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
             tables: tables.len() as u64,
             bytes_per_posting: bits(bytes_of("tables.bin")) / 8.0,
         }),
+        texts: index.text_bytes().map(|bytes| Texts { bytes, stored_bytes: bytes_of("text.zst") }),
         list_lengths: list_lengths.collect(),
         codecs: codecs.collect(),
         files: manifest.files.iter().map(|file| (file.name.clone(), file.bytes)).collect(),
@@ -251,19 +263,6 @@ fn top_terms(index: &Index, top: usize) -> crate::Result<Vec<TopTerm>> {
         .collect()
 }
 
-/// 1234567 → 1,234,567.
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let s = &report.statistics;
     writeln!(out, "index          {}", report.index.display())?;
@@ -297,6 +296,10 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "tables         {:>15}   of long lists; {bytes_per_posting:.2} bytes a posting of the index",
             grouped(*tables)
         )?;
+    }
+    if let Some(Texts { bytes, stored_bytes }) = report.texts {
+        let share = 100.0 * stored_bytes as f64 / bytes.max(1) as f64;
+        writeln!(out, "text           {:>15}   bytes, stored in {share:.1} % of them", grouped(bytes))?;
     }
     writeln!(out, "bytes          {:>15}", grouped(report.bytes))?;
     for (name, bytes) in &report.files {
@@ -356,11 +359,6 @@ fn write_lengths(out: &mut impl Write, report: &Report) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::index::tests::{Plan, build};
-
-    #[test]
-    fn test_numbers_are_grouped() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn test_report_counts_what_is_there() {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::base::means::{Means, Progress, SilentProgress, Stage, Unit};
+use crate::query::snippet::is_direction;
 
 /// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
 pub struct Terminal {
@@ -107,7 +108,7 @@ impl Drop for Terminal {
 
 /// What a terminal must not get from a page's title is replaced.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || is_direction(c) { ' ' } else { c }).collect()
 }
 
 /// What a command may use: `threads` and `memory` as given (0: not given), ended by Ctrl-C, with progress on stderr

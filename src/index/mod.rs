@@ -8,6 +8,7 @@
 //! pagerank.bin             per document: PageRank, if links were followed
 //! input.bin                per document: its place in the input, if the order is another
 //! ids.bin                  external id → docID
+//! text.zst                 per document, in input order: its text, if asked for
 //! tf.bin                   term frequencies of every list, once for all codecs
 //! impacts.bin              quantised share of the score of every posting of a list, if asked for
 //! tables.bin               documents and score bounds of every long list, if asked for
@@ -17,8 +18,8 @@
 //!
 //! The byte layout of each file is in the documentation of the module that reads and writes it: [`mod@format`] (what
 //! all have in common), [`format::manifest`], [`format::tables`] (`terms.bin`, `lists.bin`), [`format::docs`],
-//! `format::ids`, [`crate::postings::tf`], [`mod@impacts`], [`mod@list_tables`], [`crate::score::bound`] (score
-//! bounds), [`crate::codec`] (lists of docIDs).
+//! `format::ids`, `format::texts`, [`crate::postings::tf`], [`mod@impacts`], [`mod@list_tables`],
+//! [`crate::score::bound`] (score bounds), [`crate::codec`] (lists of docIDs).
 //!
 //! The merge hands over a [`ListBatch`] for each range of termIDs. A [`ListEncoder`] turns it into words on any thread,
 //! and [`IndexWriter::append`] puts the words behind each other.
@@ -42,6 +43,7 @@ pub use list_tables::ListTables;
 pub use read::reader::{CodecRef, Index, ListFiles};
 pub use write::encode::{EncodedLists, ListEncoder};
 pub(crate) use write::publish::{check_target, temporary_beside};
+pub use write::texts::{TextSizes, TextWriter};
 pub use write::writer::{Extras, IndexWriter, ManifestFields, Summary, TermsWriter};
 
 /// The postings lists of consecutive termIDs, as the merge produces them: docIDs strictly increasing

@@ -23,7 +23,7 @@ use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
 use super::sorting::SortOutcome;
 use crate::base::memory;
 use crate::corpus::Corpus;
-use crate::index::{DocTable, EncodedLists, Extras, IndexWriter, ListBatch, ListEncoder, ManifestFields};
+use crate::index::{DocTable, EncodedLists, Extras, IndexWriter, ListBatch, ListEncoder, ManifestFields, TextSizes};
 use crate::{Error, Result};
 
 /// What the parse phase leaves.
@@ -31,6 +31,7 @@ pub(super) struct Parsed {
     pub writer: IndexWriter,
     pub runs: Vec<Run>,
     pub documents: DocTable,
+    pub texts: Option<TextSizes>,
     pub links: Option<Spool>,
     pub dictionary: Dictionary,
     pub counts: BatchCounts,
@@ -50,7 +51,7 @@ struct Parcel {
 }
 
 pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: Parsed) -> Result<BuildReport> {
-    let Parsed { mut writer, runs, documents, links, dictionary, counts, long_words, skipped, sorting, seconds } =
+    let Parsed { mut writer, runs, documents, texts, links, dictionary, counts, long_words, skipped, sorting, seconds } =
         parsed;
     let plan = shared.plan;
     let mut ranked = None;
@@ -161,6 +162,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         inflated_bytes: counts.inflated_bytes,
         body_bytes: counts.body_bytes,
         text_bytes: counts.text_bytes,
+        texts,
         documents: statistics.0,
         duplicate_ids: statistics.1,
         tokens: counts.tokens,

@@ -20,6 +20,17 @@ pub struct BatchDoc {
     pub name_ends: [u32; 3],
 }
 
+/// What of its documents an index stores besides their ids.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// URLs.
+    pub urls: bool,
+    /// Titles.
+    pub titles: bool,
+    /// Texts.
+    pub texts: bool,
+}
+
 /// Counts of a batch, for the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchCounts {
@@ -50,6 +61,10 @@ pub struct Batch {
     pub postings: Vec<LocalPosting>,
     /// Ids, URLs and titles of all documents.
     pub names: String,
+    /// Texts of all documents, if they are stored, and one past the last byte of each.
+    pub texts: String,
+    /// See `texts`.
+    pub text_ends: Vec<usize>,
     /// Links of all documents, if they are followed.
     pub links: BatchLinks,
     /// Records that are not documents, and damage.
@@ -73,6 +88,8 @@ impl Batch {
             + self.docs.capacity() * size_of::<BatchDoc>()
             + self.postings.capacity() * size_of::<LocalPosting>()
             + self.names.capacity()
+            + self.texts.capacity()
+            + self.text_ends.capacity() * size_of::<usize>()
             + self.links.memory()
     }
 
@@ -81,6 +98,8 @@ impl Batch {
         self.docs.clear();
         self.postings.clear();
         self.names.clear();
+        self.texts.clear();
+        self.text_ends.clear();
         self.links.clear();
         self.skips.clear();
         self.counts = BatchCounts::default();
@@ -89,6 +108,22 @@ impl Batch {
         self.beyond_budget = None;
         self.reset = false;
         self.span = None;
+    }
+
+    /// Appends the text of the next document: what was analysed.
+    fn push_text(&mut self, title: &str, text: &str) {
+        if !title.is_empty() {
+            self.texts.push_str(title);
+            self.texts.push('\n');
+        }
+        self.texts.push_str(text);
+        self.text_ends.push(self.texts.len());
+    }
+
+    /// The texts, in the order of the documents; none if they are not stored.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let mut start = 0;
+        self.text_ends.iter().map(move |&end| &self.texts[std::mem::replace(&mut start, end)..end])
     }
 
     /// Id, URL and title of document `i`.
@@ -111,25 +146,25 @@ struct Parser {
     extractor: Extractor,
     analyzer: Analyzer,
     terms: LocalTerms,
-    store: (bool, bool),
+    stored: Stored,
     links: Option<Collector>,
     batch: Batch,
     plan: MemoryPlan,
 }
 
 impl Worker {
-    /// `store`: keep URLs, keep titles. Links are followed if `extractor` keeps them.
+    /// Links are followed if `extractor` keeps them.
     pub fn new(
         number: usize,
         reader: PieceReader,
         extractor: Extractor,
         analyzer: Analyzer,
         plan: &MemoryPlan,
-        store: (bool, bool),
+        stored: Stored,
     ) -> Self {
         let terms = LocalTerms::new(plan.local_terms);
         let links = extractor.keeps_links().then(Collector::default);
-        let parser = Parser { extractor, analyzer, terms, store, links, batch: Batch::default(), plan: *plan };
+        let parser = Parser { extractor, analyzer, terms, stored, links, batch: Batch::default(), plan: *plan };
         Self { number, reader, parser }
     }
 
@@ -206,7 +241,10 @@ impl DocSink for Parser {
         let body_bytes = doc.body.len();
         let enormous = body_bytes > self.plan.solo_bytes;
         if enormous {
-            if !self.affords(Extractor::room_for(doc) + TERMS) {
+            let room = Extractor::room_for(doc);
+            // The text is a part of that, or of the document as it is.
+            let copy = if self.stored.texts { room.max(body_bytes as u64) } else { 0 };
+            if !self.affords(room + copy + TERMS) {
                 return;
             }
             self.terms.guard(self.plan.budget);
@@ -226,13 +264,19 @@ impl DocSink for Parser {
         let title = if doc.title.is_empty() { found.title } else { doc.title };
         let mut name_ends = [0; 3];
         for (end, (keep, name)) in
-            name_ends.iter_mut().zip([(true, doc.id), (self.store.0, doc.url), (self.store.1, title)])
+            name_ends.iter_mut().zip([(true, doc.id), (self.stored.urls, doc.url), (self.stored.titles, title)])
         {
             // The id often is the URL; it is then stored once, as the id.
             if keep {
                 batch.names.push_str(name);
             }
             *end = batch.names.len() as u32;
+        }
+        if self.stored.texts {
+            if enormous {
+                batch.texts.reserve_exact(doc.title.len() + 1 + found.text.len());
+            }
+            batch.push_text(doc.title, found.text);
         }
         if let Some(links) = &mut self.links {
             links.page(doc.url, found.links, &mut batch.links);
@@ -279,7 +323,7 @@ mod tests {
     fn a_document_that_the_budget_cannot_hold_is_told_and_not_left_out_silently() {
         let doc = |body| Doc { id: "1", url: "", title: "", body, content: Content::Text, charset: None, offset: 0 };
         let spec = AnalyzerSpec::named("simple");
-        let mut plan = MemoryPlan::new(512 << 20, 1, RING, 0).unwrap();
+        let mut plan = MemoryPlan::new(512 << 20, 1, RING, 0, false).unwrap();
         plan.solo_bytes = 10;
         for (budget, body, docs, told) in
             [(1, "ten bytes.", 1, false), (1, "eleven byte", 0, true), (u64::MAX, "eleven byte", 1, false)]
@@ -289,7 +333,7 @@ mod tests {
                 extractor: Extractor::new(Keep::default()),
                 analyzer: Analyzer::new(&spec).unwrap(),
                 terms: LocalTerms::new(1 << 12),
-                store: (true, true),
+                stored: Stored { urls: true, titles: true, texts: false },
                 links: None,
                 batch: Batch::default(),
                 plan,

@@ -54,6 +54,8 @@ pub struct BuildOptions {
     pub store_urls: bool,
     /// Keep titles.
     pub store_titles: bool,
+    /// Store the texts of documents.
+    pub store_texts: bool,
     /// Follow the links of pages and store each document's PageRank; so does an order by it.
     pub links: bool,
     /// Store a quantised impact for every posting of a list.
@@ -82,6 +84,7 @@ impl BuildOptions {
             timeline: None,
             store_urls: true,
             store_titles: true,
+            store_texts: false,
             links: false,
             impacts: false,
             tables: false,

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::assemble::{self, Parsed};
-use super::batch::{Batch, Worker};
+use super::batch::{Batch, Stored, Worker};
 use super::leftovers;
 use super::links::{Spool, SpoolWriter};
 use super::options::{BuildOptions, Pipeline, stage};
@@ -26,7 +26,7 @@ use super::shared::{Cause, CloseOnDrop, Shared, give_back, panicked, spawn};
 use super::sorting::BlockSorter;
 use crate::base::means::Means;
 use crate::corpus::{Corpus, Piece, PieceEnd};
-use crate::index::{DocTable, DocTableWriter, IndexWriter};
+use crate::index::{DocTable, DocTableWriter, IndexWriter, TextSizes, TextWriter};
 use crate::sort::Sorter;
 use crate::text::{Analyzer, Extractor, Keep};
 use crate::{Error, Result};
@@ -89,7 +89,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let clock = Clock::start();
     let Means { threads, memory, .. } = options.means;
     let ring = if options.pipeline == Pipeline::Overlapped { plan::RING } else { 1 };
-    let mut plan = MemoryPlan::new(memory, threads, ring, options.block_keys)?;
+    let mut plan = MemoryPlan::new(memory, threads, ring, options.block_keys, options.store_texts)?;
     Analyzer::new(&options.analyzer)?;
     let sorter = match sorter {
         Some(sorter) => BlockSorter::with(sorter, threads)?,
@@ -171,6 +171,15 @@ fn why_none(skipped: &Skipped) -> String {
     }
 }
 
+/// A batch whose documents have their numbers.
+struct Numbered {
+    batch: Batch,
+    /// The file of the input that it comes from.
+    file: usize,
+    /// Kept until the texts are stored, if they are: so there are no more of them than the plan has room for.
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
 /// A batch on its way to the sequencer.
 struct Parcel {
     piece: Piece,
@@ -195,7 +204,7 @@ async fn parse_phase(
     let (full_in, full) = mpsc::channel::<Block>(plan.ring);
     let (sorted_in, sorted) = mpsc::channel::<Block>(plan.ring);
     let (empty_in, empty) = mpsc::channel::<Block>(plan.ring + 1);
-    let (documents_in, documents) = mpsc::channel::<Batch>(4);
+    let (documents_in, documents) = mpsc::channel::<Numbered>(4);
     for _ in 1..plan.ring {
         let _ = empty_in.try_send(Block::with_room_for(plan.block_keys));
     }
@@ -229,9 +238,11 @@ async fn parse_phase(
     });
     let table = writer.documents()?;
     let spool = if options.links { Some(SpoolWriter::create(writer.temp_dir())?) } else { None };
+    let texts = if options.store_texts { Some(writer.texts(plan.threads)?) } else { None };
     let documents = spawn(shared, {
         let shared = shared.clone();
-        move || store_documents(&shared, table, spool, documents)
+        let stores = Stores { table, texts, spool };
+        move || store_documents(&shared, stores, documents)
     });
 
     // All are awaited before the first error is returned, so that none still writes when the
@@ -245,22 +256,23 @@ async fn parse_phase(
     let runs = spill.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
     let documents = documents.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
     cause.raise()?;
-    let (Some(sequenced), Some(sorting), Some(runs), Some((documents, links))) = (sequenced, sorting, runs, documents)
+    let (Some(sequenced), Some(sorting), Some(runs), Some((documents, links, texts))) =
+        (sequenced, sorting, runs, documents)
     else {
         return Err(Error::Interrupted);
     };
     options.means.go_on()?;
     let Sequenced { dictionary, counts, long_words, skipped } = sequenced;
     let seconds = shared.clock.now() - began;
-    Ok(Parsed { writer, runs, documents, links, dictionary, counts, long_words, skipped, sorting, seconds })
+    Ok(Parsed { writer, runs, documents, texts, links, dictionary, counts, long_words, skipped, sorting, seconds })
 }
 
 fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
     let options = &shared.options;
     let extractor = Extractor::new(Keep { title: options.store_titles, links: options.links });
-    let store = (options.store_urls, options.store_titles);
+    let stored = Stored { urls: options.store_urls, titles: options.store_titles, texts: options.store_texts };
     let reader = corpus.reader();
-    Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, &shared.plan, store))
+    Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, &shared.plan, stored))
 }
 
 fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc::Sender<Parcel>) -> Result<()> {
@@ -321,13 +333,21 @@ fn spill(
     Ok(runs)
 }
 
+/// Where documents go.
+struct Stores {
+    table: DocTableWriter,
+    texts: Option<TextWriter>,
+    spool: Option<SpoolWriter>,
+}
+
 fn store_documents(
     shared: &Shared,
-    mut table: DocTableWriter,
-    mut spool: Option<SpoolWriter>,
-    mut batches: mpsc::Receiver<Batch>,
-) -> Result<(DocTable, Option<Spool>)> {
-    while let Some(batch) = batches.blocking_recv() {
+    stores: Stores,
+    mut batches: mpsc::Receiver<Numbered>,
+) -> Result<(DocTable, Option<Spool>, Option<TextSizes>)> {
+    let Stores { mut table, mut texts, mut spool } = stores;
+    let mut last_file = 0;
+    while let Some(Numbered { batch, file, _permit }) = batches.blocking_recv() {
         let from = Instant::now();
         for (i, doc) in batch.docs.iter().enumerate() {
             let [id, url, title] = batch.name(i);
@@ -337,7 +357,14 @@ fn store_documents(
             spool.append(&batch.links)?;
         }
         shared.clock.record(Lane::Documents, from);
+        if let Some(texts) = &mut texts {
+            if std::mem::replace(&mut last_file, file) != file {
+                texts.end_frame()?;
+            }
+            batch.texts().try_for_each(|text| texts.push(text))?;
+        }
         give_back(shared, batch);
     }
-    Ok((table.finish()?, spool.map(SpoolWriter::finish).transpose()?))
+    let texts = texts.map(TextWriter::finish).transpose()?;
+    Ok((table.finish()?, spool.map(SpoolWriter::finish).transpose()?, texts))
 }

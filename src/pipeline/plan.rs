@@ -38,17 +38,21 @@ pub struct MemoryPlan {
     pub dictionary_bytes: u64,
     /// Bytes that one merge task may take.
     pub merge_bytes: u64,
+    /// Whether texts of documents are stored.
+    #[serde(default)]
+    pub texts: bool,
 }
 
 impl MemoryPlan {
-    /// Divides `budget` bytes among `threads` workers. `block_keys` of 0 lets the plan choose.
+    /// Divides `budget` bytes among `threads` workers. `block_keys` of 0 lets the plan choose. `texts`: the texts of
+    /// documents are stored.
     ///
     /// # Errors
     /// [`Error::Memory`] with the least budget that would do.
-    pub fn new(budget: u64, threads: usize, ring: usize, block_keys: usize) -> Result<Self> {
+    pub fn new(budget: u64, threads: usize, ring: usize, block_keys: usize, texts: bool) -> Result<Self> {
         let threads = threads.max(1);
         let t = threads as u64;
-        let base = base(threads);
+        let base = base(threads, texts);
         let least = base + 12 * MIB * t + 96 * MIB;
         if budget < least {
             return Err(Error::Memory { given: budget, needed: least, what: "a build with this many threads" });
@@ -74,7 +78,9 @@ impl MemoryPlan {
         }
         let per_worker = (free / 5 / t).min(512 * MIB);
         // A worker holds a piece, its text and up to two finished batches of about half a piece each.
-        let piece_bytes = prev_power_of_two((per_worker / 8).clamp(MIB, 8 * MIB)) as usize;
+        // With texts to store, each of up to four batches has as much text as its piece at the worst.
+        let share = if texts { 16 } else { 8 };
+        let piece_bytes = prev_power_of_two((per_worker / share).clamp(MIB, 8 * MIB)) as usize;
         let mut local_terms = 1 << 15;
         while LocalTerms::bytes_for(local_terms * 2) as u64 <= per_worker / 2 && local_terms < 1 << 22 {
             local_terms *= 2;
@@ -92,19 +98,23 @@ impl MemoryPlan {
             local_terms,
             dictionary_bytes: free / 5 * 2,
             merge_bytes: free / 2 / t,
+            texts,
         })
     }
 }
 
-/// Bytes of the program, its stacks, thread pools and allocator slack.
-fn base(threads: usize) -> u64 {
-    48 * MIB + 4 * MIB * threads as u64
+/// Bytes of the program, its stacks, thread pools and allocator slack, and of what compresses texts.
+fn base(threads: usize, texts: bool) -> u64 {
+    let t = threads as u64;
+    // Training a dictionary takes 20 MiB; a thread has frames, tables of zstd, and the texts of the least pieces.
+    let texts = if texts { 20 * MIB + 5 * MIB * t } else { 0 };
+    48 * MIB + 4 * MIB * t + texts
 }
 
 impl MemoryPlan {
     /// The least budget that leaves so many bytes to the dictionary and the documents' lengths, in whole MiB.
     pub fn budget_for_dictionary(&self, bytes: u64) -> u64 {
-        let needed = bytes.div_ceil(2).saturating_mul(5).saturating_add(base(self.threads));
+        let needed = bytes.div_ceil(2).saturating_mul(5).saturating_add(base(self.threads, self.texts));
         needed.max(self.budget + 1).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
     }
 
@@ -143,12 +153,15 @@ mod tests {
     #[test]
     fn parts_stay_within_the_whole() {
         for budget in [256 * MIB, 512 * MIB, 1024 * MIB, 4096 * MIB, 8192 * MIB, 65536 * MIB] {
-            for threads in [1, 2, 4, 16, 64] {
-                match MemoryPlan::new(budget, threads, RING, 0) {
+            for (threads, texts) in
+                [1, 2, 4, 16, 64].into_iter().flat_map(|threads| [(threads, false), (threads, true)])
+            {
+                match MemoryPlan::new(budget, threads, RING, 0, texts) {
                     Ok(p) => {
                         let t = threads as u64;
                         let blocks = p.block_keys as u64 * 8 * (p.ring as u64 + 1);
-                        let workers = t * (4 * p.piece_bytes as u64 + LocalTerms::bytes_for(p.local_terms) as u64);
+                        let pieces = if texts { 8 } else { 4 };
+                        let workers = t * (pieces * p.piece_bytes as u64 + LocalTerms::bytes_for(p.local_terms) as u64);
                         assert!(blocks + workers + p.dictionary_bytes <= budget, "{p:?}");
                         // Nearly all builds have a small dictionary when they meet an enormous record.
                         assert!(blocks + workers + p.record_bytes <= budget, "{p:?}");
@@ -156,7 +169,7 @@ mod tests {
                     }
                     Err(Error::Memory { needed, .. }) => {
                         assert!(needed > budget);
-                        MemoryPlan::new(needed, threads, RING, 0).expect("what the error asks for is enough");
+                        MemoryPlan::new(needed, threads, RING, 0, texts).expect("what the error asks for is enough");
                     }
                     Err(e) => panic!("{e}"),
                 }
@@ -166,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_a_dictionary_needs_is_enough_and_a_mebibyte_less_is_not() {
-        let plan = |budget| MemoryPlan::new(budget, 3, RING, 0).unwrap();
+        let plan = |budget| MemoryPlan::new(budget, 3, RING, 0, true).unwrap();
         let small = plan(512 * MIB);
         for bytes in [small.dictionary_bytes + 1, 300 * MIB, 5000 * MIB + 1] {
             let needed = small.budget_for_dictionary(bytes);
@@ -179,7 +192,7 @@ mod tests {
 
     #[test]
     fn blocks_shrink_for_a_sorter_that_needs_memory_or_has_a_limit() {
-        let plan = MemoryPlan::new(4096 * MIB, 2, RING, 0).unwrap();
+        let plan = MemoryPlan::new(4096 * MIB, 2, RING, 0, false).unwrap();
         let fitted = |max_keys, factor| {
             let mut plan = plan;
             plan.fit_sorter(max_keys, |keys| keys as u64 * 8 * factor);
@@ -192,6 +205,6 @@ mod tests {
 
     #[test]
     fn refuses_blocks_over_the_budget() {
-        assert!(matches!(MemoryPlan::new(512 * MIB, 2, RING, 1 << 26), Err(Error::Memory { .. })));
+        assert!(matches!(MemoryPlan::new(512 * MIB, 2, RING, 1 << 26, false), Err(Error::Memory { .. })));
     }
 }

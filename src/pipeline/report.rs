@@ -9,7 +9,9 @@ use super::batch::Batch;
 use super::links::LinkReport;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
+pub use super::summary::count;
 use crate::corpus::{Skip, SkipKind};
+use crate::index::TextSizes;
 use crate::sort::SortTimes;
 
 /// A stretch of work of one lane, in seconds since the build began.
@@ -287,6 +289,9 @@ pub struct BuildReport {
     pub body_bytes: u64,
     /// Bytes of text.
     pub text_bytes: u64,
+    /// The stored texts, if they are stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts: Option<TextSizes>,
     /// Documents.
     pub documents: u64,
     /// Documents whose external id had occurred before.
@@ -346,19 +351,6 @@ impl BuildReport {
 
 /// The report's file in the index directory.
 pub const FILE: &str = "build-report.json";
-
-/// 1234567 → "1,234,567".
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::report::{BuildReport, FILE, count};
+use super::report::{BuildReport, FILE};
 use crate::corpus::SkipKind;
 use crate::text::MAX_TERM_BYTES;
 
@@ -53,6 +53,16 @@ impl BuildReport {
                 if time.lanes == 1 { " " } else { "s" },
                 time.busy,
                 time.waiting
+            );
+        }
+        if let Some(texts) = &self.texts {
+            let _ = writeln!(
+                s,
+                "texts     {:>13} stored, {:.1} % of {}; {:.1} s of work",
+                size(texts.stored_bytes),
+                100.0 * texts.stored_bytes as f64 / texts.text_bytes.max(1) as f64,
+                size(texts.text_bytes),
+                texts.seconds
             );
         }
         if let Some(links) = &self.links {
@@ -127,6 +137,19 @@ impl BuildReport {
     }
 }
 
+/// 1234567 → "1,234,567".
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// 1, "block" → "1 block"; 2, "block" → "2 blocks".
 fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
@@ -155,6 +178,7 @@ mod tests {
         let sizes = [1, 999, 1_000, 999_949, 1_000_000, 2_016_200_000].map(size);
         assert_eq!(sizes, ["1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "2016.2 MB"]);
         assert_eq!([0.01, 9.94, 522.6].map(rate), ["10.0 kB", "9.9 MB", "523 MB"]);
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([1, 1_000].map(|n| counted(n, "block")), ["1 block", "1,000 blocks"]);
     }
 }

@@ -19,6 +19,7 @@
 //! | `plan` | what a query is before it runs |
 //! | `explain` | what is known about a query's terms |
 //! | `analysis`, `weights`, `topics` | text → terms; weights of terms; files of queries |
+//! | [`snippet`] | the passage of a text that fits a query best, with its words marked |
 //! | [`method`] | a row of the registries of methods |
 //! | `describe` | the registries in words |
 //! | [`and`] | documents that have all terms: one file per method |
@@ -38,6 +39,7 @@ pub mod or;
 mod plan;
 pub mod schedule;
 mod searcher;
+pub mod snippet;
 mod topics;
 pub mod topk;
 mod weights;

@@ -3,6 +3,7 @@
 use super::analysis::Analysis;
 use super::cpu::{self, Bm25Scorer, CpuMethods, Scoring, Tables, Work};
 use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
+use super::snippet::Snippets;
 use super::topics::Topic;
 use super::topk::Hit;
 use super::weights::{self, Builder};
@@ -31,6 +32,7 @@ pub struct Searcher<'a> {
     impacts: Option<Impacts<'a>>,
     /// The tables of long lists, for these parameters and scores.
     tables: Tables<'a>,
+    snippets: Snippets<'a>,
 }
 
 impl<'a> Searcher<'a> {
@@ -63,7 +65,8 @@ impl<'a> Searcher<'a> {
         let analysis = Analysis::new(analyzer)?;
         let codec = index.codec(codec)?;
         let tables = tables(index, codec, norm, None);
-        Ok(Self { index, codec, norm, bounds, analysis, impacts: None, tables })
+        let snippets = Snippets::new(index, analyzer);
+        Ok(Self { index, codec, norm, bounds, analysis, impacts: None, tables, snippets })
     }
 
     /// The same searcher with another kind of scores.
@@ -95,6 +98,11 @@ impl<'a> Searcher<'a> {
     /// The index.
     pub fn index(&self) -> &'a Index {
         self.index
+    }
+
+    /// Passages of documents, if the index stores their texts.
+    pub fn snippets(&self) -> &Snippets<'a> {
+        &self.snippets
     }
 
     /// The codec that is read.

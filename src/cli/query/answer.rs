@@ -6,11 +6,12 @@ use crate::Result;
 use crate::cli::ui::printable;
 use crate::index::{DocName, Index};
 use crate::query::engine::{Answers, Engine as _, Fallback};
+use crate::query::snippet::{Snippet, WIDTH};
 use crate::query::{Hit, Mode, Plan, Query, Scores};
 use anyhow::Context as _;
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::time::Instant;
 
 /// A query and what came of it.
@@ -24,6 +25,8 @@ pub struct Answer {
     pub explained: Option<Explained>,
     pub times: Times,
     names: HashMap<u32, DocName>,
+    /// One for each hit, if they were asked for.
+    snippets: Vec<Snippet>,
 }
 
 /// Seconds.
@@ -72,7 +75,15 @@ fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<
         false => None,
     };
     let names = names(searcher.index(), hits.iter().map(|hit| hit.doc).collect())?;
-    Ok(Answer { text: text.to_owned(), query, plan, hits, explained, times, names })
+    let snippets = match settings.snippets {
+        true => {
+            let docs: Vec<_> = hits.iter().map(|hit| (hit.doc, names[&hit.doc].title.as_str())).collect();
+            let snippets = searcher.snippets();
+            snippets.of(&docs, &snippets.wanted(&query)?, WIDTH)?
+        }
+        false => Vec::new(),
+    };
+    Ok(Answer { text: text.to_owned(), query, plan, hits, explained, times, names, snippets })
 }
 
 /// Answers the one query of the command line; returns whether something was found.
@@ -122,6 +133,30 @@ pub fn names(index: &Index, mut docs: Vec<u32>) -> Result<HashMap<u32, DocName>>
     Ok(docs.into_iter().zip(parts?.into_iter().flatten()).collect())
 }
 
+/// What stands before and behind a marked word.
+fn marking() -> [&'static str; 2] {
+    if io::stdout().is_terminal() { ["\x1b[1m", "\x1b[0m"] } else { ["**", "**"] }
+}
+
+/// A snippet as a line of text.
+fn line_of(snippet: &Snippet, [mark, end]: [&str; 2]) -> String {
+    let mut line = String::from(if snippet.begins { "" } else { "… " });
+    for (piece, marked) in snippet.pieces() {
+        let (mark, end) = if marked { (mark, end) } else { ("", "") };
+        line.extend([mark, piece, end]);
+    }
+    line + if snippet.ends { "" } else { " …" }
+}
+
+#[derive(serde::Serialize)]
+struct JsonSnippet<'a> {
+    text: &'a str,
+    /// In characters.
+    marks: Vec<[usize; 2]>,
+    begins: bool,
+    ends: bool,
+}
+
 #[derive(serde::Serialize)]
 struct JsonTerm<'a> {
     term: &'a str,
@@ -137,6 +172,8 @@ struct JsonHit<'a> {
     id: &'a str,
     url: &'a str,
     title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snippet: Option<JsonSnippet<'a>>,
 }
 
 #[derive(serde::Serialize)]
@@ -166,11 +203,15 @@ impl Answer {
     /// Of `out`.
     pub fn write(&self, out: &mut impl Write, settings: &Settings, engine: &Fallback<'_>) -> io::Result<()> {
         let digits = if settings.scores == Scores::Impacts { 0 } else { 4 };
+        let marking = marking();
         for (rank, hit) in (1..).zip(&self.hits) {
             let name = &self.names[&hit.doc];
             let line =
                 format!("{rank:>3}  {:8.digits$}  {}  {}", hit.score, printable(&name.id), printable(&name.title));
             writeln!(out, "{}", line.trim_end())?;
+            if let Some(snippet) = self.snippets.get(rank - 1).filter(|snippet| !snippet.text.is_empty()) {
+                writeln!(out, "     {}", line_of(snippet, marking))?;
+            }
         }
         if let Some(explained) = &self.explained {
             if !self.hits.is_empty() {
@@ -200,7 +241,13 @@ impl Answer {
         });
         let hit = |(rank, hit): (usize, &Hit)| {
             let DocName { id, url, title } = &self.names[&hit.doc];
-            (rank, hit.score, hit.doc, id.as_str(), url.as_str(), title.as_str())
+            let snippet = self.snippets.get(rank - 1).map(|snippet| JsonSnippet {
+                text: &snippet.text,
+                marks: snippet.marks_in_chars(),
+                begins: snippet.begins,
+                ends: snippet.ends,
+            });
+            JsonHit { rank, score: hit.score, doc: hit.doc, id, url, title, snippet }
         };
         let hits = (1..).zip(&self.hits).map(hit);
         let answer = JsonAnswer {
@@ -215,7 +262,7 @@ impl Answer {
             engine: engine.capabilities().kind.name(),
             terms: terms.collect(),
             seconds: self.times.total(),
-            hits: hits.map(|(rank, score, doc, id, url, title)| JsonHit { rank, score, doc, id, url, title }).collect(),
+            hits: hits.collect(),
             explain: self.explained.as_ref().map(|explained| explained.json(settings, self.times)),
         };
         match pretty {

@@ -31,6 +31,10 @@ use std::time::Instant;
 /// gives no result with --mode and, and is ignored with --mode or. Documents of equal score come in the order of the
 /// input. Without a query, gamut reads queries from standard input, a line each, and opens a prompt on a terminal.
 ///
+/// With --json, --snippets adds to each hit `snippet`: `text` is the passage, and `marks` has, for each marked word,
+/// the number of characters (Unicode code points) before it and before its end. `begins` and `ends` tell whether the
+/// text of the document begins or ends with the passage.
+///
 /// All engines and methods return the same documents, and differ in speed. The default is the CPU with its fastest
 /// methods. A GPU pays for batches of queries (--topics) and for very long lists.
 #[derive(Debug, clap::Args)]
@@ -58,6 +62,7 @@ Examples:
   gamut query out/gov2 --mode and -k 3 --json oil history
   gamut query out/gov2 'oil^2.5 industry history^0.5'        give words weights
   gamut query out/gov2 --explain oil industry history        print what was decoded and skipped
+  gamut query out/gov2 --snippets oil industry history       print the best passage of each document
   gamut query out/gov2                                       a prompt; :help lists its commands
   gamut query out/gov2 < queries.txt                         a query a line
   gamut query out/gov2 --mode and --intersect gallop oil     choose a method
@@ -115,6 +120,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let found = if let Some(files) = args.topics.files()? {
         if settings.explain {
             anyhow::bail!("--explain explains one query, and --topics asks many; leave one of them out");
+        }
+        if settings.snippets {
+            anyhow::bail!(
+                "--snippets shows passages beside results, and a run file has no place for them; leave --snippets or --topics out"
+            );
         }
         let searcher = settings.searcher(&index)?;
         let engine = || settings.engine(&searcher, &mut devices);

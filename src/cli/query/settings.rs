@@ -29,6 +29,10 @@ pub struct Settings {
     /// Print the plan after the hits: terms and their lists, methods, what was decoded and skipped, and times.
     #[arg(long)]
     pub explain: bool,
+    /// Print the passage of each document that fits the query best, with the query's words marked: bold on a terminal,
+    /// else between **. The index must store texts, see `gamut index --store`.
+    #[arg(long)]
+    pub snippets: bool,
 
     /// Where queries run. The CPU answers a single query sooner unless its lists are very long. If a GPU fails, the CPU
     /// goes on.
@@ -147,6 +151,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting { name: "b", show: |s| s.b.to_string(), put: |s, text| read(&mut s.b, text) },
     Setting { name: "scores", show: |s| named(&s.scores), put: |s, text| choose(&mut s.scores, text) },
     Setting { name: "explain", show: |s| on_off(s.explain), put: |s, text| switch(&mut s.explain, text) },
+    Setting { name: "snippets", show: |s| on_off(s.snippets), put: |s, text| switch(&mut s.snippets, text) },
     Setting { name: "engine", show: |s| named(&s.engine), put: |s, text| choose(&mut s.engine, text) },
     Setting { name: "codec", show: |s| or_auto(s.codec.as_ref()), put: |s, text| optional(&mut s.codec, text) },
     Setting {
@@ -233,8 +238,11 @@ impl Settings {
     /// What looks terms up and scores documents.
     ///
     /// # Errors
-    /// The index lacks the codec or the impacts.
+    /// The index lacks the codec, the impacts or the texts.
     pub fn searcher<'a>(&self, index: &'a Index) -> Result<Searcher<'a>> {
+        if self.snippets && !index.has_texts() {
+            return Err(index.no_texts());
+        }
         let codec = match (&self.codec, &self.preset) {
             (Some(name), _) => Some(name.as_str()),
             (None, Some(name)) => Some(preset(name)?.codec(index)?.codec().name()),

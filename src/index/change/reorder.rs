@@ -2,15 +2,16 @@
 //!
 //! Every list is mapped, sorted again and encoded in every codec of the index, with its frequencies and score bounds.
 //! Lengths, ids, URLs, titles, ranks and places in the input move with their documents, quantised impacts with their
-//! postings, and tables of long lists are made again; the dictionary and the termIDs stay. The output is decoded and
-//! compared, posting by posting, before the new index takes the old one's place in one step. Whatever ends the process
-//! before leaves the old index as it was.
+//! postings, and tables of long lists are made again; the dictionary, the termIDs and stored texts stay. The output is
+//! decoded and compared, posting by posting, before the new index takes the old one's place in one step. Whatever ends
+//! the process before leaves the old index as it was.
 
 use super::reencode::{BATCH, REPORT};
 use super::{stage, verify};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::index::format::tables::Place;
+use crate::index::format::texts::TEXTS;
 use crate::index::read::lists::{Batch, Source, batches, differs, frequencies};
 use crate::index::read::reader::{CodecRef, Index};
 use crate::index::write::publish;
@@ -90,6 +91,8 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
         publish::link(dir, writer.temp_dir(), REPORT)?;
     }
     writer.adopt_terms(index)?;
+    // Texts are in the order of the input, whatever the docIDs are.
+    writer.adopt(index, TEXTS)?;
     let docs = Arc::new(documents(index, change, &mut writer)?);
     if let Some(ranks) = index.pagerank() {
         let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();

@@ -23,6 +23,7 @@ pub(in crate::index) mod ids;
 pub mod manifest;
 mod record;
 pub mod tables;
+pub(in crate::index) mod texts;
 
 use crate::error::damaged;
 use crate::{Error, Result};
@@ -68,6 +69,8 @@ pub enum Kind {
     Ids = 10,
     /// `tables.bin`.
     Tables = 11,
+    /// `text.zst`.
+    Texts = 12,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.
@@ -114,6 +117,7 @@ pub(in crate::index) fn known_file(name: &str) -> bool {
         docs::RANKS,
         docs::INPUT,
         ids::IDS,
+        texts::TEXTS,
     ];
     match name.split_once('/') {
         Some((folder, file)) => {

@@ -6,6 +6,7 @@
 //! | `words` | a mapped file, and tables of packed rows in it |
 //! | `dictionary` | `terms.fst` |
 //! | `find` | names of documents, and documents by external id |
+//! | `texts` | stored texts of documents |
 //! | [`ids`] | external ids of very many documents |
 //! | `changed` | whether files are what they were when the index was opened |
 //! | `lists` | all lists in termID order, in batches |
@@ -19,4 +20,5 @@ pub mod lengths;
 pub mod linearity;
 pub(in crate::index) mod lists;
 pub(in crate::index) mod reader;
+pub(in crate::index) mod texts;
 mod words;

@@ -4,6 +4,7 @@
 //! gives [`Error::Damaged`], never a panic. Checksums are for [`crate::index::change::verify`].
 
 use super::dictionary::Dictionary;
+use super::texts::TextTable;
 use super::words::wide;
 use crate::base::map::{Map, Watch};
 use crate::codec::{self, Codec, Skip};
@@ -11,6 +12,7 @@ use crate::error::damaged;
 use crate::index::format::docs::NameTable;
 use crate::index::format::manifest::{Manifest, Statistics};
 use crate::index::format::tables::{Place, TermInfo};
+use crate::index::format::texts::TEXTS;
 use crate::index::format::{HEADER_WORDS, Kind, docs, ids, tables};
 use crate::index::impacts::Impacts;
 use crate::index::list_tables::{ListTables, TABLES, TableFile};
@@ -37,6 +39,7 @@ pub struct Index {
     inputs: Option<Words>,
     pub(in crate::index) ids: Option<Words>,
     pub(in crate::index) names: NameTable,
+    pub(super) texts: Option<TextTable>,
     pub(in crate::index) tf: Words,
     pub(in crate::index) impacts: Option<Table>,
     tables: Option<TableFile>,
@@ -180,11 +183,23 @@ impl Index {
                 Some(ids)
             }
         };
-        let path = path_of(docs::NAMES)?;
-        let names = map(&path)?;
-        let head: Vec<u32> = names.chunks_exact(4).take(HEADER_WORDS).map(bytemuck::pod_read_unaligned).collect();
-        format::check_header(&path, &head, Kind::DocNames, 0)?;
+        // Files of zstd frames, with the header of the others.
+        let frames = |name: &str, kind: Kind| -> Result<(PathBuf, Map)> {
+            let path = path_of(name)?;
+            let map = map(&path)?;
+            let head: Vec<u32> = map.chunks_exact(4).take(HEADER_WORDS).map(bytemuck::pod_read_unaligned).collect();
+            format::check_header(&path, &head, kind, 0)?;
+            Ok((path, map))
+        };
+        let (path, names) = frames(docs::NAMES, Kind::DocNames)?;
         let names = NameTable::new(path, names, s.documents)?;
+        let texts = match manifest.file(TEXTS) {
+            Some(_) => {
+                let (path, map) = frames(TEXTS, Kind::Texts)?;
+                Some(TextTable::new(path, map, s.documents)?)
+            }
+            None => None,
+        };
         let path = path_of("terms.fst")?;
         let dictionary = Dictionary::new(map(&path)?, path, s.terms)?;
         let tf = words("tf.bin", Kind::Frequencies, 0)?;
@@ -245,6 +260,7 @@ impl Index {
             inputs,
             ids,
             names,
+            texts,
             tf,
             impacts,
             tables,

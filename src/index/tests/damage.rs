@@ -31,7 +31,12 @@ fn sample(dir: &Path) -> std::path::PathBuf {
     let ids: Vec<String> = (0..texts.len()).map(|i| format!("http://host{}.test/{i}", i % 5)).collect();
     let texts: Vec<Text<'_>> =
         ids.iter().zip(&texts).map(|(id, text)| (id.as_str(), id.as_str(), "T", &text[..])).collect();
-    build(&target, &texts, &Plan { window: 1024, impacts: Some(2), tables: Some(2), ..Plan::default() }).unwrap();
+    build(
+        &target,
+        &texts,
+        &Plan { window: 1024, impacts: Some(2), tables: Some(2), stored: Some(2), ..Plan::default() },
+    )
+    .unwrap();
     target
 }
 
@@ -75,6 +80,7 @@ fn read_all(dir: &Path) {
     }
     for doc in [0, 1, 450, 899, 900] {
         let _ = index.name(doc);
+        let _ = index.text(doc);
     }
     for query in ["all even", "seven early only5 none"] {
         for mode in [crate::query::Mode::And, crate::query::Mode::Or] {

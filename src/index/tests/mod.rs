@@ -52,12 +52,15 @@ pub(crate) struct Plan {
     pub(crate) impacts: Option<usize>,
     /// Threads to make tables of long lists on, if wanted.
     pub(crate) tables: Option<usize>,
+    /// Threads to compress texts on, if they are stored.
+    pub(crate) stored: Option<usize>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
         let window = format::WINDOW_WORDS;
-        Self { window, batch: 7, force: false, codecs: codec::all(), ranks: None, impacts: None, tables: None }
+        let (impacts, tables, stored) = (None, None, None);
+        Self { window, batch: 7, force: false, codecs: codec::all(), ranks: None, impacts, tables, stored }
     }
 }
 
@@ -71,6 +74,11 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
         docs.push(text.0, text.1, text.2, len)?;
     }
     let docs = Arc::new(docs.finish()?);
+    if let Some(threads) = plan.stored {
+        let mut stored = writer.texts(threads)?;
+        texts.iter().try_for_each(|text| stored.push(text.3))?;
+        stored.finish()?;
+    }
     if let Some(ranks) = &plan.ranks {
         writer.pagerank(ranks)?;
     }
@@ -118,5 +126,6 @@ mod ranks;
 mod reading;
 mod reencoding;
 mod reordering;
+mod stored;
 mod tables;
 mod writing;

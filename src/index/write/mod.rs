@@ -5,6 +5,7 @@
 //! | `writer` | the files of an index, and the manifest last |
 //! | `encode` | lists of postings → words of every codec |
 //! | `parts` | the files of a codec, and the table of terms |
+//! | `texts` | the texts of documents |
 //! | `output` | a file with its length and checksum |
 //! | `publish` | the exchange of a finished directory |
 
@@ -12,4 +13,5 @@ pub(in crate::index) mod encode;
 pub(in crate::index) mod output;
 pub(in crate::index) mod parts;
 pub(in crate::index) mod publish;
+pub(in crate::index) mod texts;
 pub(in crate::index) mod writer;

@@ -4,6 +4,7 @@ use super::encode::{EncodedLists, ListEncoder};
 use super::output::Output;
 use super::parts::{Appender, CodecWriter, TermTableWriter};
 use super::publish;
+use super::texts::TextWriter;
 use crate::base::means::Means;
 use crate::codec::{self, Codec};
 use crate::index::format::Kind;
@@ -122,6 +123,15 @@ impl IndexWriter {
         DocTableWriter::create(self.dir.path(), self.files.clone())
     }
 
+    /// Starts the texts of documents, to be compressed on so many threads; they come in input order, whatever the
+    /// docIDs are. For an index that stores them.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn texts(&mut self, threads: usize) -> Result<TextWriter> {
+        TextWriter::create(self.dir.path(), threads, self.files.clone())
+    }
+
     /// An encoder for the codecs of this index.
     pub fn encoder(&self, docs: Arc<DocTable>) -> ListEncoder {
         ListEncoder::new(self.codecs.clone(), docs)
@@ -168,11 +178,19 @@ impl IndexWriter {
     /// # Errors
     /// [`Error::Io`].
     pub(in crate::index) fn adopt_terms(&mut self, other: &crate::index::Index) -> Result<()> {
-        const NAME: &str = "terms.fst";
-        publish::link(other.dir(), self.dir.path(), NAME)?;
-        let spec = other.manifest().file(NAME).cloned();
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).extend(spec);
+        self.adopt(other, "terms.fst")?;
         *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = Some(other.statistics().terms);
+        Ok(())
+    }
+
+    /// Takes a file of another index as it is, if that has it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(in crate::index) fn adopt(&mut self, other: &crate::index::Index, name: &str) -> Result<()> {
+        let Some(spec) = other.manifest().file(name) else { return Ok(()) };
+        publish::link(other.dir(), self.dir.path(), name)?;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec.clone());
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::{Parcel, affordable};
+use super::{Numbered, Parcel, affordable};
 use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
 use crate::pipeline::batch::{Batch, BatchCounts, Worker};
 use crate::pipeline::dictionary::Dictionary;
@@ -36,7 +36,7 @@ pub(super) struct Sequencing<'a> {
     spare: Worker,
     full: mpsc::Sender<Block>,
     empty: mpsc::Receiver<Block>,
-    documents: mpsc::Sender<Batch>,
+    documents: mpsc::Sender<Numbered>,
     counts: BatchCounts,
     long_words: LongWords,
     skipped: Skipped,
@@ -60,7 +60,7 @@ impl<'a> Sequencing<'a> {
         spare: Worker,
         full: mpsc::Sender<Block>,
         empty: mpsc::Receiver<Block>,
-        documents: mpsc::Sender<Batch>,
+        documents: mpsc::Sender<Numbered>,
     ) -> Self {
         let (counts, long_words) = Default::default();
         let skipped = not_read(corpus);
@@ -150,7 +150,9 @@ impl<'a> Sequencing<'a> {
             self.skipped.add(&self.corpus.files()[piece.file].path, skip);
         }
         shared.progress().advance(one.disk_bytes);
-        self.documents.blocking_send(batch).map_err(|_| Error::Interrupted)
+        let permit = Some(_permit).filter(|_| shared.options.store_texts);
+        let numbered = Numbered { batch, file: piece.file, _permit: permit };
+        self.documents.blocking_send(numbered).map_err(|_| Error::Interrupted)
     }
 
     fn give_back(&self, batch: Batch) {

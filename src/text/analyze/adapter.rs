@@ -4,20 +4,22 @@ use super::registry::find;
 use super::{AnalyzerSpec, RULES};
 use crate::text::{MAX_TERM_BYTES, READABLE_AFTER_TERM};
 use crate::{Error, Result};
+use std::ops::Range;
 use std::sync::Arc;
 use tantivy_tokenizer_api::{TokenStream, Tokenizer};
 
 /// A tokenizer of whatever type.
 pub(super) trait Tokens: Send {
-    /// Calls `token` with the text of each token, in order.
-    fn each(&mut self, text: &str, token: &mut dyn FnMut(&str));
+    /// Calls `token` with the text of each token, in order, and where it says to stand in `text`.
+    fn each(&mut self, text: &str, token: &mut dyn FnMut(&str, Range<usize>));
 }
 
 impl<T: Tokenizer> Tokens for T {
-    fn each(&mut self, text: &str, token: &mut dyn FnMut(&str)) {
+    fn each(&mut self, text: &str, found: &mut dyn FnMut(&str, Range<usize>)) {
         let mut stream = self.token_stream(text);
         while stream.advance() {
-            token(&stream.token().text);
+            let token = stream.token();
+            found(&token.text, token.offset_from..token.offset_to);
         }
     }
 }
@@ -90,7 +92,7 @@ impl Adapter {
     pub(super) fn split(&mut self, text: &str, mut word: impl FnMut(&[u8], usize, usize)) -> u64 {
         let Self { tokens, padded } = self;
         let mut dropped = 0;
-        tokens.each(text, &mut |token| match padded.get_mut(..token.len()) {
+        tokens.each(text, &mut |token, _| match padded.get_mut(..token.len()) {
             _ if token.len() > MAX_TERM_BYTES => dropped += 1,
             Some(place) if !token.is_empty() => {
                 place.copy_from_slice(token.as_bytes());

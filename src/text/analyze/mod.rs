@@ -9,11 +9,13 @@
 //! | `segments` | words of scripts without spaces, by dictionary |
 //! | `terms` | stop words, stems, and a cache of them |
 //! | `tokenizers` | the same as parts for tantivy's tokenizer API |
+//! | `locate` | where the terms of a text stand in it |
 //! | `adapter` | any tokenizer of that API as an analyzer |
 
 mod adapter;
 mod breaks;
 mod class;
+mod locate;
 mod lucene;
 mod porter;
 mod registry;
@@ -27,6 +29,7 @@ mod tests;
 
 pub use adapter::Brought;
 pub use class::UNICODE;
+pub use locate::Locator;
 pub use registry::{ENGLISH_STOP_WORDS, analyzers};
 pub use segments::{SegmentStream, SegmentTokenizer};
 pub use tokenizers::{
