@@ -112,6 +112,11 @@ fn options_that_make_no_sense_are_refused_in_one_line() {
         (&["--device", "0"], "add --engine gpu"),
         (&["--gpu-memory", "1GiB"], "add --engine gpu"),
         (&["--preload"], "add --engine gpu"),
+        (&["--migrate", "ratio"], "add --engine griffin"),
+        (&["--engine", "griffin", "--mode", "and", "--migrate", "bogo"], "there are: ratio, length, fixed"),
+        (&["--engine", "griffin", "--mode", "and", "--migrate", "ratio=x"], "below is 0 to"),
+        (&["--engine", "griffin", "--mode", "and", "--intersect", "daat"], "no query can move"),
+        (&["--engine", "griffin", "--device", "all"], "one GPU"),
         (&["--k1", "-1"], "--k1"),
         (&["--b", "2"], "from 0 to 1"),
         (&["--scores", "impacts", "--b", "0.5"], "leave --k1 and --b out"),
@@ -256,7 +261,18 @@ fn a_gpu_gives_the_same_documents() {
         assert_eq!(run_file(mode, &gpu), run_file(mode, &[]), "{mode}");
         let buckets = ["--engine", "gpu", "--device", &device, "--batch", "buckets:size=2", "--preset", "wu"];
         assert_eq!(run_file(mode, &buckets), run_file(mode, &[]), "{mode}");
+        for rule in ["ratio=128", "length=100", "fixed=gpu-cpu"] {
+            let both = ["--engine", "griffin", "--device", &device, "--codec", "vbyte+para-ef", "--migrate", rule];
+            assert_eq!(run_file(mode, &both), run_file(mode, &[]), "{mode} by {rule}");
+        }
     }
+    // a query that starts on the GPU and moves; one codec is missing
+    let griffin = ["--preset", "griffin", "--device", &device, "--mode", "and", "--explain", "--migrate", "ratio=10"];
+    let (code, out, err) = run(&index, &[&griffin[..], &["every50", "every7", "common"]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("does not have codec pfor, so the CPU reads para-ef, too"), "{err}");
+    assert!(out.contains("engine   griffin, ") && out.contains(", ratio=10, top k by partial-sort"), "{out}");
+    assert!(out.contains("moved once: 16 bytes in "), "two documents: {out}");
     let gpu = ["--engine", "gpu", "--device", &device, "--preload", "--gpu-memory", "64MiB", "--explain"];
     let (code, out, err) = run(&index, &[&gpu[..], &["common", "every3"]].concat());
     assert_eq!(code, 0, "{err}");

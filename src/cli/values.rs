@@ -27,7 +27,7 @@ impl ValueEnum for Pipeline {
 
 impl ValueEnum for EngineKind {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Cpu, Self::Gpu]
+        &[Self::Cpu, Self::Gpu, Self::Griffin]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -36,6 +36,10 @@ impl ValueEnum for EngineKind {
             Self::Gpu => value(
                 "gpu",
                 "A GPU, in batches; the CPU answers what does not fit there, and everything if the device fails",
+            ),
+            Self::Griffin => value(
+                "griffin",
+                "Both together, a query at a time: one with several terms moves from the GPU to the CPU; see --migrate",
             ),
         }
     }

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use super::and::AND;
 use super::engine::PRESETS;
 use super::method::{EngineKind, Registry};
+use super::migrate::RULES;
 use super::or::OR;
 use super::schedule::BATCHING;
 use super::topk::TOPK;
 
-/// Tables in Markdown, each with its name: methods of AND, OR and the top k, ways to pack batches, and presets, each
-/// with where it is described.
-pub fn tables() -> [(&'static str, String); 5] {
+/// Tables in Markdown, each with its name: methods of AND, OR and the top k, ways to pack batches, rules for moving
+/// queries, and presets, each with where it is described.
+pub fn tables() -> [(&'static str, String); 6] {
     let batching = BATCHING.iter().map(|row| [row.name, "a GPU", row.about, row.paper]);
     let presets = PRESETS.iter().map(|row| [row.name, "both", row.about, row.paper]);
     [
@@ -19,6 +20,7 @@ pub fn tables() -> [(&'static str, String); 5] {
         ("or", methods(&OR)),
         ("topk", methods(&TOPK)),
         ("batching", table(batching)),
+        ("migrate", table(RULES.iter().map(|row| [row.name, "both", row.about, row.paper]))),
         ("presets", table(presets)),
     ]
 }
@@ -50,11 +52,12 @@ mod tests {
 
     #[test]
     fn test_every_row_stands_in_its_table_once() {
-        let [and, or, topk, batching, presets] = tables().map(|(_, table)| table);
+        let [and, or, topk, batching, migrate, presets] = tables().map(|(_, table)| table);
         let names = [
             (and, AND.rows.iter().map(|row| row.name).collect::<Vec<_>>()),
             (or, OR.rows.iter().map(|row| row.name).collect()),
             (topk, TOPK.rows.iter().map(|row| row.name).collect()),
+            (migrate, RULES.iter().map(|row| row.name).collect()),
             (batching, BATCHING.iter().map(|row| row.name).collect()),
             (presets, PRESETS.iter().map(|row| row.name).collect()),
         ];

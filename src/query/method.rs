@@ -15,6 +15,8 @@ pub enum EngineKind {
     Cpu,
     /// A GPU, in batches; the CPU answers queries that do not fit there, and everything if the device fails.
     Gpu,
+    /// On both: a query with several terms moves between them, list after list.
+    Griffin,
 }
 
 impl EngineKind {
@@ -23,6 +25,7 @@ impl EngineKind {
         match self {
             Self::Cpu => "cpu",
             Self::Gpu => "gpu",
+            Self::Griffin => "griffin",
         }
     }
 
@@ -30,6 +33,7 @@ impl EngineKind {
         match self {
             Self::Cpu => "the CPU",
             Self::Gpu => "a GPU",
+            Self::Griffin => "both",
         }
     }
 }
@@ -57,11 +61,12 @@ impl<C, G> std::fmt::Debug for Method<C, G> {
 }
 
 impl<C, G> Method<C, G> {
-    /// Whether the method has code for this engine.
+    /// Whether the method has code for this engine, or for either part of it.
     pub fn runs_on(&self, engine: EngineKind) -> bool {
         match engine {
             EngineKind::Cpu => self.cpu.is_some(),
             EngineKind::Gpu => self.gpu.is_some(),
+            EngineKind::Griffin => self.cpu.is_some() || self.gpu.is_some(),
         }
     }
 }

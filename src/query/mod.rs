@@ -15,6 +15,7 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`engine`] | one way to ask, wherever queries run; methods by name, presets |
+//! | [`migrate`] | which processor goes on with a query: one file per rule |
 //! | [`schedule`] | which queries go to a device together: one file per method |
 //! | `plan` | what a query is before it runs |
 //! | `explain` | what is known about a query's terms |
@@ -35,6 +36,7 @@ pub mod engine;
 mod explain;
 pub mod gpu;
 pub mod method;
+pub mod migrate;
 pub mod or;
 mod plan;
 pub mod schedule;

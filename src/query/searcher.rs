@@ -25,6 +25,8 @@ const MAX_IMPACT_WORDS: u64 = ((1 << SCORE_BITS) - 1) / MAX_IMPACT as u64;
 pub struct Searcher<'a> {
     index: &'a Index,
     codec: CodecRef<'a>,
+    /// The codec that a device reads.
+    device_codec: CodecRef<'a>,
     norm: Norm,
     bounds: BoundReader,
     analysis: Analysis,
@@ -36,7 +38,8 @@ pub struct Searcher<'a> {
 }
 
 impl<'a> Searcher<'a> {
-    /// For an index; `codec` is the codec to read, or `None` for the index's own choice.
+    /// For an index; `codec` is the codec to read, or `None` for the index's own choice. In `pfor+para-ef` the CPU
+    /// reads the first codec and a device the second one.
     ///
     /// # Errors
     /// [`crate::Error::UnknownName`] for a codec that the index lacks or an analyzer that this gamut lacks,
@@ -63,10 +66,13 @@ impl<'a> Searcher<'a> {
         let longest = index.statistics().longest_document.min(u32::MAX.into()) as u32;
         let bounds = BoundReader::new(index.default_norm(), norm, longest);
         let analysis = Analysis::new(analyzer)?;
-        let codec = index.codec(codec)?;
+        let (codec, device_codec) = match codec.and_then(|name| name.split_once('+')) {
+            Some((codec, device_codec)) => (index.codec(Some(codec))?, index.codec(Some(device_codec))?),
+            None => (index.codec(codec)?, index.codec(codec)?),
+        };
         let tables = tables(index, codec, norm, None);
         let snippets = Snippets::new(index, analyzer);
-        Ok(Self { index, codec, norm, bounds, analysis, impacts: None, tables, snippets })
+        Ok(Self { index, codec, device_codec, norm, bounds, analysis, impacts: None, tables, snippets })
     }
 
     /// The same searcher with another kind of scores.
@@ -105,9 +111,20 @@ impl<'a> Searcher<'a> {
         &self.snippets
     }
 
-    /// The codec that is read.
+    /// The codec that the CPU reads.
     pub fn codec(&self) -> CodecRef<'a> {
         self.codec
+    }
+
+    /// The codec that a device reads.
+    pub fn device_codec(&self) -> CodecRef<'a> {
+        self.device_codec
+    }
+
+    /// The name of the codec, or as in `pfor+para-ef` the names of both.
+    pub fn codec_name(&self) -> String {
+        let [cpu, device] = [self.codec, self.device_codec].map(|codec| codec.codec().name());
+        if cpu == device { cpu.to_owned() } else { format!("{cpu}+{device}") }
     }
 
     /// BM25's norm for the query's parameters.
@@ -253,6 +270,12 @@ impl<'a> Searcher<'a> {
         let bounds = cpu::bounds(self.index, self.codec, plan, &self.scoring())?;
         let signed = |(bound, term): (f32, &PlannedTerm)| if term.negative { -bound } else { bound } * plan.unit;
         Ok(bounds.into_iter().zip(&plan.terms).map(signed).collect())
+    }
+
+    /// Takes one conjunction through the CPU, list after list.
+    pub(super) fn steps<'s>(&'s self, plan: &'s Plan) -> cpu::Steps<'s> {
+        let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
+        cpu::Steps::new(cpu::Request { index, codec, plan, scoring, tables })
     }
 
     fn scoring(&self) -> Scoring<'a> {

@@ -187,7 +187,7 @@ struct JsonAnswer<'a> {
     /// What an impact of 1 stands for, by impacts.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<f32>,
-    codec: &'static str,
+    codec: String,
     engine: &'static str,
     terms: Vec<JsonTerm<'a>>,
     seconds: f64,
@@ -258,7 +258,7 @@ impl Answer {
             b: settings.b,
             scores: settings.scores,
             step: searcher.impacts().map(|impacts| impacts.quantizer().step()),
-            codec: searcher.codec().codec().name(),
+            codec: searcher.codec_name(),
             engine: engine.capabilities().kind.name(),
             terms: terms.collect(),
             seconds: self.times.total(),

@@ -2,7 +2,8 @@
 
 use super::answer::Times;
 use super::settings::Settings;
-use crate::query::engine::{Effort, EngineKind, Fallback, Methods};
+use super::steps;
+use crate::query::engine::{Effort, EngineKind, Fallback, Methods, Trace};
 use crate::query::gpu::{Report, Use};
 use crate::query::{Mode, TableOf, TermFacts, Work};
 use std::io::{self, Write};
@@ -27,6 +28,9 @@ pub struct Json<'a> {
     pushed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<JsonDevice>,
+    /// Where the steps ran, on both processors together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    griffin: Option<&'a Trace>,
     seconds: Times,
 }
 
@@ -74,7 +78,7 @@ struct JsonPass {
 }
 
 /// Columns of equal width: the first flush left, the others flush right.
-fn columns(rows: &[Vec<String>]) -> String {
+pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(width).collect();
@@ -138,6 +142,7 @@ impl Explained {
         let mut known = match &self.effort {
             Effort::Cpu(work) => work.first().map_or(&[][..], |work| &work.terms),
             Effort::Gpu(_) => &[],
+            Effort::Griffin(traces) => self.whole(traces).map_or(&[][..], |work| &work.terms),
         }
         .iter();
         self.facts.iter().map(move |facts| (facts, if facts.df > 0 { known.next().copied() } else { None }))
@@ -147,7 +152,8 @@ impl Explained {
     fn methods(&self, settings: &Settings) -> Vec<(&'static str, String)> {
         let kind = self.answered();
         let methods = match settings.methods() {
-            Ok(methods) if kind == self.asked => methods,
+            // with two processors the methods of the CPU are chosen, too
+            Ok(methods) if kind == self.asked || settings.engine_kind() == EngineKind::Griffin => methods,
             // the CPU stands in for a device
             _ => Methods::default(),
         };
@@ -158,6 +164,7 @@ impl Explained {
         match self.effort {
             Effort::Cpu(_) => EngineKind::Cpu,
             Effort::Gpu(_) => EngineKind::Gpu,
+            Effort::Griffin(_) => EngineKind::Griffin,
         }
     }
 
@@ -185,10 +192,10 @@ impl Explained {
             },
             settings.k,
         );
-        writeln!(out, "plan     {mode}; best {k} by {scores}; codec {}", searcher.codec().codec().name())?;
+        writeln!(out, "plan     {mode}; best {k} by {scores}; codec {}", searcher.codec_name())?;
         let methods: Vec<String> =
             self.methods(settings).into_iter().map(|(what, name)| format!("{what} by {name}")).collect();
-        let devices = if self.answered() == EngineKind::Gpu { engine.devices() } else { &[] };
+        let devices = if self.answered() == EngineKind::Cpu { &[] } else { engine.devices() };
         let name: String = devices.iter().map(|device| format!(", {}", device.gpu().report().name)).collect();
         writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
         for device in devices {
@@ -201,6 +208,7 @@ impl Explained {
         match &self.effort {
             Effort::Cpu(work) => work.iter().try_for_each(|work| self.write_totals(out, work))?,
             Effort::Gpu(work) => self.write_device(out, work)?,
+            Effort::Griffin(traces) => traces.iter().try_for_each(|trace| self.write_trace(out, trace))?,
         }
         let Times { analyse, plan, search } = times;
         let [analyse, plan, search, total] = [analyse, plan, search, times.total()].map(duration);
@@ -211,7 +219,11 @@ impl Explained {
     }
 
     fn write_terms(&self, out: &mut impl Write) -> io::Result<()> {
-        let on_cpu = matches!(self.effort, Effort::Cpu(_));
+        let on_cpu = match &self.effort {
+            Effort::Cpu(_) => true,
+            Effort::Gpu(_) => false,
+            Effort::Griffin(traces) => self.whole(traces).is_some(),
+        };
         let tables = self.work().any(|(_, work)| work.is_some_and(|work| work.table != TableOf::None));
         let mut head = vec!["term", "weight", "documents", "idf", "bytes", "blocks", "adds at most"];
         if on_cpu {
@@ -258,6 +270,21 @@ impl Explained {
         )
     }
 
+    /// The CPU's work for a query that it answered as a whole.
+    fn whole<'t>(&self, traces: &'t [Trace]) -> Option<&'t Work> {
+        traces.first().and_then(|trace| trace.whole.as_ref())
+    }
+
+    fn write_trace(&self, out: &mut impl Write, trace: &Trace) -> io::Result<()> {
+        steps::write(out, trace)?;
+        trace.whole.iter().try_for_each(|work| self.write_totals(out, work))?;
+        if trace.report.batches > 0 {
+            writeln!(out, "lists    {}", use_of_lists(&trace.report.lists))?;
+            write_passes(out, &trace.report)?;
+        }
+        Ok(())
+    }
+
     fn write_device(&self, out: &mut impl Write, work: &Report) -> io::Result<()> {
         let blocks: u64 = self.facts.iter().map(|facts| facts.blocks).sum();
         let mut line = format!("{} of {} blocks decoded", grouped(work.decoded), grouped(blocks));
@@ -274,18 +301,15 @@ impl Explained {
             )?;
         }
         writeln!(out, "lists    {}", use_of_lists(&work.lists))?;
-        if !work.passes.is_empty() {
-            let passes = work.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
-            writeln!(out, "passes   {}", passes.collect::<Vec<_>>().join(", "))?;
-        }
-        Ok(())
+        write_passes(out, work)
     }
 
     /// For `--json`.
     pub fn json(&self, settings: &Settings, times: Times) -> Json<'_> {
-        let (pushed, device) = match &self.effort {
-            Effort::Cpu(work) => (work.first().map(|work| work.pushed), None),
-            Effort::Gpu(work) => (None, Some(work)),
+        let (pushed, device, griffin) = match &self.effort {
+            Effort::Cpu(work) => (work.first().map(|work| work.pushed), None, None),
+            Effort::Gpu(work) => (None, Some(work), None),
+            Effort::Griffin(traces) => (None, traces.first().map(|trace| &trace.report), traces.first()),
         };
         let terms = self.work().map(|(facts, work)| JsonTerm {
             facts,
@@ -308,8 +332,18 @@ impl Explained {
             passes: work.passes.iter().map(|&(name, seconds)| JsonPass { name, seconds }).collect(),
         });
         let terms = terms.collect();
-        Json { engine: self.answered().name(), methods: self.methods(settings), terms, pushed, device, seconds: times }
+        let (engine, methods) = (self.answered().name(), self.methods(settings));
+        Json { engine, methods, terms, pushed, device, griffin, seconds: times }
     }
+}
+
+/// How long the passes of a device took, if they were timed.
+fn write_passes(out: &mut impl Write, work: &Report) -> io::Result<()> {
+    if work.passes.is_empty() {
+        return Ok(());
+    }
+    let passes = work.passes.iter().map(|&(name, seconds)| format!("{name} {}", duration(seconds)));
+    writeln!(out, "passes   {}", passes.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

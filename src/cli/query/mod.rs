@@ -5,6 +5,7 @@
 //! | `settings` | the options that decide an answer, and the engine that they mean |
 //! | `answer` | a query → an answer, as text or JSON |
 //! | `explain` | the plan and the work of an answer, as a table |
+//! | `steps` | where the steps of a query ran that moves between processors |
 //! | `topics` | a file of queries → a run file |
 //! | `prompt` | queries one after the other |
 //! | `editor` | the prompt's line editor and its history |
@@ -14,6 +15,7 @@ mod editor;
 mod explain;
 mod prompt;
 mod settings;
+mod steps;
 mod topics;
 
 use crate::index::Index;
@@ -67,6 +69,7 @@ Examples:
   gamut query out/gov2 < queries.txt                         a query a line
   gamut query out/gov2 --mode and --intersect gallop oil     choose a method
   gamut query out/gov2 --engine gpu --preload                load all lists into the GPU's memory first
+  gamut query out/gov2 --engine griffin --mode and --explain --migrate ratio=64 oil industry history
   gamut query out/gov2 --topics topics.701-750.txt --run gov2.run -k 1000
   gamut query out/gov2 --topics 06.efficiency_topics --run gov2.run --preset ao --mode and --engine gpu
   gamut query out/gov2 --topics log.tsv.gz --run log.jsonl --run-format json --resume
@@ -77,6 +80,8 @@ Methods of --intersect, for documents with all terms. Parameters follow a colon,
 Methods of --or, for documents with any term:{}
 
 Methods of --topk, for the best k documents:{}
+
+When a query moves between the processors of --engine griffin, values of --migrate:{}
 
 Values of --preset, a paper's codec and methods:{}
 
@@ -98,6 +103,7 @@ Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
         help::intersect(),
         help::or(),
         help::topk(),
+        help::migrate(),
         help::presets(),
         help::batching()
     )

@@ -78,7 +78,7 @@ struct Session<'s> {
 enum Turn {
     End,
     /// The settings are others, so another engine may be needed.
-    Changed(Settings),
+    Changed(Box<Settings>),
 }
 
 /// What ends it before that.
@@ -102,7 +102,7 @@ impl<'s> Session<'s> {
         loop {
             match (self.round(source, out), before.take()) {
                 (Ok(Turn::End), _) => return Ok(()),
-                (Ok(Turn::Changed(new)), _) => before = Some(std::mem::replace(&mut self.settings, new)),
+                (Ok(Turn::Changed(new)), _) => before = Some(std::mem::replace(&mut self.settings, *new)),
                 (Err(Stop::NoEngine(error)), Some(old)) => {
                     say(&format!("{error}; the setting stays as it was"));
                     self.settings = old;
@@ -140,7 +140,7 @@ impl<'s> Session<'s> {
                     Done::Same => {}
                     Done::Changed(new) if new.same_engine(&self.settings) => {
                         engine.set_cpu_methods(new.methods()?.cpu);
-                        self.settings = new;
+                        self.settings = *new;
                     }
                     Done::Changed(new) => return Ok(Turn::Changed(new)),
                 },
@@ -226,12 +226,15 @@ impl<'s> Session<'s> {
                 return Done::Same;
             }
         }
-        if new.engine == EngineKind::Cpu && self.settings.engine == EngineKind::Gpu {
+        if new.engine_kind() == EngineKind::Cpu && self.settings.engine_kind() != EngineKind::Cpu {
             // what says how a GPU is used has no meaning any more
             (new.device, new.gpu_memory, new.preload) = (None, None, false);
         }
+        if new.engine_kind() != EngineKind::Griffin && self.settings.engine_kind() == EngineKind::Griffin {
+            new.migrate = None;
+        }
         match new.check() {
-            Ok(()) => Done::Changed(new),
+            Ok(()) => Done::Changed(Box::new(new)),
             Err(error) => {
                 say(&error.to_string());
                 Done::Same
@@ -256,7 +259,7 @@ impl<'s> Session<'s> {
 enum Done {
     Quit,
     Same,
-    Changed(Settings),
+    Changed(Box<Settings>),
 }
 
 /// A setting's name, however it was typed.
@@ -398,6 +401,10 @@ mod tests {
             ":set preset ao",
             ":set device 0",
             ":set engine tpu",
+            ":set migrate ratio",
+            ":set engine griffin migrate bogo",
+            ":set engine griffin device all",
+            ":set engine griffin intersect ranges mode and",
             ":set b 7",
             ":set a b c",
             ":explain maybe",

@@ -1,6 +1,6 @@
 //! The options that decide an answer: of the command line, and of `:set` at the prompt.
 
-use crate::gpu::{Choice, Gpu, cache};
+use crate::gpu::{Choice, Gpu, GpuError, cache};
 use crate::index::Index;
 use crate::query::engine::{EngineKind, Fallback, Methods, Names, preset};
 use crate::query::gpu::Options;
@@ -34,14 +34,16 @@ pub struct Settings {
     #[arg(long)]
     pub snippets: bool,
 
-    /// Where queries run. The CPU answers a single query sooner unless its lists are very long. If a GPU fails, the CPU
-    /// goes on.
-    #[arg(long, value_enum, default_value = "cpu", help_heading = "Engine and methods")]
-    pub engine: EngineKind,
-    /// Codec of the index to read [default: its last one].
+    /// Where queries run [default: cpu, or the preset's]. The CPU answers a single query sooner unless its lists are
+    /// very long. If a GPU fails, the CPU goes on.
+    #[arg(long, value_enum, help_heading = "Engine and methods")]
+    pub engine: Option<EngineKind>,
+    /// Codec of the index to read; in pfor+para-ef the CPU reads the first one and a GPU the other [default: the last
+    /// codec of the index].
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub codec: Option<String>,
-    /// Method for documents with all terms, see below [default: the engine's fastest].
+    /// Method for documents with all terms, see below [default: the engine's fastest]. With --engine griffin it may be
+    /// two, one for each processor: svs,merge-path.
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub intersect: Option<String>,
     /// Method for documents with any term, see below [default: the engine's fastest].
@@ -54,16 +56,20 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
     pub preset: Option<String>,
 
+    /// When a query moves from one processor to the other, see below [default: ratio=128].
+    #[arg(long, value_name = "RULE", help_heading = "With --engine griffin")]
+    pub migrate: Option<String>,
+
     /// Name or number of the GPU, as `gamut devices` prints them, or "all": all hardware GPUs share the queries, and
     /// each keeps lists for itself [default: the first hardware GPU].
-    #[arg(long, value_name = "NAME", help_heading = "With --engine gpu")]
+    #[arg(long, value_name = "NAME", help_heading = "With --engine gpu or griffin")]
     pub device: Option<String>,
     /// Memory of the GPU for lists, such as 4GiB. The lists of the last queries stay there [default: what all lists
     /// need, at most 16GiB].
-    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size, help_heading = "With --engine gpu")]
+    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size, help_heading = "With --engine gpu or griffin")]
     pub gpu_memory: Option<u64>,
     /// Load all lists into the GPU's memory before the first query.
-    #[arg(long, help_heading = "With --engine gpu")]
+    #[arg(long, help_heading = "With --engine gpu or griffin")]
     pub preload: bool,
 }
 
@@ -152,7 +158,15 @@ pub static SETTINGS: &[Setting] = &[
     Setting { name: "scores", show: |s| named(&s.scores), put: |s, text| choose(&mut s.scores, text) },
     Setting { name: "explain", show: |s| on_off(s.explain), put: |s, text| switch(&mut s.explain, text) },
     Setting { name: "snippets", show: |s| on_off(s.snippets), put: |s, text| switch(&mut s.snippets, text) },
-    Setting { name: "engine", show: |s| named(&s.engine), put: |s, text| choose(&mut s.engine, text) },
+    Setting {
+        name: "engine",
+        show: |s| s.engine.as_ref().map_or_else(|| AUTO.to_owned(), named),
+        put: |s, text| {
+            let mut engine = EngineKind::default();
+            s.engine = if text == AUTO { None } else { choose(&mut engine, text).map(|()| Some(engine))? };
+            Ok(())
+        },
+    },
     Setting { name: "codec", show: |s| or_auto(s.codec.as_ref()), put: |s, text| optional(&mut s.codec, text) },
     Setting {
         name: "intersect",
@@ -162,6 +176,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting { name: "or", show: |s| or_auto(s.or.as_ref()), put: |s, text| optional(&mut s.or, text) },
     Setting { name: "topk", show: |s| or_auto(s.topk.as_ref()), put: |s, text| optional(&mut s.topk, text) },
     Setting { name: "preset", show: |s| or_auto(s.preset.as_ref()), put: |s, text| optional(&mut s.preset, text) },
+    Setting { name: "migrate", show: |s| or_auto(s.migrate.as_ref()), put: |s, text| optional(&mut s.migrate, text) },
     Setting { name: "device", show: |s| or_auto(s.device.as_ref()), put: |s, text| optional(&mut s.device, text) },
     Setting {
         name: "gpu-memory",
@@ -187,10 +202,22 @@ impl Settings {
         Bm25 { k1: self.k1, b: self.b }.checked()?;
         let of_gpu =
             [("device", self.device.is_some()), ("gpu-memory", self.gpu_memory.is_some()), ("preload", self.preload)];
-        if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && self.engine == EngineKind::Cpu) {
+        if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && self.engine_kind() == EngineKind::Cpu) {
             return refuse(&format!("--{option}"), "is for a GPU, and the CPU answers; add --engine gpu");
         }
+        if self.engine_kind() == EngineKind::Griffin && self.device.as_deref() == Some("all") {
+            return refuse(
+                "--device all",
+                "shares queries out, and --engine griffin moves each between the CPU and one GPU",
+            );
+        }
         self.methods().map(|_| ())
+    }
+
+    /// The engine that is asked for, by name or by the preset.
+    pub fn engine_kind(&self) -> EngineKind {
+        let own = || self.preset.as_ref().and_then(|name| preset(name).ok()).map(|preset| preset.engine);
+        self.engine.or_else(own).unwrap_or_default()
     }
 
     /// The methods that the names and the preset mean.
@@ -199,20 +226,21 @@ impl Settings {
     /// As of [`Self::check`].
     pub fn methods(&self) -> Result<Methods> {
         let own = |name: &Option<String>| name.clone().filter(|name| name != AUTO);
-        let mut names = Names { intersect: own(&self.intersect), or: own(&self.or), topk: own(&self.topk) };
+        let [intersect, or, topk, migrate] = [&self.intersect, &self.or, &self.topk, &self.migrate].map(own);
+        let mut names = Names { intersect, or, topk, migrate };
         if let Some(name) = &self.preset {
-            preset(name)?.fill(self.engine, self.mode, &mut names);
+            preset(name)?.fill(self.engine_kind(), self.mode, &mut names);
         }
-        Methods::chosen(self.engine, self.mode, &names)
+        Methods::chosen(self.engine_kind(), self.mode, &names)
     }
 
     /// True if `other` can go on with the same searcher and engine.
     pub fn same_engine(&self, other: &Self) -> bool {
         let mut other = Self { k: self.k, ..other.clone() };
-        if self.engine == EngineKind::Cpu {
+        if self.engine_kind() == EngineKind::Cpu {
             let Self { mode, intersect, or, topk, explain, .. } = self.clone();
             other = Self { mode, intersect, or, topk, explain, ..other };
-        } else if self.preset.is_none() {
+        } else if self.engine_kind() == EngineKind::Gpu && self.preset.is_none() {
             // with a preset, another mode means other methods
             other.mode = self.mode;
         }
@@ -225,9 +253,13 @@ impl Settings {
     /// [`Error::UnknownName`] or [`Error::Invalid`], also for a name if the CPU answers.
     pub fn schedule(&self, name: Option<&str>) -> Result<Schedule> {
         match (name, &self.preset) {
-            (Some(name), _) if self.engine == EngineKind::Cpu => Err(Error::Invalid {
+            (Some(name), _) if self.engine_kind() != EngineKind::Gpu => Err(Error::Invalid {
                 what: format!("--batch {name}"),
-                why: "packs queries for a GPU, and the CPU answers; add --engine gpu".to_owned(),
+                why: match self.engine_kind() {
+                    EngineKind::Griffin => "packs queries for a GPU, and --engine griffin takes one at a time",
+                    _ => "packs queries for a GPU, and the CPU answers; add --engine gpu",
+                }
+                .to_owned(),
             }),
             (Some(name), _) => Schedule::parse(name),
             (None, Some(name)) => Schedule::parse(preset(name)?.batch),
@@ -244,11 +276,15 @@ impl Settings {
             return Err(index.no_texts());
         }
         let codec = match (&self.codec, &self.preset) {
-            (Some(name), _) => Some(name.as_str()),
-            (None, Some(name)) => Some(preset(name)?.codec(index)?.codec().name()),
+            (Some(name), _) => Some(name.clone()),
+            (None, Some(name)) => {
+                let (codec, remark) = preset(name)?.codecs(index)?;
+                remark.iter().for_each(|line| say(line));
+                Some(codec)
+            }
             (None, None) => None,
         };
-        Searcher::new(index, codec, Bm25 { k1: self.k1, b: self.b })?.with_scores(self.scores)
+        Searcher::new(index, codec.as_deref(), Bm25 { k1: self.k1, b: self.b })?.with_scores(self.scores)
     }
 
     /// What answers.
@@ -257,18 +293,40 @@ impl Settings {
     /// As of [`Self::check`]; there is no such GPU, or it does not hold what it should.
     pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Fallback<'a>> {
         let methods = self.methods()?;
-        if self.engine == EngineKind::Cpu {
+        if self.engine_kind() == EngineKind::Griffin && self.mode == Mode::Or {
+            say("--engine griffin moves queries between intersections, and --mode or has none: the CPU answers");
             return Ok(Fallback::on_cpu(searcher, &methods));
         }
-        let gpus = devices.get(self.device.as_deref())?;
+        if self.engine_kind() == EngineKind::Cpu {
+            return Ok(Fallback::on_cpu(searcher, &methods));
+        }
+        let gpus = match (devices.get(self.device.as_deref()), &self.preset) {
+            // nobody asked for a GPU by name
+            (Err(error @ Error::Gpu(GpuError::NoAdapter | GpuError::OnlySoftware { .. })), Some(preset))
+                if self.engine.is_none() && self.device.is_none() =>
+            {
+                say(&format!("--preset {preset}: {error}; the CPU answers"));
+                return Ok(Fallback::on_cpu(searcher, &methods));
+            }
+            (gpus, _) => gpus?,
+        };
         let options = Options {
             memory: self.gpu_memory,
             preload: self.preload,
             timed: self.explain && gpus.iter().all(Gpu::timestamps),
             ..Options::default()
         };
-        Fallback::on_gpu(searcher, &methods, self.mode, &gpus, options, Box::new(say_failed))
+        let failed = Box::new(say_failed);
+        match (self.engine_kind(), &gpus[..]) {
+            (EngineKind::Griffin, [gpu, ..]) => Fallback::on_both(searcher, &methods, gpu, options, failed),
+            _ => Fallback::on_gpu(searcher, &methods, self.mode, &gpus, options, failed),
+        }
     }
+}
+
+#[allow(clippy::print_stderr, reason = "a remark to the user")]
+fn say(line: &str) {
+    eprintln!("gamut: {line}");
 }
 
 #[allow(clippy::print_stderr, reason = "a warning to the user")]

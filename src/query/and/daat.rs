@@ -18,7 +18,7 @@ pub static DAAT: AndMethod = AndMethod {
     short: "daat",
     about: "asks all lists for the next document of the shortest; a query scores on the way and skips documents that cannot be among the best",
     paper: "Turtle, Flood: Query evaluation: strategies and optimizations (IP&M 31(6), 1995, doi:10.1016/0306-4573(95)00020-H); Ding, Suel: Faster top-k document retrieval using block-max indexes (SIGIR 2011, doi:10.1145/2009916.2010048)",
-    cpu: Some(CpuAnd { intersect, rank: cpu::rank!(rank) }),
+    cpu: Some(CpuAnd { intersect, rank: cpu::rank!(rank), filter: None }),
     gpu: None,
 };
 

@@ -34,7 +34,7 @@ mod wu;
 mod tests;
 
 use super::cpu::Rank;
-use super::cpu::pairwise::Matches;
+use super::cpu::pairwise::{Filter, Matches};
 use super::gpu::recipe::GpuIntersect;
 use super::method::{Method, Registry};
 use crate::Result;
@@ -54,6 +54,15 @@ pub struct CpuAnd {
     pub(in crate::query) intersect: fn(&[List<'_>], &mut Matches) -> Result<()>,
     /// Finds the best.
     pub(in crate::query) rank: Rank,
+    /// Looks documents up in one more list, if the method goes pair by pair.
+    pub(in crate::query) filter: Option<Filter>,
+}
+
+impl CpuAnd {
+    /// Whether the method takes list after list, so that a query can move between two lists.
+    pub fn is_pairwise(&self) -> bool {
+        self.filter.is_some()
+    }
 }
 
 /// A method on a GPU.
@@ -104,6 +113,7 @@ macro_rules! pairwise {
                 tables: false,
                 negative: true,
             },
+            filter: Some($filter),
         })
     };
 }

@@ -10,7 +10,11 @@ pub static RANGES: AndMethod = AndMethod {
     short: "ranges",
     about: "looks into ranges of docIDs that may have one of the best documents, the most promising first; the CPU uses a bitmap and score bounds of long lists, from the index (`--tables`) or kept in memory once that pays; until then it uses daat, and with negative weights ranked-and",
     paper: "Dimopoulos, Nepomnyachiy, Suel: Optimizing top-k document retrieval strategies for block-max indexes (WSDM 2013, doi:10.1145/2433396.2433412); Culpepper, Moffat: Efficient set intersection for inverted indexing (TOIS 29(1), 2010, doi:10.1145/1877766.1877767)",
-    cpu: Some(CpuAnd { intersect: daat::intersect, rank: cpu::rank!(rank, tables: true, negative: true) }),
+    cpu: Some(CpuAnd {
+        intersect: daat::intersect,
+        rank: cpu::rank!(rank, tables: true, negative: true),
+        filter: None,
+    }),
     gpu: Some(GpuAnd::Ranges),
 };
 

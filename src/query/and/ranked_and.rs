@@ -11,7 +11,11 @@ pub static RANKED_AND: AndMethod = AndMethod {
     short: "ranked-and",
     about: "as daat, but without bounds: scores every document that has all terms",
     paper: "Ding et al.: Using graphics processors for high performance IR query processing (WWW 2009), section 8, on the CPU",
-    cpu: Some(CpuAnd { intersect: daat::intersect, rank: cpu::rank!(rank, tables: false, negative: true) }),
+    cpu: Some(CpuAnd {
+        intersect: daat::intersect,
+        rank: cpu::rank!(rank, tables: false, negative: true),
+        filter: None,
+    }),
     gpu: None,
 };
 

@@ -10,10 +10,13 @@ mod probe;
 pub(super) mod ranges;
 mod scorer;
 pub(super) mod simd;
+mod steps;
 pub(super) mod survivors;
 
+pub(super) use pairwise::Filter;
 pub(super) use ranges::Tables;
 pub(super) use scorer::{Bm25Scorer, ImpactScorer, Scorer, Scoring, Weight};
+pub(super) use steps::Steps;
 
 use feed::Feed;
 use probe::Probe;
@@ -22,7 +25,7 @@ use ranges::{Found, When};
 use super::and::{self, AndMethod};
 use super::method::{EngineKind, Method, Registry};
 use super::or::{self, OrMethod};
-use super::plan::Plan;
+use super::plan::{Plan, PlannedTerm};
 use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
 use crate::index::{CodecRef, Index, Place, TermInfo};
 use crate::postings::{Cursor, Postings};
@@ -216,19 +219,26 @@ impl Scored<'_> {
 
 /// The terms of a plan on their first postings.
 fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scoring<'a>) -> Result<Vec<Scored<'a>>> {
-    let scored = plan.terms.iter().enumerate().map(|(order, term)| {
-        let weight = match scoring {
-            Scoring::Bm25(_) => Weight::new(term.weight),
-            Scoring::Impacts(impacts) => Weight::with_impacts(term.weight, *impacts, &term.info)?,
-        };
-        let bound = match scoring {
-            Scoring::Bm25(scorer) => most(scorer, &weight, &term.info),
-            Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
-        };
-        let cursor = Cursor::new(index.list(&term.info, codec)?);
-        Ok(Scored { negative: term.negative, ..Scored::new(term.id, order, cursor, weight, bound) })
-    });
-    scored.collect()
+    plan.terms.iter().enumerate().map(|(order, term)| open_one(index, codec, (order, term), scoring)).collect()
+}
+
+/// A term on its first posting; the number is its place in the query.
+fn open_one<'a>(
+    index: &'a Index,
+    codec: CodecRef<'a>,
+    (order, term): (usize, &PlannedTerm),
+    scoring: &Scoring<'a>,
+) -> Result<Scored<'a>> {
+    let weight = match scoring {
+        Scoring::Bm25(_) => Weight::new(term.weight),
+        Scoring::Impacts(impacts) => Weight::with_impacts(term.weight, *impacts, &term.info)?,
+    };
+    let bound = match scoring {
+        Scoring::Bm25(scorer) => most(scorer, &weight, &term.info),
+        Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
+    };
+    let cursor = Cursor::new(index.list(&term.info, codec)?);
+    Ok(Scored { negative: term.negative, ..Scored::new(term.id, order, cursor, weight, bound) })
 }
 
 /// The most that each term of a plan adds to a score.

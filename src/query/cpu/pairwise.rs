@@ -38,11 +38,11 @@ impl Matches {
 /// Candidates that are in a list.
 #[derive(Default)]
 pub(in crate::query) struct Found {
-    docs: Vec<u32>,
+    pub(super) docs: Vec<u32>,
     /// The numbers of the candidates, and their positions in the list; only if positions are wanted.
-    kept: Vec<u32>,
-    positions: Vec<u32>,
-    with_positions: bool,
+    pub(super) kept: Vec<u32>,
+    pub(super) positions: Vec<u32>,
+    pub(super) with_positions: bool,
 }
 
 impl Found {
@@ -54,6 +54,16 @@ impl Found {
             self.kept.push(candidate as u32);
             self.positions.push(position as u32);
         }
+    }
+}
+
+impl Found {
+    /// Drops the numbers of candidates that are not in the list.
+    pub(super) fn keep<T: Copy>(&self, column: &mut Vec<T>) {
+        for (to, &from) in self.kept.iter().enumerate() {
+            column[to] = column[from as usize];
+        }
+        column.truncate(self.kept.len());
     }
 }
 
@@ -79,10 +89,7 @@ pub(in crate::query) fn pairwise(lists: &[List<'_>], matches: &mut Matches, filt
             std::mem::swap(&mut matches.docs, &mut found.docs);
             // Columns of lists that are still to come are empty.
             for column in matches.positions.iter_mut().filter(|column| !column.is_empty()) {
-                for (to, &from) in found.kept.iter().enumerate() {
-                    column[to] = column[from as usize];
-                }
-                column.truncate(found.kept.len());
+                found.keep(column);
             }
             if matches.with_positions {
                 matches.positions[*list] = std::mem::take(&mut found.positions);

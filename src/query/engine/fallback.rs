@@ -1,6 +1,6 @@
-//! One GPU or several with the CPU behind them, or the CPU alone: the engine of the commands.
+//! One GPU or several with the CPU behind them, both together, or the CPU alone: the engine of the commands.
 
-use super::{Answers, Capabilities, CpuEngine, Engine, GpuEngines, Methods, Queries};
+use super::{Answers, Capabilities, CpuEngine, Engine, GpuEngines, Griffin, Methods, Queries};
 use crate::gpu::Gpu;
 use crate::query::gpu::{GpuEngine, Options};
 use crate::query::{CpuMethods, Mode, Searcher};
@@ -12,7 +12,24 @@ pub type Failed<'a> = Box<dyn FnMut(&Error) + 'a>;
 /// Answers queries on GPUs until one fails, and then on the CPU.
 pub struct Fallback<'a> {
     cpu: CpuEngine<'a>,
-    devices: Option<(GpuEngines<'a>, Failed<'a>)>,
+    devices: Option<(Devices<'a>, Failed<'a>)>,
+}
+
+/// What uses a device.
+enum Devices<'a> {
+    /// Devices alone.
+    Gpu(GpuEngines<'a>),
+    /// One device, and the CPU beside it.
+    Griffin(Box<Griffin<'a>>),
+}
+
+impl<'a> Devices<'a> {
+    fn engine(&mut self) -> &mut (dyn Engine + 'a) {
+        match self {
+            Self::Gpu(devices) => devices,
+            Self::Griffin(griffin) => &mut **griffin,
+        }
+    }
 }
 
 impl<'a> Fallback<'a> {
@@ -47,7 +64,27 @@ impl<'a> Fallback<'a> {
                 making.into_iter().map(join).collect::<Result<_>>()
             })?,
         };
-        Ok(Self { devices: Some((GpuEngines::new(engines)?, failed)), ..Self::on_cpu(searcher, methods) })
+        let devices = Devices::Gpu(GpuEngines::new(engines)?);
+        Ok(Self { devices: Some((devices, failed)), ..Self::on_cpu(searcher, methods) })
+    }
+
+    /// The CPU and a GPU together: conjunctions move between them, and the CPU answers disjunctions. The other
+    /// arguments are as of [`Self::on_gpu`].
+    ///
+    /// # Errors
+    /// As of [`Self::on_gpu`]; [`Error::Invalid`] for a method that looks at all lists at once.
+    pub fn on_both(
+        searcher: &'a Searcher<'a>,
+        methods: &Methods,
+        gpu: &Gpu,
+        options: Options,
+        failed: Failed<'a>,
+    ) -> Result<Self> {
+        methods.griffin.check()?;
+        let device = GpuEngine::new(searcher, gpu, options, methods.gpu.clone(), Mode::And)?;
+        let griffin = Griffin::new(device, methods.griffin.clone(), methods.cpu);
+        let devices = Devices::Griffin(Box::new(griffin));
+        Ok(Self { devices: Some((devices, failed)), ..Self::on_cpu(searcher, methods) })
     }
 
     /// Turns text into plans.
@@ -57,7 +94,11 @@ impl<'a> Fallback<'a> {
 
     /// The devices; none if the CPU answers.
     pub fn devices(&self) -> &[GpuEngine<'a>] {
-        self.devices.as_ref().map_or(&[], |(devices, _)| devices.all())
+        match &self.devices {
+            Some((Devices::Gpu(devices), _)) => devices.all(),
+            Some((Devices::Griffin(griffin), _)) => std::slice::from_ref(griffin.device()),
+            None => &[],
+        }
     }
 
     /// Uses other methods of the CPU from now on.
@@ -73,7 +114,7 @@ impl<'a> Fallback<'a> {
 
     fn ask(&mut self, ask: impl Fn(&mut dyn Engine) -> Result<Answers>) -> Result<Answers> {
         if let Some((devices, failed)) = &mut self.devices {
-            match ask(devices) {
+            match ask(devices.engine()) {
                 Err(error @ Error::Gpu(_)) => {
                     failed(&error);
                     self.devices = None;
@@ -87,7 +128,11 @@ impl<'a> Fallback<'a> {
 
 impl Engine for Fallback<'_> {
     fn capabilities(&self) -> Capabilities {
-        self.devices.as_ref().map_or_else(|| self.cpu.capabilities(), |(devices, _)| devices.capabilities())
+        match &self.devices {
+            Some((Devices::Gpu(devices), _)) => devices.capabilities(),
+            Some((Devices::Griffin(griffin), _)) => griffin.capabilities(),
+            None => self.cpu.capabilities(),
+        }
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {

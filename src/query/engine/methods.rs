@@ -1,21 +1,26 @@
 //! Methods by name: the engines that have them, and the queries that use them.
 
-use crate::query::and::{AND, RANGES};
+use super::GriffinMethods;
+use crate::codec::split_specs;
+use crate::query::and::{AND, GpuAnd, RANGES};
 use crate::query::method::{EngineKind, table};
+use crate::query::migrate::Migration;
 use crate::query::or::{self, OR, OrMethod};
-use crate::query::topk::{HISTOGRAM, TOPK, TopKMethod};
+use crate::query::topk::{GpuTopKWay, HISTOGRAM, TOPK, TopKMethod};
 use crate::query::{CpuMethods, Mode};
 use crate::{Error, Result};
 
 /// Methods that were asked for; `None` leaves the choice to the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Documents that have all terms.
+    /// Documents that have all terms. For both processors together it may have two names, with a comma between them.
     pub intersect: Option<String>,
     /// Documents that have any term.
     pub or: Option<String>,
     /// Keeping the best.
     pub topk: Option<String>,
+    /// When a query moves from one processor to the other.
+    pub migrate: Option<String>,
 }
 
 /// The methods of an engine.
@@ -25,6 +30,8 @@ pub struct Methods {
     pub cpu: CpuMethods,
     /// On a GPU.
     pub gpu: GpuMethods,
+    /// For conjunctions on both together.
+    pub griffin: GriffinMethods,
 }
 
 /// The methods of a GPU.
@@ -53,10 +60,13 @@ impl Methods {
     /// [`Error::Invalid`] for a method that does not exist, that the engine does not have, or that no query of this
     /// mode would use. An intersector of a GPU checks its parameters and the codec when it is made.
     pub fn chosen(kind: EngineKind, mode: Mode, names: &Names) -> Result<Self> {
-        let refuse = |option: &str, name: &str, why: &str| {
-            Err(Error::Invalid { what: format!("--{option} {name}"), why: why.to_owned() })
-        };
+        if kind == EngineKind::Griffin {
+            return Self::of_both(mode, names);
+        }
         let mut methods = Self::default();
+        if let Some(name) = &names.migrate {
+            return refuse("migrate", name, "moves queries between the CPU and a GPU; add --engine griffin");
+        }
         if let Some(spec) = &names.intersect {
             let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
             let method = AND.chosen(kind, name)?;
@@ -66,36 +76,86 @@ impl Methods {
                 }
                 EngineKind::Gpu => methods.gpu.intersect = (spec != RANGES.name).then(|| spec.clone()),
                 EngineKind::Cpu if parameters.is_empty() => methods.cpu.intersect = method,
-                EngineKind::Cpu => return refuse("intersect", spec, "methods of the CPU have no parameters"),
+                _ => return refuse("intersect", spec, "methods of the CPU have no parameters"),
             }
             if mode == Mode::Or {
-                let why = "finds documents with all of the terms, and --mode or asks for any; choose by --or, or take --mode and or and-or";
-                return refuse("intersect", spec, why);
+                return refuse("intersect", spec, FOR_ALL);
             }
         }
         if let Some(name) = &names.or {
             match kind {
                 EngineKind::Gpu => methods.gpu.or = OR.chosen(kind, name)?,
-                EngineKind::Cpu => methods.cpu.or = OR.chosen(kind, name)?,
+                _ => methods.cpu.or = OR.chosen(kind, name)?,
             }
             if mode == Mode::And {
-                let why = "finds documents with any of the terms, and --mode and asks for all; choose by --intersect, or take --mode or or and-or";
-                return refuse("or", name, why);
+                return refuse("or", name, FOR_ANY);
             }
         }
         if let Some(name) = &names.topk {
             match kind {
                 EngineKind::Gpu => methods.gpu.topk = TOPK.chosen(kind, name)?,
-                EngineKind::Cpu => methods.cpu.topk = TOPK.chosen(kind, name)?,
+                _ => methods.cpu.topk = TOPK.chosen(kind, name)?,
             }
+        }
+        Ok(methods)
+    }
+
+    /// Those of both processors together.
+    fn of_both(mode: Mode, names: &Names) -> Result<Self> {
+        let mut methods = Self::default();
+        for spec in split_specs(names.intersect.as_deref().unwrap_or_default()) {
+            let (name, parameters) = spec.split_once(':').unwrap_or((&spec, ""));
+            let method = AND.chosen(EngineKind::Griffin, name)?;
+            match (&method.cpu, &method.gpu) {
+                (Some(cpu), _) if cpu.is_pairwise() && parameters.is_empty() => methods.griffin.cpu = method,
+                (Some(cpu), _) if cpu.is_pairwise() => {
+                    return refuse("intersect", &spec, "methods of the CPU have no parameters");
+                }
+                (_, Some(GpuAnd::Candidates(_))) => methods.griffin.gpu.clone_from(&spec),
+                _ => {
+                    let why = "looks at all lists at once, so no query can move; name a method that goes list after list, as svs, or merge-path for a GPU";
+                    return refuse("intersect", &spec, why);
+                }
+            }
+            if mode == Mode::Or {
+                return refuse("intersect", &spec, FOR_ALL);
+            }
+        }
+        // for queries that one processor answers as a whole
+        methods.cpu.intersect = methods.griffin.cpu;
+        methods.gpu.intersect = Some(methods.griffin.gpu.clone());
+        if let Some(name) = &names.or {
+            methods.cpu.or = OR.chosen(EngineKind::Cpu, name)?;
+            if mode == Mode::And {
+                return refuse("or", name, FOR_ANY);
+            }
+        }
+        if let Some(name) = &names.topk {
+            let method = TOPK.chosen(EngineKind::Griffin, name)?;
+            match (&method.cpu, &method.gpu) {
+                (None, Some(GpuTopKWay::Kernels(_))) => {
+                    let why =
+                        "ranks on a GPU, and here the CPU ranks; choose selection, heap, partial-sort or histogram";
+                    return refuse("topk", name, why);
+                }
+                (None, _) => methods.gpu.topk = method,
+                (Some(_), None) => methods.cpu.topk = method,
+                (Some(_), Some(_)) => (methods.cpu.topk, methods.gpu.topk) = (method, method),
+            }
+        }
+        if let Some(text) = &names.migrate {
+            methods.griffin.migration = Migration::parse(text)?;
         }
         Ok(methods)
     }
 
     /// An engine's methods for queries of a mode: purpose and name.
     pub fn names(&self, kind: EngineKind, mode: Mode) -> Vec<(&'static str, String)> {
+        let GriffinMethods { migration, cpu, gpu } = &self.griffin;
+        let both = format!("{}, {gpu}, {migration}", cpu.name);
         let (all, any, best) = match kind {
             EngineKind::Cpu => (self.cpu.intersect.name, self.cpu.or.name, self.cpu.topk.name),
+            EngineKind::Griffin => (&*both, self.cpu.or.name, self.cpu.topk.name),
             EngineKind::Gpu => {
                 let all = self.gpu.intersect.as_deref().unwrap_or(RANGES.name);
                 (all, self.gpu.or.name, self.gpu.topk.name)
@@ -106,10 +166,19 @@ impl Methods {
     }
 }
 
+const FOR_ALL: &str =
+    "finds documents with all of the terms, and --mode or asks for any; choose by --or, or take --mode and or and-or";
+const FOR_ANY: &str = "finds documents with any of the terms, and --mode and asks for all; choose by --intersect, or take --mode or or and-or";
+
+fn refuse<T>(option: &str, name: &str, why: &str) -> Result<T> {
+    Err(Error::Invalid { what: format!("--{option} {name}"), why: why.to_owned() })
+}
+
 /// Tables of choices, a line a row, for help.
 pub mod help {
     use super::*;
     use crate::query::engine::PRESETS;
+    use crate::query::migrate::RULES;
     use crate::query::schedule::BATCHING;
 
     /// Of `--intersect`.
@@ -130,6 +199,16 @@ pub mod help {
     /// Of `--preset`.
     pub fn presets() -> String {
         table(PRESETS.iter().map(|row| (row.name, row.about)))
+    }
+
+    /// Of `--migrate`.
+    pub fn migrate() -> String {
+        let name = |row: &&crate::query::migrate::Rule| match row.params {
+            [only] => format!("{}={}", row.name, only.default),
+            _ => row.name.to_owned(),
+        };
+        let rows: Vec<(String, &str)> = RULES.iter().map(|row| (name(row), row.about)).collect();
+        table(rows.iter().map(|(name, about)| (name.as_str(), *about)))
     }
 
     /// Of `--batch`.

@@ -5,12 +5,14 @@
 //! | `cpu` | the CPU |
 //! | [`GpuEngine`](super::gpu::GpuEngine) | a GPU |
 //! | `shared` | several GPUs that share the queries |
+//! | `griffin` | the CPU and a GPU together, between which a query moves |
 //! | `fallback` | GPUs with the CPU behind them |
 //! | `methods` | methods by name: which go together, and which are refused |
 //! | `preset` | a paper's codec and methods under one name |
 
 mod cpu;
 mod fallback;
+mod griffin;
 mod methods;
 mod preset;
 mod shared;
@@ -21,6 +23,7 @@ mod tests;
 pub use super::method::EngineKind;
 pub use cpu::CpuEngine;
 pub use fallback::{Failed, Fallback};
+pub use griffin::{Griffin, GriffinMethods, Moved, Step, Trace};
 pub use methods::{GpuMethods, Methods, Names, help};
 pub use preset::{PRESETS, Preset, preset};
 pub use shared::GpuEngines;
@@ -66,6 +69,8 @@ pub enum Effort {
     Cpu(Vec<Work>),
     /// On the device; for queries left to the CPU only the number is known.
     Gpu(Report),
+    /// On both: how each query was answered.
+    Griffin(Vec<Trace>),
 }
 
 impl Effort {
@@ -76,7 +81,23 @@ impl Effort {
             (Self::Gpu(all), Self::Gpu(again)) => all.merge(&again),
             // the device failed in between, and does not come back
             (Self::Gpu(all), Self::Cpu(_)) => all.by_cpu += queries.len(),
-            (Self::Cpu(_), Self::Gpu(_)) => {}
+            (Self::Griffin(all), Self::Griffin(again)) => {
+                queries.iter().zip(again).for_each(|(&i, trace)| all[i].add(trace));
+            }
+            (Self::Griffin(all), Self::Cpu(again)) => {
+                let traces = again.into_iter().map(|work| Trace { whole: Some(work), ..Trace::default() });
+                queries.iter().zip(traces).for_each(|(&i, trace)| all[i].add(trace));
+            }
+            (Self::Cpu(_) | Self::Griffin(_), Self::Gpu(_)) | (Self::Cpu(_) | Self::Gpu(_), Self::Griffin(_)) => {}
+        }
+    }
+
+    /// How many queries a device left to the CPU.
+    pub fn by_cpu(&self) -> usize {
+        match self {
+            Self::Cpu(_) => 0,
+            Self::Gpu(report) => report.by_cpu,
+            Self::Griffin(traces) => traces.iter().filter(|trace| trace.whole.is_some()).count(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 fn names(intersect: Option<&str>, or: Option<&str>, topk: Option<&str>) -> Names {
     let own = |name: Option<&str>| name.map(str::to_owned);
-    Names { intersect: own(intersect), or: own(or), topk: own(topk) }
+    Names { intersect: own(intersect), or: own(or), topk: own(topk), migrate: None }
 }
 
 fn refused(kind: EngineKind, mode: Mode, names: &Names) -> String {
@@ -74,7 +74,9 @@ fn test_presets_name_what_is_there() {
         assert_eq!(super::preset(preset.name).unwrap().codec, preset.codec);
         assert!(crate::codec::family(preset.codec).is_ok(), "{}", preset.name);
         assert!(Schedule::parse(preset.batch).is_ok(), "{}", preset.name);
-        for kind in [EngineKind::Cpu, EngineKind::Gpu] {
+        let griffin = (preset.name == "griffin").then_some(EngineKind::Griffin);
+        assert_eq!(preset.engine, griffin.unwrap_or_default());
+        for kind in [EngineKind::Cpu, EngineKind::Gpu].into_iter().chain(griffin) {
             for mode in [Mode::And, Mode::Or, Mode::AndOr] {
                 let mut names = Names::default();
                 preset.fill(kind, mode, &mut names);
@@ -83,7 +85,9 @@ fn test_presets_name_what_is_there() {
                 let used = methods.names(kind, mode);
                 assert_eq!(used.len(), if mode == Mode::AndOr { 3 } else { 2 });
                 let named = [names.intersect, names.or, names.topk];
-                assert!(named.iter().flatten().all(|name| used.iter().any(|(_, used)| used == name)), "{used:?}");
+                let parts = named.iter().flatten().flat_map(|names| names.split(','));
+                let known = |name: &str| used.iter().any(|(_, used)| used.split(", ").any(|used| used == name));
+                assert!(parts.into_iter().all(known), "{used:?}");
             }
         }
     }
@@ -106,8 +110,42 @@ fn with_index(codecs: &str, test: impl FnOnce(&Index)) {
 #[test]
 fn test_a_preset_whose_codec_the_index_does_not_have_says_how_to_add_it() {
     with_index("vbyte,raw", |index| {
-        let missing = super::preset("ao").unwrap().codec(index).err().expect("no hs-lrc here").to_string();
+        let missing = super::preset("ao").unwrap().codecs(index).expect_err("no hs-lrc here").to_string();
         assert!(missing.contains("--codec hs-lrc` adds it"), "{missing}");
+    });
+}
+
+/// The CPU and a GPU have a codec each; of an index with one of them both read that one, which a remark says.
+#[test]
+fn test_a_preset_with_two_codecs_takes_what_there_is() {
+    let griffin = || super::preset("griffin").unwrap();
+    let read = |index: &Index| {
+        let (codecs, remark) = griffin().codecs(index).unwrap();
+        let searcher = Searcher::new(index, Some(&codecs), Bm25::default()).unwrap();
+        let names = [searcher.codec(), searcher.device_codec()].map(|codec| codec.codec().name());
+        assert_eq!(searcher.codec_name(), codecs);
+        (names, remark.unwrap_or_default())
+    };
+    with_index("para-ef,pfor,raw", |index| assert_eq!(read(index), (["pfor", "para-ef"], String::new())));
+    with_index("para-ef,raw", |index| {
+        let (names, remark) = read(index);
+        assert_eq!(names, ["para-ef", "para-ef"]);
+        assert!(
+            remark.contains("does not have codec pfor, so the CPU reads para-ef, too; `gamut reencode"),
+            "{remark}"
+        );
+        assert!(remark.ends_with("--codec pfor` adds it"), "{remark}");
+    });
+    with_index("pfor", |index| {
+        let (names, remark) = read(index);
+        assert_eq!(names, ["pfor", "pfor"]);
+        assert!(remark.contains("does not have codec para-ef, so the GPU reads pfor, too"), "{remark}");
+    });
+    with_index("raw", |index| {
+        let why = griffin().codecs(index).expect_err("neither").to_string();
+        assert!(why.contains("reads codec pfor or para-ef") && why.contains("--codec pfor,para-ef` adds"), "{why}");
+        assert!(Searcher::new(index, Some("raw+bogo"), Bm25::default()).is_err());
+        assert!(Searcher::new(index, Some("raw+"), Bm25::default()).is_err());
     });
 }
 

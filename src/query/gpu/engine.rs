@@ -1,7 +1,7 @@
 //! A GPU as an engine: what it keeps between calls, and which way queries go.
 
 use super::batches::{self, Answer, Context, Way};
-use super::candidates::{self, Candidates};
+use super::candidates::{self, Candidates, Steps};
 use super::kernels::Parts;
 use super::ranges::ByRanges;
 use super::ranges::kernels::{Ranges, TABLES};
@@ -9,11 +9,11 @@ use super::report::{Report, Use};
 use super::residence::Residence;
 use super::slot::Slot;
 use super::topk::Chooser;
-use crate::Result;
 use crate::gpu::{Arena, Gpu, Memory, Part, Upload, Usage};
 use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
 use crate::query::or::OR;
-use crate::query::{Hit, Mode, Scores, Searcher};
+use crate::query::{Hit, Mode, Plan, Scores, Searcher};
+use crate::{Error, Result};
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -172,7 +172,7 @@ impl<'a> GpuEngine<'a> {
         residence.add_tables(tables, ranges);
         let Context { searcher, gpu, residence, .. } = &self.context;
         let lists = residence.lists().memory();
-        let parts = Parts::new(gpu, searcher.codec().codec(), lists, self.documents(), self.scores());
+        let parts = Parts::new(gpu, searcher.device_codec().codec(), lists, self.documents(), self.scores());
         self.ranges = Some(ByRanges::new(gpu, &parts, memory, ranges, or)?);
         Ok(())
     }
@@ -182,11 +182,30 @@ impl<'a> GpuEngine<'a> {
         let Some(spec) = &self.methods.intersect else { return Ok(false) };
         if self.candidates.is_none() {
             let Context { searcher, gpu, residence, .. } = &self.context;
-            let (codec, lists) = (searcher.codec().shared(), residence.lists().memory());
+            let (codec, lists) = (searcher.device_codec().shared(), residence.lists().memory());
             let collection = (self.documents(), self.scores());
             self.candidates = Some(Candidates::new(gpu, codec, lists, collection, spec)?);
         }
         Ok(true)
+    }
+
+    /// Takes one conjunction through the device, list after list, by the intersector.
+    ///
+    /// # Errors
+    /// As of [`Self::new`]; [`Error::Invalid`] without an intersector.
+    pub(in crate::query) fn steps<'d>(&'d mut self, plan: &'d Plan) -> Result<Steps<'d, 'a>> {
+        self.need_candidates()?;
+        let Self { context, slots, topk, candidates, .. } = self;
+        if slots.is_empty() {
+            slots.push(Slot::new(&context.gpu));
+        }
+        match (candidates, slots.last_mut()) {
+            (Some(candidates), Some(slot)) => Ok(Steps::new(context, candidates, slot, topk, plan)),
+            _ => Err(Error::Invalid {
+                what: "a query list after list on a GPU".to_owned(),
+                why: "needs an intersector, as merge-path; ranges looks at all lists at once".to_owned(),
+            }),
+        }
     }
 
     fn by_ranges(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {

@@ -42,6 +42,7 @@ pub mod topk;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::query) use candidates::Steps;
 pub use engine::{GpuEngine, Options, Ready};
 pub use list_intersector::ListIntersector;
 pub use report::{Report, Use, Work};

@@ -99,6 +99,11 @@ impl Report {
         self.add_work(other.decoded, other.ranges, &other.passes);
     }
 
+    /// Adds the seconds of passes.
+    pub(super) fn add_passes(&mut self, passes: &[(&'static str, f64)]) {
+        self.add_work(0, None, passes);
+    }
+
     fn add_work(&mut self, decoded: u64, ranges: Option<Work>, passes: &[(&'static str, f64)]) {
         self.decoded += decoded;
         if let Some(work) = ranges {

@@ -127,7 +127,7 @@ impl<'a> Residence<'a> {
     pub fn new(searcher: &Searcher<'a>, lists: Arena) -> Self {
         Self {
             index: searcher.index(),
-            codec: searcher.codec(),
+            codec: searcher.device_codec(),
             impacts: searcher.impacts(),
             lists,
             tables: None,
@@ -148,7 +148,7 @@ impl<'a> Residence<'a> {
 
     /// Words of all lists that `searcher` reads, without tables.
     pub fn words_of_all(searcher: &Searcher<'_>) -> u64 {
-        let files = searcher.index().list_files(searcher.codec());
+        let files = searcher.index().list_files(searcher.device_codec());
         let scores = searcher.impacts().map_or(files.tf, |impacts| impacts.file());
         [files.postings, files.skips, scores].iter().map(|words| words.len() as u64).sum()
     }

@@ -248,7 +248,7 @@ pub fn run<'a>(
         0 => 0,
         read => (seen as f64 * bytes as f64 / read as f64) as u64,
     };
-    let (mode, k, window) = (settings.mode, settings.k, window(settings.k, settings.engine == EngineKind::Gpu));
+    let (mode, k, window) = (settings.mode, settings.k, window(settings.k, settings.engine_kind() == EngineKind::Gpu));
     let work = Work { mode, k, schedule: &schedule, form: &form, window, guess: &guess, clock: &clock, means: &means };
     let mut writer = Writer::new(target, MARK);
     clock.opened();
@@ -280,7 +280,11 @@ pub fn run<'a>(
         say(format_args!("{line}"));
     }
     if done.by_cpu > 0 {
-        say(format_args!("The CPU answered {} of them: they do not fit the GPU.", done.by_cpu));
+        let why = match settings.engine_kind() {
+            EngineKind::Griffin => "too few documents have all terms, and disjunctions do not move",
+            _ => "they do not fit the GPU",
+        };
+        say(format_args!("The CPU answered {} of them: {why}.", done.by_cpu));
     }
     Ok(done.answered > 0)
 }

@@ -62,7 +62,11 @@ impl Clock {
 
     /// A window was answered in so much time.
     pub fn answered(&self, spent: Duration, effort: &Effort) {
-        let lists = if let Effort::Gpu(report) = effort { report.lists.spent } else { Duration::ZERO };
+        let lists = match effort {
+            Effort::Cpu(_) => Duration::ZERO,
+            Effort::Gpu(report) => report.lists.spent,
+            Effort::Griffin(traces) => traces.iter().map(|trace| trace.report.lists.spent).sum(),
+        };
         self.add(|phases| {
             phases.lists += lists.as_secs_f64();
             phases.queries += spent.saturating_sub(lists).as_secs_f64();

@@ -6,7 +6,7 @@ use super::times::Clock;
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::index::read::ids::{DocSet, IdReader};
-use crate::query::engine::{Answers, Effort, Engine as _, Fallback};
+use crate::query::engine::{Answers, Engine as _, Fallback};
 use crate::query::schedule::Schedule;
 use crate::query::{Hit, Mode, Plan, Searcher, Topic, TopicReader, WithoutWords, without_words};
 use crate::{Error, Result};
@@ -182,7 +182,7 @@ fn ask(
         let start = Instant::now();
         let Answers { hits, effort } = engine.search_all(&plans, work.mode, work.k, work.schedule)?;
         work.clock.answered(start.elapsed(), &effort);
-        let by_cpu = if let Effort::Gpu(report) = effort { report.by_cpu as u64 } else { 0 };
+        let by_cpu = effort.by_cpu() as u64;
         if to.send(Answered { topics, hits, without_words, by_cpu, digest }).is_err() {
             break;
         }

@@ -23,12 +23,14 @@
 //! | [`kernels`] | puts the shaders together |
 //! | [`passes`] | takes a batch through its passes |
 //! | [`results`] | says which results go to the host, and reads them |
+//! | `steps` | takes one query a list at a time, so that it may move to the CPU and back |
 //! | [`tables`] | keeps the tables that methods make of lists |
 
 pub mod kernels;
 pub mod layout;
 pub mod passes;
 pub mod results;
+mod steps;
 pub mod tables;
 
 #[cfg(test)]
@@ -46,7 +48,7 @@ use crate::postings::{List, ListWords};
 use crate::query::and::{AND, AndMethod, GpuAnd};
 use crate::query::gpu::kernels::THREADS;
 use crate::query::gpu::recipe::Recipe;
-use crate::query::{Plan, Scores};
+use crate::query::{Plan, PlannedTerm, Scores};
 use crate::{Error, Result};
 use kernels::{CLASSES, Kernels};
 use layout::Layout;
@@ -55,6 +57,7 @@ use std::sync::Arc;
 use tables::Tables;
 
 pub use results::Want;
+pub(in crate::query) use steps::Steps;
 
 /// How much a batch may ask for.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +95,13 @@ pub struct Method {
     passes: Vec<Pipeline>,
     /// What it keeps with lists.
     tables: Tables,
+}
+
+impl Method {
+    /// How many rounds its passes have for a batch.
+    fn rounds(&self, layout: &Layout) -> u32 {
+        if self.recipe.once { 1 } else { layout.rounds() }
+    }
 }
 
 impl Limits {
@@ -208,6 +218,29 @@ impl Candidates {
         Ok(true)
     }
 
+    /// The row of a term, whose list is on the device or will be after [`Residence::flush`]; or what the device has no
+    /// room for.
+    ///
+    /// [`Residence::flush`]: super::residence::Residence::flush
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]
+    fn row(&mut self, context: &mut Context<'_>, term: &PlannedTerm) -> Result<std::result::Result<TermRow, Lack>> {
+        let searcher = context.searcher;
+        let Request::Placed(placed) = context.residence.request(&term.info, false)? else {
+            return Ok(Err(Lack::Lists));
+        };
+        let mut row = TermRow { table: term.negative.into(), ..searcher.row_of(term, &placed) };
+        if placed.blocks > 1
+            && self.has_tables()
+            && let List::Blocks(list) = searcher.index().list(&term.info, searcher.device_codec())?
+            && !self.add_table(&mut row, list.number, &list)?
+        {
+            return Ok(Err(Lack::Tables));
+        }
+        Ok(Ok(row))
+    }
+
     /// Drops all that the method keeps with lists. The next batch makes it anew.
     pub fn clear_tables(&mut self) {
         self.methods[self.at].tables.clear();
@@ -269,18 +302,10 @@ impl Way for Call<'_> {
         terms.sort_by_key(|term| term.info.df);
         let mut own = Vec::with_capacity(terms.len());
         for term in terms {
-            let Request::Placed(placed) = context.residence.request(&term.info, false)? else {
-                return Ok(Added::Lacks(Lack::Lists));
-            };
-            let mut row = TermRow { table: term.negative.into(), ..searcher.row_of(term, &placed) };
-            if placed.blocks > 1
-                && self.candidates.has_tables()
-                && let List::Blocks(list) = searcher.index().list(&term.info, searcher.codec())?
-                && !self.candidates.add_table(&mut row, list.number, &list)?
-            {
-                return Ok(Added::Lacks(Lack::Tables));
+            match self.candidates.row(context, term)? {
+                Ok(row) => own.push(row),
+                Err(lack) => return Ok(Added::Lacks(lack)),
             }
-            own.push(row);
         }
         rows.push(own, [searcher.greatest_score(plan), searcher.bias(plan)]);
         Ok(Added::Yes(plan.unit))

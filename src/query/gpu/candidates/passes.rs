@@ -59,7 +59,7 @@ struct Run<'a> {
 }
 
 /// Bytes of the copy that brings the first results.
-fn window(layout: &Layout, ranked: bool) -> u64 {
+pub(super) fn window(layout: &Layout, ranked: bool) -> u64 {
     let stride = if ranked { 2 } else { 1 };
     let slots = layout.slots();
     4 * (head(layout) as u64 + stride * u64::from(slots.min(WINDOW.max(slots / 8))))
@@ -107,15 +107,13 @@ impl Passes<'_> {
         slot.write("queries", &layout.queries)?;
         slot.write("jobs", &layout.jobs)?;
         let bound = self.bind(slot, outside)?;
-        let runs = self.runs(&bound, &layout, ranked, which, k);
+        let mut runs = Runs::new(self, &bound, &layout, layout.slots(), ranked);
+        runs.expand();
+        runs.rounds();
+        runs.results(which, k);
         let words = CandidateState::WORDS + if which == Which::Chosen { CLASSES } else { 0 };
         let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * u64::from(CandidateHead::WORDS + words * queries))];
-        steps.extend(runs.iter().map(|run| Step::Run {
-            name: run.name,
-            bound: run.bound,
-            immediates: &run.immediates,
-            groups: run.groups,
-        }));
+        steps.extend(runs.steps());
         let chosen;
         match comes {
             Comes::Best(rows) => {
@@ -137,7 +135,7 @@ impl Passes<'_> {
     }
 
     /// Binds all kernels to their buffers: first those that methods share, then the method's own.
-    fn bind(self, slot: &mut Slot, outside: &Outside<'_>) -> Result<std::sync::Arc<[Bound]>, GpuError> {
+    pub(super) fn bind(self, slot: &mut Slot, outside: &Outside<'_>) -> Result<std::sync::Arc<[Bound]>, GpuError> {
         let Self { kernels, method, number, .. } = self;
         let tables = &method.tables;
         let mut outside = outside.clone();
@@ -146,62 +144,112 @@ impl Passes<'_> {
         let key = Key { what: "intersection", number };
         slot.bound(key, &outside, kernels.shared.iter().chain(&method.passes))
     }
+}
 
-    /// The runs of a batch, in order. A kernel with nothing to do does not run.
-    fn runs<'b>(self, bound: &'b [Bound], layout: &Layout, ranked: bool, which: Which, k: u32) -> Vec<Run<'b>> {
-        let (shared, own) = bound.split_at(self.kernels.shared.len());
-        let [expand, sum, offsets, compact, tally, choose, totals, gather] = shared else { return Vec::new() };
-        let recipe = &self.method.recipe;
-        let queries = layout.queries.len() as u32;
-        let software = self.gpu.report().kind == AdapterKind::Software;
-        let span = if software { SOFTWARE_SPAN } else { u32::MAX };
-        let immediates = |[first, jobs, _]: [u32; 3], round: u32, [number, other]: [u32; 2]| {
-            let (half, ranked) = (layout.slots(), ranked.into());
-            CandidateParams { first, jobs, round, half, ranked, queries, number, other, span }.bytes()
-        };
-        let mut runs: Vec<Run<'b>> = Vec::new();
-        let mut push = |name, bound, jobs: [u32; 3], round, numbers| {
-            if jobs[2] > 0 {
-                runs.push(Run { name, bound, immediates: immediates(jobs, round, numbers), groups: jobs[2] });
-            }
-        };
-        let first = layout.expand.of(queries);
-        push("expand", expand, [layout.expand.first, first, first], 0, [0; 2]);
-        let rounds = if recipe.once { 1 } else { layout.rounds() };
-        for round in 1..=rounds {
+/// The runs of a batch, in order. A kernel with nothing to do does not run.
+pub(super) struct Runs<'b> {
+    method: &'b Method,
+    shared: &'b [Bound],
+    own: &'b [Bound],
+    layout: &'b Layout,
+    /// How far apart the two halves of the candidates are.
+    half: u32,
+    ranked: bool,
+    software: bool,
+    runs: Vec<Run<'b>>,
+}
+
+impl<'b> Runs<'b> {
+    /// None yet. `bound` are the kernels, those that methods share first.
+    pub(super) fn new(passes: Passes<'b>, bound: &'b [Bound], layout: &'b Layout, half: u32, ranked: bool) -> Self {
+        let Passes { gpu, kernels, method, .. } = passes;
+        let (shared, own) = bound.split_at(kernels.shared.len().min(bound.len()));
+        let software = gpu.report().kind == AdapterKind::Software;
+        Self { method, shared, own, layout, half, ranked, software, runs: Vec::new() }
+    }
+
+    /// All of them as steps of a submission.
+    pub(super) fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        self.runs.iter().map(|run| Step::Run {
+            name: run.name,
+            bound: run.bound,
+            immediates: &run.immediates,
+            groups: run.groups,
+        })
+    }
+
+    fn queries(&self) -> u32 {
+        self.layout.queries.len() as u32
+    }
+
+    fn push(
+        &mut self,
+        name: &'static str,
+        bound: &'b Bound,
+        [first, jobs, groups]: [u32; 3],
+        round: u32,
+        numbers: [u32; 2],
+    ) {
+        if groups == 0 {
+            return;
+        }
+        let span = if self.software { SOFTWARE_SPAN } else { u32::MAX };
+        let (half, ranked, queries, [number, other]) = (self.half, self.ranked.into(), self.queries(), numbers);
+        let params = CandidateParams { first, jobs, round, half, ranked, queries, number, other, span };
+        self.runs.push(Run { name, bound, immediates: params.bytes(), groups });
+    }
+
+    /// The shortest lists become candidates.
+    pub(super) fn expand(&mut self) {
+        let [expand, ..] = self.shared else { return };
+        let jobs = self.layout.expand.of(self.queries());
+        self.push("expand", expand, [self.layout.expand.first, jobs, jobs], 0, [0; 2]);
+    }
+
+    /// The method's passes, and the moves of the candidates that stay, for all lists but the first.
+    pub(super) fn rounds(&mut self) {
+        let [_, sum, offsets, compact, ..] = self.shared else { return };
+        let (recipe, layout, queries) = (&self.method.recipe, self.layout, self.queries());
+        for round in 1..=self.method.rounds(layout) {
             let of_round = if recipe.once { queries } else { layout.queries_of(round) };
             if recipe.alone {
                 // all rounds are one pass, except on a software adapter
                 let most = layout.queries[..of_round as usize].iter().map(|query| query.room).max().unwrap_or(0);
-                let (steps, end) = match software {
-                    true => (most.div_ceil(span), round + 1),
+                let (steps, end) = match self.software {
+                    true => (most.div_ceil(SOFTWARE_SPAN), round + 1),
                     false => (u32::from(round == 1), u32::MAX),
                 };
+                let span = if self.software { SOFTWARE_SPAN } else { u32::MAX };
                 for step in 0..steps {
-                    for (pass, bound) in recipe.passes.iter().zip(own) {
+                    for (pass, bound) in recipe.passes.iter().zip(self.own) {
                         let jobs = layout.jobs_of(pass.unit, round, of_round);
-                        push(pass.name, bound, jobs, round, [step.saturating_mul(span), end]);
+                        self.push(pass.name, bound, jobs, round, [step.saturating_mul(span), end]);
                     }
                 }
                 continue;
             }
-            for (pass, bound) in recipe.passes.iter().zip(own) {
-                push(pass.name, bound, layout.jobs_of(pass.unit, round, of_round), round, pass.numbers);
+            for (pass, bound) in recipe.passes.iter().zip(self.own) {
+                self.push(pass.name, bound, layout.jobs_of(pass.unit, round, of_round), round, pass.numbers);
             }
             let tiles = layout.jobs_of(Unit::Slots(1), round, of_round);
-            push("sum", sum, tiles, round, [0; 2]);
-            push("offsets", offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
-            push("compact", compact, tiles, round, [0; 2]);
+            self.push("sum", sum, tiles, round, [0; 2]);
+            self.push("offsets", offsets, layout.jobs_of(Unit::Queries, round, of_round), round, [0; 2]);
+            self.push("compact", compact, tiles, round, [0; 2]);
         }
-        let once = u32::from(recipe.once);
+    }
+
+    /// The results come together for the host: of the best `k` as [`Which::Chosen`].
+    pub(super) fn results(&mut self, which: Which, k: u32) {
+        let [_, _, _, _, tally, choose, totals, gather] = self.shared else { return };
+        let (layout, queries) = (self.layout, self.queries());
+        let once = u32::from(self.method.recipe.once);
         let tiles = layout.jobs_of(Unit::Slots(1), 1, queries);
         if which == Which::Chosen {
-            push("tally", tally, layout.jobs_of(Unit::Slots(TALLY_SPAN), 1, queries), 0, [once, 0]);
-            push("choose", choose, layout.jobs_of(Unit::Queries, 1, queries), 0, [once, k]);
+            self.push("tally", tally, layout.jobs_of(Unit::Slots(TALLY_SPAN), 1, queries), 0, [once, 0]);
+            self.push("choose", choose, layout.jobs_of(Unit::Queries, 1, queries), 0, [once, k]);
         }
-        push("totals", totals, [0, 1, 1], 0, [once, which as u32]);
-        push("gather", gather, tiles, 0, [once, which as u32]);
-        runs
+        self.push("totals", totals, [0, 1, 1], 0, [once, which as u32]);
+        self.push("gather", gather, tiles, 0, [once, which as u32]);
     }
 }
 
@@ -221,15 +269,26 @@ pub fn finish(gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Sent) -> Resul
             let (mut found, passes) =
                 gpu.finish(pending, slot.download(), |there| read(&words(there), bytes, &layout, ranked))?;
             if let Some(wanted) = lacks(&found) {
-                let bytes = 4 * (head(&layout) + wanted) as u64;
-                slot.need_download(bytes)?;
-                let copy = [Step::Copy { from: slot.buffer("results"), to: slot.download(), bytes }];
-                let pending = gpu.submit("results", &copy, false)?;
-                found = gpu.finish(pending, slot.download(), |all| read(&words(all), bytes, &layout, ranked))?.0;
+                found = bring_all(gpu, slot, &layout, wanted, ranked)?;
             }
             (found, passes)
         }
     };
     found.passes = passes;
     Ok(found)
+}
+
+/// Brings all results, so many words, which are still on the device.
+pub(super) fn bring_all(
+    gpu: &Gpu,
+    slot: &mut Slot,
+    layout: &Layout,
+    wanted: usize,
+    ranked: bool,
+) -> Result<Found, GpuError> {
+    let bytes = 4 * (head(layout) + wanted) as u64;
+    slot.need_download(bytes)?;
+    let copy = [Step::Copy { from: slot.buffer("results"), to: slot.download(), bytes }];
+    let pending = gpu.submit("results", &copy, false)?;
+    Ok(gpu.finish(pending, slot.download(), |all| read(&words(all), bytes, layout, ranked))?.0)
 }
