@@ -70,7 +70,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         files.push((count, path));
     }
     let mut engines = args.engine.clone();
-    if engines.contains(&Engine::Gpu) && super::hardware_gpu(&args.device)?.is_none() {
+    let wanted = engines.iter().any(|&engine| engine != Engine::Cpu);
+    if wanted && super::hardware_gpu(&args.device)?.is_none() {
         engines.retain(|&engine| engine == Engine::Cpu);
     }
     let process = Process { args, folder: folder.path() };
@@ -83,7 +84,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         };
         table.head.extend(PHASES.map(|(_, name)| name.to_owned()));
         for &engine in &engines {
-            for &mode in &args.mode {
+            // nothing moves in disjunctions
+            for &mode in args.mode.iter().filter(|&&mode| engine != Engine::Griffin || mode != Mode::Or) {
                 let line = Line { index, engine, mode };
                 let (all, file) = files.last().context("there are no queries")?;
                 process.run(&line, *all, file)?;
@@ -123,7 +125,7 @@ fn lines(topics: &[Topic]) -> anyhow::Result<String> {
 }
 
 fn cells(line: &Line<'_>, count: usize, pages: Pages, turn: &Turn) -> Vec<String> {
-    let engine = if line.engine == Engine::Cpu { "cpu" } else { "gpu" };
+    let engine = line.engine.name();
     let pages = if pages == Pages::Cached { "cached" } else { "not cached" };
     let outside = turn.seconds - turn.phases.iter().sum::<f64>();
     let mut row = vec![engine.to_owned(), mode_name(line.mode).to_owned(), count.to_string(), pages.to_owned()];
@@ -185,8 +187,12 @@ impl Process<'_> {
             Some(_) => bail!("--cold takes one codec"),
             None => {}
         }
-        if line.engine == Engine::Gpu {
-            options.extend(["--engine=gpu".to_owned(), format!("--device={device}")]);
+        if line.engine == Engine::Griffin {
+            let [migrate] = &self.args.migrate[..] else { bail!("--cold takes one rule of --migrate") };
+            options.push(format!("--migrate={migrate}"));
+        }
+        if line.engine != Engine::Cpu {
+            options.extend([format!("--engine={}", line.engine.name()), format!("--device={device}")]);
             options.extend(gpu_memory.map(|bytes| format!("--gpu-memory={bytes}")));
             options.extend(preload.then(|| "--preload".to_owned()));
         }

@@ -1,16 +1,40 @@
 //! The subjects of comparison: an index read through a codec, and the ways to answer queries from it.
 
+use super::both::Both;
 use crate::bench::{orders, say};
 use crate::codec::{Codec, split_specs};
 use crate::index::Index;
-use crate::query::and::{AND, AndMethod, RANGES};
-use crate::query::engine::GpuMethods;
+use crate::query::and::{AND, AndMethod, CpuAnd, RANGES};
+use crate::query::engine::{GpuMethods, GriffinMethods};
 use crate::query::gpu::candidates;
 use crate::query::method::{EngineKind, Method, Registry};
+use crate::query::migrate::Migration;
 use crate::query::or::{OR, OrMethod};
-use crate::query::topk::{TOPK, TopKMethod};
+use crate::query::topk::{GpuTopKWay, TOPK, TopKMethod};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher, Topic};
 use crate::{Error, Result};
+
+/// What answers queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Engine {
+    /// The CPU
+    Cpu,
+    /// A GPU
+    Gpu,
+    /// Both: queries with several terms move from one to the other
+    Griffin,
+}
+
+impl Engine {
+    /// Its name in options.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Griffin => "griffin",
+        }
+    }
+}
 
 /// An index, read through one of its codecs.
 pub(super) struct Place<'a> {
@@ -18,7 +42,8 @@ pub(super) struct Place<'a> {
     pub(super) index: usize,
     /// The name of the index in tables.
     pub(super) order: String,
-    pub(super) codec: &'static str,
+    /// One for each processor, as in `pfor+para-ef`, or one for both.
+    pub(super) codec: String,
     pub(super) searcher: Searcher<'a>,
 }
 
@@ -30,6 +55,8 @@ pub(super) enum Way {
     GpuRanges(&'static OrMethod, &'static TopKMethod),
     /// Conjunctions by an intersector, with its parameters; and the method for the top k.
     GpuIntersect(String, &'static TopKMethod),
+    /// Queries that move between the processors.
+    Both(Box<Both>),
 }
 
 /// One line of the tables.
@@ -46,17 +73,24 @@ impl Line {
         match self.way {
             Way::Cpu(_) => "cpu",
             Way::GpuRanges(..) | Way::GpuIntersect(..) => "gpu",
+            Way::Both(_) => "griffin",
         }
     }
 
     /// The methods that matter in its mode, and the method for the top k if it is not the engine's own choice.
     pub(super) fn method(&self) -> String {
+        let moves;
         let (and, or, topk, usual) = match &self.way {
             Way::Cpu(methods) => {
                 (methods.intersect.name, methods.or.name, methods.topk.name, CpuMethods::default().topk.name)
             }
             Way::GpuRanges(or, topk) => (RANGES.name, or.name, topk.name, GpuMethods::default().topk.name),
             Way::GpuIntersect(spec, topk) => (spec.as_str(), "", topk.name, GpuMethods::default().topk.name),
+            Way::Both(both) => {
+                let GriffinMethods { migration, cpu, gpu } = &both.methods;
+                moves = format!("{}, {gpu}, {migration}", cpu.name);
+                (&*moves, both.cpu.or.name, both.cpu.topk.name, CpuMethods::default().topk.name)
+            }
         };
         let names = match self.mode {
             Mode::And => vec![and],
@@ -183,6 +217,33 @@ impl Methods {
         lines.flat_map(each).collect()
     }
 
+    /// The lines of a place on both processors, for each rule: the first of the named methods that go list after list
+    /// on either, or else Griffin's. Disjunctions do not move.
+    pub(super) fn lines_on_both(
+        &self,
+        place: usize,
+        modes: &[Mode],
+        codec: &dyn Codec,
+        rules: &[Migration],
+    ) -> Vec<Line> {
+        let GriffinMethods { cpu, gpu, .. } = GriffinMethods::default();
+        let pairwise = |and: &&&'static AndMethod| and.cpu.as_ref().is_some_and(CpuAnd::is_pairwise);
+        let cpu = self.intersect.iter().find(pairwise).copied().unwrap_or(cpu);
+        let spec = self.gpu_intersect.iter().find(|spec| *spec != RANGES.name && readable(spec, codec));
+        let gpu = spec.cloned().unwrap_or(gpu);
+        let on_host = |topk: &&&'static TopKMethod| !matches!(topk.gpu, Some(GpuTopKWay::Kernels(_)));
+        let gpu_topk = self.gpu_topk.iter().find(on_host).copied().unwrap_or(GpuMethods::default().topk);
+        let mut lines = Vec::new();
+        for &mode in modes.iter().filter(|&&mode| mode != Mode::Or) {
+            for migration in rules.iter().cloned() {
+                let methods = GriffinMethods { migration, cpu, gpu: gpu.clone() };
+                let both = Both { methods, cpu: self.chosen(), gpu_topk };
+                lines.push(Line { place, mode, way: Way::Both(Box::new(both)) });
+            }
+        }
+        lines
+    }
+
     /// The lines of a place on the GPU; lines that one engine can answer in turn are together. For each method for OR:
     /// the best of the named ones, or else the first, with all modes, and the others with OR only. Then the
     /// intersectors that can read `codec`.
@@ -249,7 +310,7 @@ pub(super) fn places<'a>(
         };
         for codec in wanted {
             let searcher = Searcher::new(index, codec, bm25)?.with_scores(scores)?;
-            let codec = searcher.codec().codec().name();
+            let codec = searcher.codec_name();
             places.push(Place { index: i, order: labels[i].clone(), codec, searcher });
         }
     }

@@ -61,7 +61,7 @@ pub(super) struct Shares {
     pub(super) work: Report,
 }
 
-fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
+pub(super) fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
     let of_line = |(line, seconds): (&Line, Vec<Vec<f64>>)| Measured {
         line: line.clone(),
         seconds: seconds.iter().map(|rounds| pick(rounds, clock.fastest)).collect(),
@@ -188,7 +188,7 @@ type Passes = Vec<(&'static str, f64)>;
 
 /// An engine for lines of the GPU that it can answer in turn, with all lists on the device, or, if there is too little
 /// memory, with the lists that the queries ask for. So it is, too, with `memory` bytes.
-fn device<'a>(
+pub(super) fn device<'a>(
     place: &'a Place<'a>,
     gpu: &Gpu,
     lines: &[Line],
@@ -200,6 +200,10 @@ fn device<'a>(
             (GpuMethods { intersect: Some(spec.clone()), topk, ..GpuMethods::default() }, Mode::And)
         }
         Way::GpuRanges(or, topk) => (GpuMethods { or, topk, ..GpuMethods::default() }, Mode::Or),
+        Way::Both(both) => {
+            let intersect = Some(both.methods.gpu.clone());
+            (GpuMethods { intersect, topk: both.gpu_topk, ..GpuMethods::default() }, Mode::And)
+        }
         Way::Cpu(_) => (GpuMethods::default(), Mode::Or),
     };
     let make = |preload: bool| {

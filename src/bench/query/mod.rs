@@ -16,8 +16,10 @@
 //! |---|---|
 //! | `lines` | subjects of comparison: indexes, codecs, methods |
 //! | `measure` | running queries on either engine |
+//! | `both` | queries that move between the CPU and a GPU |
 //! | `batches` | the times of batches |
 //! | `groups` | similar queries |
+//! | `help` | what the options offer |
 //! | `answers` | whether two answers are the same |
 //! | `sizes` | bits a posting and decoding |
 //! | `output` | tables, CSV, charts |
@@ -25,8 +27,10 @@
 
 mod answers;
 mod batches;
+mod both;
 mod cold;
 mod groups;
+mod help;
 mod lines;
 mod measure;
 mod output;
@@ -41,19 +45,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 
-use super::{Engine, count, hardware_gpu, orders, say};
+use super::{count, hardware_gpu, orders, say};
 use crate::gpu::Gpu;
-use crate::query::and::AND;
-use crate::query::method::{EngineKind, Registry};
-use crate::query::or::OR;
-use crate::query::schedule::{BATCHING, Schedule};
-use crate::query::topk::TOPK;
+use crate::query::migrate::Migration;
+use crate::query::schedule::Schedule;
 use crate::query::{Bm25, Hit, Mode, Plan, Scores, Topic, WithoutWords, parse_topics, without_words};
 
 pub(super) use lines::readable;
 
+use both::{Moves, OnBoth};
 use groups::Shape;
-use lines::{Line, Methods, Place, mode_name};
+use lines::{Engine, Line, Methods, Place, mode_name};
 use measure::{Batched, Clock, Cpu, Measured, OnGpu, Shares};
 use output::Results;
 
@@ -75,7 +77,10 @@ Examples:
   gamut bench query out/gov2 --topics log.txt --engine gpu --batch para:c=64K,para:c=1M
                                             throughput and waiting by batch
   gamut bench query out/gov2 --topics log.txt --cold --mode and,or --rounds 3
-                                            from process start to the run file, by phases")]
+                                            from process start to the run file, by phases
+  gamut bench query out/gov2 --topics log.txt --engine cpu,gpu,griffin --codec pfor+para-ef --mode and \
+    --intersect svs,merge-path --migrate ratio=128,length=1000
+                                            queries that move between CPU and GPU")]
 pub struct Args {
     /// Directories of indexes of one collection
     #[arg(required = true)]
@@ -92,17 +97,22 @@ pub struct Args {
     /// Engines, comma-separated; without a GPU the CPU only
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,gpu", value_name = "LIST")]
     engine: Vec<Engine>,
+    /// When queries of the engine griffin move, comma-separated: ratio=128, length=1000 …
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Migration::parse,
+        default_value = "ratio=128", long_help = help::migrate())]
+    migrate: Vec<Migration>,
     /// Methods for OR, comma-separated, or best, or all [default: each engine's fastest method]
-    #[arg(long, default_value = "best", value_name = "LIST", long_help = or_help())]
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = help::or())]
     or: String,
     /// Methods for AND, comma-separated, with parameters as in pmf:levels=3, or best, or all [default: each engine's
     /// fastest method]
-    #[arg(long, default_value = "best", value_name = "LIST", long_help = intersect_help())]
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = help::intersect())]
     intersect: String,
     /// Methods for the top k, comma-separated, or best, or all [default: each engine's fastest method]
-    #[arg(long, default_value = "best", value_name = "LIST", long_help = topk_help())]
+    #[arg(long, default_value = "best", value_name = "LIST", long_help = help::topk())]
     topk: String,
-    /// Codecs of the indexes, comma-separated, or all [default: what queries take]
+    /// Codecs of the indexes, comma-separated, or all [default: what queries take]. With pfor+para-ef the CPU reads the
+    /// first one and a GPU the other
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     codec: Option<Vec<String>>,
     /// How many documents to rank
@@ -125,7 +135,7 @@ pub struct Args {
     fastest: bool,
     /// Queries in batches, too, packed in each of these ways, comma-separated: order:size=32, para:c=1M,
     /// buckets:size=1024 …
-    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Schedule::parse, long_help = batch_help())]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Schedule::parse, long_help = help::batch())]
     batch: Vec<Schedule>,
     /// Threads for batches on the CPU [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -158,34 +168,6 @@ pub struct Args {
     svg: Option<PathBuf>,
 }
 
-fn methods_help<C, G>(registry: &Registry<C, G>, what: &str) -> String {
-    let table =
-        |engine| registry.on(engine).map(|row| format!("  {:<20} {}\n", row.name, row.about)).collect::<String>();
-    let (cpu, gpu) = (table(EngineKind::Cpu), table(EngineKind::Gpu));
-    let default = "default: each engine's fastest method";
-    format!("Methods for {what}, comma-separated, or \"best\", or \"all\"; {default}:\n{cpu}On the GPU:\n{gpu}")
-}
-
-fn or_help() -> String {
-    methods_help(&OR, "OR")
-}
-
-fn topk_help() -> String {
-    methods_help(&TOPK, "the top k")
-}
-
-fn batch_help() -> String {
-    let rows = BATCHING.iter().map(|row| (row.name, row.parameter, row.about));
-    let line =
-        |(name, (parameter, _, usual), about)| format!("  {:<24} {about}\n", format!("{name}:{parameter}={usual}"));
-    let head = "Queries in batches, too, packed in each of these ways, comma-separated, the usual parameter being left out or not";
-    format!("{head}:\n{}", rows.map(line).collect::<String>())
-}
-
-fn intersect_help() -> String {
-    methods_help(&AND, "AND, with parameters as in pmf:levels=3")
-}
-
 /// Measures, and prints tables.
 ///
 /// # Errors
@@ -205,8 +187,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     topics.truncate(args.queries.map_or(usize::MAX, |n| n as usize));
     let csv = args.csv.as_ref().map(create).transpose()?;
     let svg = args.svg.as_ref().map(create).transpose()?;
-    let gpu = if args.engine.contains(&Engine::Gpu) { hardware_gpu(&args.device)? } else { None };
-    ensure!(gpu.is_some() || args.engine.contains(&Engine::Cpu), "--engine gpu needs a GPU, and there is none");
+    let wanted = args.engine.iter().any(|&engine| engine != Engine::Cpu);
+    let gpu = if wanted { hardware_gpu(&args.device)? } else { None };
+    ensure!(
+        gpu.is_some() || args.engine.contains(&Engine::Cpu),
+        "--engine gpu and griffin need a GPU, and there is none"
+    );
 
     let of_index =
         |index| places.iter().find(|place| place.index == index).map(|place| lines::plan(&place.searcher, &topics));
@@ -282,6 +268,7 @@ impl<'a> Bench<'a> {
         let shapes: Vec<Shape> = plans[0].iter().map(Shape::of).collect();
         let (mut measured, mut batched): (Vec<Measured>, Vec<Batched>) = (Vec::new(), Vec::new());
         let mut shares: Vec<Shares> = Vec::new();
+        let mut moves: Vec<Moves> = Vec::new();
         if self.args.engine.contains(&Engine::Cpu) {
             let lines: Vec<Line> = (0..places.len()).flat_map(|place| methods.lines(place, &self.args.mode)).collect();
             self.cpu.prepare(&lines)?;
@@ -305,7 +292,12 @@ impl<'a> Bench<'a> {
                 true => self.args.mode.iter().map(|&mode| Ok((mode, self.cpu.plain(number, mode)?))).collect(),
                 false => anyhow::Ok(Vec::new()),
             }?;
-            for lines in methods.gpu_lines(number, &self.args.mode, place.searcher.codec().codec()) {
+            let codec = place.searcher.device_codec().codec();
+            let on_gpu = match self.args.engine.contains(&Engine::Gpu) {
+                true => methods.gpu_lines(number, &self.args.mode, codec),
+                false => Vec::new(),
+            };
+            for lines in on_gpu {
                 let mut turns = OnGpu::new(place, &plans[place.index], gpu, lines, clock)?;
                 if self.args.check {
                     self.check_gpu(number, &mut turns, &expected)?;
@@ -321,6 +313,22 @@ impl<'a> Bench<'a> {
                 }
                 shares.extend(turns.shares(&self.args.batch)?);
             }
+            if self.args.engine.contains(&Engine::Griffin) {
+                let lines = methods.lines_on_both(number, &self.args.mode, codec, &self.args.migrate);
+                if self.args.mode.contains(&Mode::Or) {
+                    say("griffin moves queries between intersections, and --mode or has none: no lines for it");
+                }
+                if !lines.is_empty() {
+                    let mut turns = OnBoth::new(place, &plans[place.index], gpu, lines, clock)?;
+                    if self.args.check {
+                        turns.check(&self.cpu, &expected)?;
+                    }
+                    if self.args.rounds > 0 {
+                        measured.extend(turns.latencies()?);
+                        moves.extend(turns.moves()?);
+                    }
+                }
+            }
         }
         let rows = output::rows(places, &shapes, &measured, &batched);
         let size = |place: &Place<'_>| sizes::size(place, &plans[place.index], clock.rounds, clock.fastest);
@@ -329,7 +337,7 @@ impl<'a> Bench<'a> {
         } else {
             Vec::new()
         };
-        Ok(Results { places, shapes, rows, shares, sizes })
+        Ok(Results { places, shapes, rows, shares, moves, sizes })
     }
 
     /// Compares the answers of lines on the CPU with the plainest methods', and these across indexes.

@@ -8,6 +8,7 @@ use crate::bench::table::{Table, csv_field, figure, figure_or_dash};
 use crate::query::Mode;
 use crate::query::gpu::ranges::kernels::WAVES;
 
+use super::both::{self, Moves};
 use super::groups::{Shape, WAYS, groups};
 use super::lines::{Line, Place, mode_name};
 use super::measure::{Batched, Measured, Shares};
@@ -17,7 +18,7 @@ use super::sizes::Size;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) order: String,
-    pub(super) codec: &'static str,
+    pub(super) codec: String,
     pub(super) mode: Mode,
     pub(super) engine: &'static str,
     pub(super) method: String,
@@ -43,7 +44,7 @@ impl Row {
         per_second: f64,
     ) -> Self {
         let Place { order, codec, .. } = &places[line.place];
-        let (order, codec) = (order.clone(), *codec);
+        let (order, codec) = (order.clone(), codec.clone());
         Self {
             order,
             codec,
@@ -102,7 +103,7 @@ const NAMES: [&str; 5] = ["order", "codec", "mode", "engine", "method"];
 fn names(row: &Row) -> Vec<String> {
     vec![
         row.order.clone(),
-        row.codec.to_owned(),
+        row.codec.clone(),
         mode_name(row.mode).to_owned(),
         row.engine.to_owned(),
         row.method.clone(),
@@ -144,7 +145,7 @@ fn engines(rows: &[Row]) -> Table {
             let of = all.iter().filter(|row| row.same_place(head) && row.engine == head.engine && row.mode == mode);
             of.map(|row| row.milliseconds()).min_by(f64::total_cmp)
         };
-        let names = [head.order.clone(), head.codec.to_owned(), head.engine.to_owned()];
+        let names = [head.order.clone(), head.codec.clone(), head.engine.to_owned()];
         names.into_iter().chain(MODES.map(|mode| figure_or_dash(best(mode)))).collect()
     };
     let title = "Mean of a query by the fastest method, milliseconds (Ding et al., table 2)";
@@ -180,7 +181,7 @@ fn over_skip_list(rows: &[Row]) -> Table {
     let line = |row: &Row| {
         let base = base(row)?;
         let batch = if row.by == "all" { "one by one".to_owned() } else { row.group.clone() };
-        let names = [row.order.clone(), row.codec.to_owned(), row.engine.to_owned(), row.method.clone(), batch];
+        let names = [row.order.clone(), row.codec.clone(), row.engine.to_owned(), row.method.clone(), batch];
         Some(names.into_iter().chain([figure(row.per_second / base.per_second)]).collect())
     };
     let rows = rows.iter().filter(of_interest).filter_map(line).collect();
@@ -214,7 +215,7 @@ fn shares(places: &[Place<'_>], shares: &[Shares]) -> Table {
     let line = |shares: &Shares| {
         let Place { order, codec, .. } = &places[shares.line.place];
         let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
-        let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
+        let names = [order.clone(), codec.clone(), mode, method, shares.queries.clone()];
         let all: f64 = shares.parts.iter().map(|part| part.1).sum();
         let share = |name: &&str| {
             let found = shares.parts.iter().find(|part| part.0 == *name);
@@ -236,7 +237,7 @@ fn lists(places: &[Place<'_>], shares: &[Shares]) -> Table {
         let lists = &shares.work.lists;
         let rate = lists.hit_rate().map_or_else(|| "-".to_owned(), |rate| format!("{:.1}", 100.0 * rate));
         let brought = format!("{:.1}", lists.bytes() as f64 / f64::from(1 << 20));
-        let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
+        let names = [order.clone(), codec.clone(), mode, method, shares.queries.clone()];
         let counts = [lists.asked(), lists.hits, lists.misses].map(|count| count.to_string());
         names.into_iter().chain(counts).chain([rate, brought, lists.evicted.to_string()]).collect()
     };
@@ -253,7 +254,7 @@ fn work(places: &[Place<'_>], shares: &[Shares], queries: usize) -> Table {
         let Place { order, codec, .. } = &places[shares.line.place];
         let ranges = shares.work.ranges?;
         let (mode, method) = (mode_name(shares.line.mode).to_owned(), shares.line.method());
-        let names = [order.clone(), (*codec).to_owned(), mode, method, shares.queries.clone()];
+        let names = [order.clone(), codec.clone(), mode, method, shares.queries.clone()];
         let each = |count: u64| format!("{:.1}", count as f64 / queries.max(1) as f64);
         let waves = ranges.queued.map(|queued| each(queued.into()));
         let rest = [each(ranges.evaluated.into()), each(shares.work.decoded)];
@@ -278,7 +279,7 @@ fn sizes(places: &[Place<'_>], rows: &[Row], sizes: &[Size]) -> Table {
         };
         let bits = [size.bits, size.tf_bits].map(|bits| format!("{bits:.2}"));
         let times = [Mode::And, Mode::Or].map(|mode| figure_or_dash(best(mode).map(|ms| 1e3 * ms)));
-        let names = [place.order.clone(), place.codec.to_owned()];
+        let names = [place.order.clone(), place.codec.clone()];
         let tables = size.tables.map_or("-".to_owned(), |bytes| format!("{bytes:.2}"));
         let decoded = format!("{:.2}", size.decoded / 1e9);
         names.into_iter().chain(bits).chain([tables]).chain(times).chain([decoded]).collect()
@@ -294,6 +295,7 @@ pub(super) struct Results<'a> {
     pub(super) shapes: Vec<Shape>,
     pub(super) rows: Vec<Row>,
     pub(super) shares: Vec<Shares>,
+    pub(super) moves: Vec<Moves>,
     /// One a place, or none.
     pub(super) sizes: Vec<Size>,
 }
@@ -310,6 +312,7 @@ impl Results<'_> {
         tables.push(in_batches(rows));
         tables.push(shares(self.places, &self.shares));
         tables.push(lists(self.places, &self.shares));
+        tables.push(both::table(self.places, &self.moves));
         tables.push(work(self.places, &self.shares, self.shapes.len()));
         tables.push(sizes(self.places, rows, &self.sizes));
         tables

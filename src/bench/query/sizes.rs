@@ -54,7 +54,7 @@ pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, fastest: bool
         }
     }
     let all: f64 = seconds.iter().map(|seconds| pick(seconds, fastest)).sum();
-    let codec = place.codec;
+    let codec = place.searcher.codec().codec().name();
     Ok(Size {
         bits: per_posting * (bytes(&format!("{codec}/postings.bin")) + bytes(&format!("{codec}/lists.bin"))),
         tf_bits: per_posting * bytes("tf.bin"),

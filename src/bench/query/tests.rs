@@ -4,6 +4,8 @@ use super::*;
 use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build, reordered};
 use crate::order::Permutation;
+use crate::query::method::EngineKind;
+use crate::query::or::OR;
 use clap::Parser as _;
 use std::path::Path;
 
@@ -163,4 +165,38 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
         assert!(shares.iter().all(|shares| shares.work.lists.hit_rate() == Some(1.0)), "all lists are there");
     }
     assert_eq!(shown, ["ranges", "ranges", "gpu-binary", "wu"]);
+}
+
+#[test]
+fn test_lines_on_both_processors_have_the_same_answers_and_their_figures() {
+    let Some(gpu) = crate::gpu::testing::gpu() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let indexes = [Index::open(&index(dir.path(), "a", 0)).unwrap()];
+    let places = lines::places(&indexes, Some(&["simdbp+vbyte".to_owned()]), Bm25::default(), Scores::Bm25).unwrap();
+    assert_eq!(places[0].codec, "simdbp+vbyte");
+    let (_, topics) = crate::query::parse_topics(b"red apple\npie tree leaf\npie\nnothing red").unwrap();
+    let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];
+    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0, memory: None };
+    let cpu = Cpu { places: &places, plans: &plans, clock };
+    let rules: Vec<Migration> =
+        ["ratio=128", "length=100000", "fixed=gpu-cpu"].iter().map(|rule| Migration::parse(rule).unwrap()).collect();
+    let methods = Methods::parse("best", "daat,gallop,merge-path", "best").unwrap();
+    let codec = places[0].searcher.device_codec().codec();
+    let lines = methods.lines_on_both(0, &[Mode::And, Mode::Or, Mode::AndOr], codec, &rules);
+    assert_eq!(lines.len(), 6, "nothing moves in disjunctions");
+    assert_eq!((lines[0].engine(), lines[0].method()), ("griffin", "gallop, merge-path, ratio=128".to_owned()));
+    let mut turns = OnBoth::new(&places[0], &plans[0], &gpu, lines, clock).unwrap();
+    let mut expected = [Mode::And, Mode::AndOr].map(|mode| (mode, cpu.plain(0, mode).unwrap()));
+    turns.check(&cpu, &expected).unwrap();
+    expected[1].1[0][0].score += 1.0;
+    let wrong = turns.check(&cpu, &expected).unwrap_err().to_string();
+    assert!(wrong.starts_with("3 of 24 answers differ"), "a line of each rule: {wrong}");
+    assert!(turns.latencies().unwrap().iter().all(|line| line.seconds.iter().all(|&seconds| seconds > 0.0)));
+    let table = both::table(&places, &turns.moves().unwrap());
+    let counts: Vec<&[String]> = table.rows.iter().map(|row| &row[4..11]).collect();
+    // queries all on the CPU, all on the GPU, on both; steps; no room; moves: one query has two steps, one is empty
+    assert_eq!(counts[0], ["0", "3", "0", "0", "4", "0", "0"]);
+    assert_eq!(counts[1], ["3", "0", "0", "4", "0", "0", "0"]);
+    assert_eq!(counts[2], ["0", "2", "1", "1", "3", "0", "1"]);
+    assert_eq!((table.rows[1][11].as_str(), table.rows[2][12].as_str() == "-"), ("-", false));
 }
