@@ -23,9 +23,10 @@
 //! | [`pipeline`] | batches, sequencer, blocks, runs, heap merge |
 //! | [`query`] | parse, plan, evaluate, top-k |
 //! | [`mod@bench`] | measurements |
+//! | [`mod@serve`] | HTTP, search page, and the queue in front of an index |
 //! | [`cli`] | one file per subcommand |
 //!
-//! Arrows point one way: `main → cli → bench → query → pipeline → index → postings → {score, text} →
+//! Arrows point one way: `main → cli → {serve, bench} → query → pipeline → index → postings → {score, text} →
 //! {order, sort, corpus} → codec → error → gpu → base`.
 //!
 //! The papers: Ding et al., WWW 2009 (GPU query processing); Ao et al., PVLDB 4(8), 2011 (linear
@@ -45,6 +46,7 @@ pub mod pipeline;
 pub mod postings;
 pub mod query;
 pub mod score;
+pub mod serve;
 pub mod sort;
 pub mod text;
 

@@ -20,6 +20,7 @@ pub mod partial;
 pub mod query;
 pub mod reencode;
 pub mod reorder;
+pub mod serve;
 pub mod stats;
 pub mod synth;
 pub mod ui;
@@ -51,6 +52,7 @@ enum Command {
     Reorder(reorder::Args),
     Stats(stats::Args),
     Dump(dump::Args),
+    Serve(Box<serve::Args>),
     Verify(verify::Args),
     Devices(devices::Args),
     Synth(synth::Args),
@@ -85,6 +87,7 @@ pub fn main() -> ExitCode {
         Command::Reorder(args) => reorder::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),

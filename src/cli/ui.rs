@@ -142,8 +142,9 @@ pub fn cancel_on_signal() -> Arc<AtomicBool> {
     cancel
 }
 
+/// Is over when somebody asks this process to end.
 #[cfg(unix)]
-async fn wait_for_signal() {
+pub async fn wait_for_signal() {
     let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
         return std::future::pending().await;
     };
@@ -153,8 +154,9 @@ async fn wait_for_signal() {
     }
 }
 
+/// Is over when somebody asks this process to end.
 #[cfg(not(unix))]
-async fn wait_for_signal() {
+pub async fn wait_for_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -5,14 +5,18 @@ use super::settings::Settings;
 use crate::Result;
 use crate::cli::ui::printable;
 use crate::index::{DocName, Index};
-use crate::query::engine::{Answers, Engine as _, Fallback};
+use crate::query::engine::{Answers, Effort, Engine as _, Fallback};
 use crate::query::snippet::{Snippet, WIDTH};
-use crate::query::{Hit, Mode, Plan, Query, Scores};
+use crate::query::{Hit, Mode, Plan, Query, Scores, Searcher};
 use anyhow::Context as _;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::Arc;
 use std::time::Instant;
+
+/// The names of some documents.
+pub type Names = HashMap<u32, Arc<DocName>>;
 
 /// A query and what came of it.
 pub struct Answer {
@@ -24,7 +28,7 @@ pub struct Answer {
     /// What answering took, if it was asked for.
     pub explained: Option<Explained>,
     pub times: Times,
-    names: HashMap<u32, DocName>,
+    names: Names,
     /// One for each hit, if they were asked for.
     snippets: Vec<Snippet>,
 }
@@ -57,33 +61,80 @@ pub fn ask(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result
 
 fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<Answer> {
     let searcher = engine.searcher();
-    let mut last = Instant::now();
-    let mut lap = || {
-        let now = Instant::now();
-        (now - std::mem::replace(&mut last, now)).as_secs_f64()
-    };
-    let query = searcher.parse_weighted(text)?;
-    let analyse = lap();
-    let plan = searcher.plan(&query)?;
-    let planned = lap();
-    let kind = engine.capabilities().kind;
-    let Answers { mut hits, effort } = engine.search_one(&plan, settings.mode, settings.k)?;
+    let asked = Asked::new(searcher, text, &[])?;
+    let start = Instant::now();
+    let Answers { mut hits, effort } = engine.search_one(&asked.plan, settings.mode, settings.k)?;
     let hits = hits.pop().unwrap_or_default();
-    let times = Times { analyse, plan: planned, search: lap() };
-    let explained = match settings.explain {
-        true => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked: kind }),
-        false => None,
-    };
-    let names = names(searcher.index(), hits.iter().map(|hit| hit.doc).collect())?;
-    let snippets = match settings.snippets {
-        true => {
-            let docs: Vec<_> = hits.iter().map(|hit| (hit.doc, names[&hit.doc].title.as_str())).collect();
-            let snippets = searcher.snippets();
-            snippets.of(&docs, &snippets.wanted(&query)?, WIDTH)?
-        }
-        false => Vec::new(),
-    };
-    Ok(Answer { text: text.to_owned(), query, plan, hits, explained, times, names, snippets })
+    let found = Found { hits, effort: Some(effort), seconds: start.elapsed().as_secs_f64() };
+    asked.answered(settings, engine, found, &|docs| names(searcher.index(), docs))
+}
+
+/// A query with its terms looked up.
+pub struct Asked {
+    text: String,
+    /// Its terms.
+    pub query: Query,
+    /// Its terms, as the index has them.
+    pub plan: Plan,
+    times: Times,
+}
+
+impl Asked {
+    /// Of a text, or of ready terms if there are any.
+    ///
+    /// # Errors
+    /// Weights out of range; the index is damaged.
+    pub fn new(searcher: &Searcher<'_>, text: &str, terms: &[(String, f32)]) -> Result<Self> {
+        let start = Instant::now();
+        let query = match terms {
+            [] => searcher.parse_weighted(text)?,
+            terms => Query::of_terms(terms.iter().cloned())?,
+        };
+        let analyse = start.elapsed().as_secs_f64();
+        let plan = searcher.plan(&query)?;
+        let times = Times { analyse, plan: start.elapsed().as_secs_f64() - analyse, search: 0.0 };
+        Ok(Self { text: text.to_owned(), query, plan, times })
+    }
+
+    /// With what was found. `names` says what documents are called.
+    ///
+    /// # Errors
+    /// The index is damaged, or was written to.
+    pub fn answered(
+        self,
+        settings: &Settings,
+        engine: &Fallback<'_>,
+        Found { hits, effort, seconds }: Found,
+        names: &dyn Fn(Vec<u32>) -> Result<Names>,
+    ) -> Result<Answer> {
+        let Self { text, query, plan, times } = self;
+        let (searcher, asked) = (engine.searcher(), engine.capabilities().kind);
+        let times = Times { search: seconds, ..times };
+        let explained = match effort.filter(|_| settings.explain) {
+            Some(effort) => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked }),
+            None => None,
+        };
+        let names = names(hits.iter().map(|hit| hit.doc).collect())?;
+        let snippets = match settings.snippets {
+            true => {
+                let docs: Vec<_> = hits.iter().map(|hit| (hit.doc, names[&hit.doc].title.as_str())).collect();
+                let snippets = searcher.snippets();
+                snippets.of(&docs, &snippets.wanted(&query)?, WIDTH)?
+            }
+            false => Vec::new(),
+        };
+        Ok(Answer { text, query, plan, hits, explained, times, names, snippets })
+    }
+}
+
+/// What an engine found for a query.
+pub struct Found {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// If it is known.
+    pub effort: Option<Effort>,
+    /// What it took.
+    pub seconds: f64,
 }
 
 /// Answers the one query of the command line; returns whether something was found.
@@ -126,11 +177,11 @@ pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
 }
 
 /// The names of some documents; every block of the document table is unpacked at most once, on all cores.
-pub fn names(index: &Index, mut docs: Vec<u32>) -> Result<HashMap<u32, DocName>> {
+pub fn names(index: &Index, mut docs: Vec<u32>) -> Result<Names> {
     docs.sort_unstable();
     docs.dedup();
     let parts: Result<Vec<_>> = docs.par_chunks(64).map(|docs| index.names(docs)).collect();
-    Ok(docs.into_iter().zip(parts?.into_iter().flatten()).collect())
+    Ok(docs.into_iter().zip(parts?.into_iter().flatten().map(Arc::new)).collect())
 }
 
 /// What stands before and behind a marked word.
@@ -240,7 +291,7 @@ impl Answer {
             JsonTerm { term, weight: *weight, df: found.map_or(0, |term| term.info.df) }
         });
         let hit = |(rank, hit): (usize, &Hit)| {
-            let DocName { id, url, title } = &self.names[&hit.doc];
+            let DocName { id, url, title } = &*self.names[&hit.doc];
             let snippet = self.snippets.get(rank - 1).map(|snippet| JsonSnippet {
                 text: &snippet.text,
                 marks: snippet.marks_in_chars(),

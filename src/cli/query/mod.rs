@@ -20,7 +20,8 @@ mod topics;
 
 use crate::index::Index;
 use crate::query::engine::help;
-use settings::{Devices, Settings};
+pub use answer::{Asked, Found, Names, names};
+pub use settings::{Devices, Settings};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -311,14 +311,21 @@ impl NameTable {
     /// The names of documents in ascending order.
     pub(in crate::index) fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
         let mut names = Vec::with_capacity(docs.len());
-        let mut frame: (u32, Vec<DocName>) = (0, Vec::new());
-        for &doc in docs {
-            if doc.checked_sub(frame.0).is_none_or(|i| i as usize >= frame.1.len()) {
-                let number = self.frame_of(doc)?;
-                frame = (self.frame(number)?.1.start, self.read_frame(number)?);
+        let mut wanted = docs.iter().copied().peekable();
+        while let Some(&doc) = wanted.peek() {
+            let frame = self.frame_of(doc)?;
+            let mut at = self.frame(frame)?.1.start;
+            // a frame has some hundred records, of which few are wanted
+            self.each_record(frame, |record| {
+                while wanted.next_if_eq(&at).is_some() {
+                    names.push(record.name()?);
+                }
+                at += 1;
+                Some(())
+            })?;
+            if wanted.peek() == Some(&doc) {
+                return Err(self.no_document(doc));
             }
-            let name = doc.checked_sub(frame.0).and_then(|i| frame.1.get(i as usize));
-            names.push(name.cloned().ok_or_else(|| self.no_document(doc))?);
         }
         Ok(names)
     }

@@ -1,0 +1,193 @@
+//! `gamut serve`: answers queries over HTTP.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `place` | an index in a directory, and the threads that answer from it |
+
+mod place;
+
+use super::query::Settings;
+use crate::Error;
+use crate::base::memory::parse_size;
+use crate::cli::ui;
+use crate::serve::{Counts, Guard, Limits, Log, LogForm, Options, Residents, bind, run as serve};
+use anyhow::ensure;
+use place::Place;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Answer queries over HTTP, from indexes that stay open.
+///
+/// / is a search page; /search?q=WORDS answers in JSON, as `gamut query --json` prints it. /openapi.json describes the
+/// rest. The server listens on this machine only, unless --listen says otherwise.
+///
+/// SIGHUP opens the indexes anew; requests before that are answered from the old ones. SIGTERM and Ctrl-C end the
+/// server once it has answered what it has.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  gamut serve out/gov2                                     then open http://127.0.0.1:7878/
+  gamut serve out/gov2 --watch                             take up a rebuilt index by itself
+  gamut serve out/gov2 out/wiki --listen 127.0.0.1:9000    the second one by /search?q=oil&index=wiki
+  gamut serve out/gov2 --engine gpu --preload              batches of queries on a GPU
+  gamut serve out/gov2 --listen 0.0.0.0:80 --host search.example.org --token-file token
+  curl 'http://127.0.0.1:7878/search?q=oil+industry&k=3'
+  curl -H 'content-type: application/json' -d '{\"queries\": [\"oil\", \"gas\"], \"k\": 3}' http://127.0.0.1:7878/search
+
+Status of a response: 200; 400 for a query that makes no sense; 401 without the token; 404; 413 for a body that is too
+long; 421 for another host; 429 if too many queries wait; 500 for a damaged index; 503 if the answer took too long.
+
+Exit code: 0 when it was told to end, 2 on errors.")]
+pub struct Args {
+    /// Directories of the indexes. Each is called by the last part of its path; the first one answers requests that
+    /// name none.
+    #[arg(required = true, value_name = "INDEX")]
+    indexes: Vec<PathBuf>,
+    /// Address and port to listen at; port 0 chooses one.
+    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Name by which clients call this server, besides its address. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// File whose first line clients must send, as `Authorization: Bearer LINE`.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Origin of pages that may read answers, as https://example.org. May be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    cors: Vec<String>,
+    /// Open an index anew as soon as another one has taken its place.
+    #[arg(long)]
+    watch: bool,
+    /// What to write to stderr for each request.
+    #[arg(long, value_enum, default_value = "lines")]
+    log: LogForm,
+    /// Memory for hits of queries that came before and for names of documents, for each index; 0 keeps none.
+    #[arg(long, default_value = "64MiB", value_name = "SIZE", value_parser = parse_size)]
+    cache: u64,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    bounds: Bounds,
+}
+
+/// What clients may use.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Bounds {
+    /// Threads that answer queries on the CPU [default: one a core].
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Queries that may wait for each index. More are turned away, with status 429.
+    #[arg(long, default_value_t = 4096)]
+    queue: usize,
+    /// Connections at a time.
+    #[arg(long, default_value_t = 1024)]
+    connections: usize,
+    /// Milliseconds that an answer may take, and a client to send its request.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    timeout: u64,
+    /// Documents a query at most.
+    #[arg(long, default_value_t = 1000)]
+    max_k: usize,
+    /// Words of a query at most.
+    #[arg(long, default_value_t = 1024)]
+    max_terms: usize,
+    /// Queries of a request at most.
+    #[arg(long, default_value_t = 1000)]
+    max_queries: usize,
+    /// Length of a request's body at most.
+    #[arg(long, default_value = "4MiB", value_parser = parse_size)]
+    max_body: u64,
+    /// With --engine gpu: queries that are answered together at most.
+    #[arg(long, default_value_t = 1024)]
+    batch: usize,
+    /// With --engine gpu: microseconds that the first query of a batch waits for others.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    batch_wait: u64,
+}
+
+/// The token in a file.
+fn token(path: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let token = text.lines().next().unwrap_or_default().trim();
+    ensure!(
+        token.len() >= 16,
+        "the token in {} has fewer than 16 characters; make one by `openssl rand -hex 16`",
+        path.display()
+    );
+    ensure!(
+        token.bytes().all(|byte| byte.is_ascii_graphic()),
+        "the token in {} has characters that no header can have",
+        path.display()
+    );
+    Ok(token.to_owned())
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// An index cannot be opened, options do not go together, or the address is in use.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let Args { settings, bounds, .. } = args;
+    settings.check()?;
+    ensure!(
+        !settings.explain && !settings.snippets,
+        "a request says itself whether it wants explain or snippets; leave the options out"
+    );
+    ensure!(settings.k <= bounds.max_k, "-k {} is more than --max-k {}", settings.k, bounds.max_k);
+    let mut guard = Guard {
+        hosts: args.host.iter().map(|name| name.to_ascii_lowercase()).collect(),
+        token: args.token_file.as_deref().map(token).transpose()?,
+        origins: args.cors.clone(),
+    };
+    let listening = bind(args.listen).map_err(Error::io("listen at", args.listen.to_string()))?;
+    let address = listening.address()?;
+    guard.add_address(address.ip());
+    let log = Log::new(args.log, Box::new(std::io::stderr()));
+    if !address.ip().is_loopback() && guard.token.is_none() {
+        log.say("warning: other machines can ask, and no --token-file is given");
+    }
+    if address.ip().is_unspecified() && args.host.is_empty() {
+        log.say("warning: requests must name a host, and none is known; give --host NAME or --listen with an address");
+    }
+    let counts = Arc::new(Counts::new());
+    let open = |path: &PathBuf| {
+        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        let name = name.unwrap_or_else(|| path.display().to_string());
+        let place = Place {
+            path: path.clone(),
+            name,
+            settings: settings.clone(),
+            cache: args.cache,
+            threads: ui::threads(bounds.threads),
+            batch: (bounds.batch.max(1), Duration::from_micros(bounds.batch_wait)),
+        };
+        Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
+    };
+    let indexes = args.indexes.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut names: Vec<&str> = indexes.iter().map(Residents::name).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        anyhow::bail!("two indexes are called \"{}\"; rename a directory", twice[0]);
+    }
+    log.say(&format!("http://{address}/ answers from {}", names.join(", ")));
+    let options = Options {
+        guard,
+        limits: Limits {
+            k: bounds.max_k,
+            terms: bounds.max_terms,
+            queries: bounds.max_queries,
+            body: usize::try_from(bounds.max_body).unwrap_or(usize::MAX),
+        },
+        time: Duration::from_millis(bounds.timeout),
+        connections: bounds.connections.max(1),
+        grace: Duration::from_millis(bounds.timeout),
+        watch: args.watch,
+        log,
+    };
+    serve(listening, indexes, counts, options, ui::wait_for_signal())?;
+    Ok(ExitCode::SUCCESS)
+}
