@@ -34,7 +34,7 @@ pub use ask::{Ask, Limits};
 pub use cache::{NameCache, ResultCache};
 pub use counts::Counts;
 pub use desk::{Desk, Job, Outcome, Work};
-pub use guard::Guard;
+pub use guard::{Guard, Refused};
 pub use http::{Listening, Options, bind, run};
 pub use log::{Log, LogForm};
 pub use resident::{Opener, Residents};

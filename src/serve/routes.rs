@@ -172,10 +172,10 @@ impl Server {
                 .with(header::ACCESS_CONTROL_MAX_AGE, "600"));
         }
         self.guard.check_token(&parts.headers).map_err(wrong)?;
-        let allowed = if path == "/search" { "GET, HEAD, POST" } else { "GET, HEAD" };
-        if !get && !(path == "/search" && parts.method == Method::POST) {
+        let searches = path == "/search";
+        if !(get || searches && parts.method == Method::POST) {
             let reply = Reply::error(StatusCode::METHOD_NOT_ALLOWED, "use GET, or POST for /search");
-            return Ok(reply.with(header::ALLOW, if allowed.len() > 9 { "GET, HEAD, POST" } else { "GET, HEAD" }));
+            return Ok(reply.with(header::ALLOW, if searches { "GET, HEAD, POST" } else { "GET, HEAD" }));
         }
         let parameters = parts.uri.query().unwrap_or_default();
         match path {

@@ -55,7 +55,7 @@ pub struct Args {
     /// File whose first line clients must send, as `Authorization: Bearer LINE`.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Origin of pages that may read answers, as https://example.org. May be given several times.
+    /// Origin of pages that may read answers: scheme and host, as a browser sends it. May be given several times.
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<String>,
     /// Open an index anew as soon as another one has taken its place.
