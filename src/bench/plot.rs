@@ -1,4 +1,4 @@
-//! Charts as SVG: bars to compare, lines to follow. Panels are laid out two in a row.
+//! Charts as SVG: bars to compare, lines and curves to follow. Panels are laid out two in a row.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -23,6 +23,13 @@ pub(super) enum Panel {
         series: Vec<(String, Vec<Option<f64>>)>,
         /// Whether the vertical axis is logarithmic.
         log: bool,
+    },
+    /// A line a series, through points. Both axes are logarithmic.
+    Curves {
+        /// The figures, with their units.
+        title: String,
+        /// Name, and points from left to right, all numbers over 0.
+        series: Vec<(String, Vec<(f64, f64)>)>,
     },
 }
 
@@ -89,6 +96,7 @@ impl Panel {
         match self {
             Self::Bars { rows, .. } => rows.iter().all(|row| row.1.is_none()),
             Self::Lines { series, .. } => series.iter().all(|series| series.1.iter().all(Option::is_none)),
+            Self::Curves { series, .. } => series.iter().all(|series| series.1.is_empty()),
         }
     }
 
@@ -97,6 +105,7 @@ impl Panel {
         match self {
             Self::Bars { rows, .. } => shown(rows).map(|(name, _)| name).collect(),
             Self::Lines { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
+            Self::Curves { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
         }
     }
 
@@ -104,6 +113,7 @@ impl Panel {
         match self {
             Self::Bars { rows, .. } => HEAD + ROW * shown(rows).count() as i32,
             Self::Lines { series, .. } => HEAD + (FIELD + 24).max(ROW * series.len() as i32),
+            Self::Curves { series, .. } => HEAD + FIELD + 24 + ROW * series.len() as i32,
         }
     }
 
@@ -116,6 +126,10 @@ impl Panel {
             Self::Lines { title, labels, series, log } => {
                 write(area, title, (10, 10), 14, BLACK)?;
                 draw_lines(area, labels, series, *log, color)
+            }
+            Self::Curves { title, series } => {
+                write(area, title, (10, 10), 14, BLACK)?;
+                draw_curves(area, series, color)
             }
         }
     }
@@ -185,6 +199,45 @@ fn draw_lines<'a>(
     Ok(())
 }
 
+/// Names are long, so they stand below.
+fn draw_curves<'a>(
+    area: &Area<'a>,
+    series: &[(String, Vec<(f64, f64)>)],
+    color: &dyn Fn(&str) -> RGBColor,
+) -> Result<(), Failed<'a>> {
+    let (left, right, bottom) = (60, WIDTH - 40, HEAD + FIELD);
+    let bounds = |part: fn(&(f64, f64)) -> f64| {
+        let values = || series.iter().flat_map(|series| &series.1).map(part);
+        let least = values().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE);
+        (least, values().fold(least, f64::max))
+    };
+    let (xs, ys) = (bounds(|point| point.0), bounds(|point| point.1));
+    let at = |value: f64, (least, most): (f64, f64)| (value / least).log10() / (most / least).log10().max(1e-9);
+    let x = |value: f64| left + 10 + (at(value, xs) * f64::from(right - left - 20)) as i32;
+    let y = |value: f64| bottom - 10 - (at(value, ys) * f64::from(FIELD - 20)) as i32;
+    let grey = RGBColor(225, 225, 225);
+    for tick in ticks(xs.0, xs.1, true) {
+        area.draw(&PathElement::new([(x(tick), HEAD), (x(tick), bottom)], grey))?;
+        write(area, &short(tick), (x(tick) - 3 * short(tick).len() as i32, bottom + 6), 11, BLACK)?;
+    }
+    for tick in ticks(ys.0, ys.1, true) {
+        area.draw(&PathElement::new([(left, y(tick)), (right, y(tick))], grey))?;
+        write(area, &short(tick), (10, y(tick) - 6), 11, BLACK)?;
+    }
+    area.draw(&PathElement::new([(left, bottom), (right, bottom)], BLACK))?;
+    for (s, (name, points)) in series.iter().enumerate() {
+        let points: Vec<(i32, i32)> = points.iter().map(|&(across, up)| (x(across), y(up))).collect();
+        for point in &points {
+            area.draw(&Circle::new(*point, 3, color(name).filled()))?;
+        }
+        area.draw(&PathElement::new(points, color(name).stroke_width(2)))?;
+        let top = bottom + 24 + ROW * s as i32;
+        area.draw(&Rectangle::new([(left, top + 4), (left + 12, top + 12)], color(name).filled()))?;
+        write(area, name, (left + 18, top + 2), 12, BLACK)?;
+    }
+    Ok(())
+}
+
 /// Round values from `least` to `most`.
 fn ticks(least: f64, most: f64, log: bool) -> Vec<f64> {
     if log {
@@ -227,11 +280,24 @@ mod tests {
             log: true,
         };
         let nothing = Panel::Bars { title: "nothing".into(), rows: vec![("a".into(), None)] };
-        let svg = draw("a chart", &[bars, lines, nothing]).unwrap();
+        let empty = Panel::Curves { title: "nothing".into(), series: vec![("x".into(), Vec::new())] };
+        let svg = draw("a chart", &[bars, lines, nothing, empty]).unwrap();
         // background, two bars, two names of series
         assert_eq!(svg.matches("<rect").count(), 5);
         assert_eq!(svg.matches("<circle").count(), 5);
         assert!(svg.contains("a chart") && svg.contains("123") && !svg.contains("nothing"));
+    }
+
+    #[test]
+    fn test_curves_have_numbers_on_both_axes() {
+        let series = vec![("x".into(), vec![(10.0, 1.0), (1000.0, 50.0)]), ("y".into(), vec![(30.0, 2.0)])];
+        let svg = draw("a chart", &[Panel::Curves { title: "curves".into(), series }]).unwrap();
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert_eq!(svg.matches("<rect").count(), 3, "background and two names of series");
+        assert!(svg.contains("500") && svg.contains("50.0"), "ticks of either axis");
+        // a single point has no extent
+        let one = Panel::Curves { title: "one".into(), series: vec![("x".into(), vec![(5.0, 5.0)])] };
+        assert_eq!(draw("a chart", &[one]).unwrap().matches("<circle").count(), 1);
     }
 
     #[test]

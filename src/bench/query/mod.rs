@@ -24,6 +24,7 @@
 //! | `sizes` | bits a posting and decoding |
 //! | `output` | tables, CSV, charts |
 //! | `cold` | whole processes |
+//! | `load` | queries that arrive over time |
 
 mod answers;
 mod batches;
@@ -32,6 +33,7 @@ mod cold;
 mod groups;
 mod help;
 mod lines;
+pub mod load;
 mod measure;
 mod output;
 mod sizes;

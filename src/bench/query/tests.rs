@@ -23,7 +23,7 @@ fn texts() -> Vec<(String, String)> {
 }
 
 /// An index of them, in another order if there is a seed.
-fn index(dir: &Path, name: &str, seed: u64) -> PathBuf {
+pub(super) fn index(dir: &Path, name: &str, seed: u64) -> PathBuf {
     let target = dir.join(name);
     let texts = texts();
     let texts: Vec<Text<'_>> = texts.iter().map(|(id, text)| (id.as_str(), "", "", text.as_str())).collect();

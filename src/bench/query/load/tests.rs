@@ -1,0 +1,370 @@
+//! Loads in virtual time, without sleeping, and the command on a small index. Times of the machine are not checked.
+
+use super::output;
+use super::rows::Level;
+use super::search::{self, Highest, WITHIN};
+use super::serve::{self, Load, Queue, Run, Time};
+use super::*;
+use crate::bench::query::tests::index;
+use crate::index::Index;
+use crate::query::engine::{Answers, Effort};
+use clap::Parser as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(clap::Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    args: Args,
+}
+
+fn args(line: &str) -> Args {
+    CommandLine::parse_from(std::iter::once("x").chain(line.split_whitespace())).args
+}
+
+/// A clock that only servers move.
+#[derive(Default)]
+struct Virtual {
+    /// The bits of a number of seconds.
+    now: AtomicU64,
+    /// Seconds by which a sleeper wakes too late.
+    oversleeps: f64,
+}
+
+impl Virtual {
+    fn set(&self, to: f64) {
+        self.now.store(to.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl Time for Virtual {
+    fn now(&self) -> f64 {
+        f64::from_bits(self.now.load(Ordering::Relaxed))
+    }
+
+    fn wait_until(&self, at: f64) {
+        if at > self.now() {
+            self.set(at + self.oversleeps);
+        }
+    }
+}
+
+/// Takes so many seconds for whatever it is asked at once.
+struct Fixed<'a> {
+    time: &'a Virtual,
+    seconds: f64,
+    most: usize,
+    asked: Vec<Vec<usize>>,
+}
+
+impl<'a> Fixed<'a> {
+    fn new(time: &'a Virtual, seconds: f64, most: usize) -> Self {
+        Self { time, seconds, most, asked: Vec::new() }
+    }
+}
+
+/// The right answer of a query.
+fn right(query: usize) -> Vec<Hit> {
+    vec![Hit { doc: query as u32, score: 1.0 }]
+}
+
+impl Server for Fixed<'_> {
+    fn most(&self) -> usize {
+        self.most
+    }
+
+    fn serve(&mut self, queries: &[usize]) -> crate::Result<Answers> {
+        self.time.set(self.time.now() + self.seconds);
+        self.asked.push(queries.to_vec());
+        Ok(Answers { hits: queries.iter().map(|&query| right(query)).collect(), effort: Effort::Cpu(Vec::new()) })
+    }
+}
+
+/// Runs servers in virtual time: the one whose clock is furthest behind is the next that is free.
+fn simulate(load: Load<'_>, servers: &mut [Fixed<'_>]) -> anyhow::Result<Run> {
+    let queue = Queue::new(load);
+    let mut run = Run::default();
+    let mut busy: Vec<usize> = (0..servers.len()).collect();
+    while let Some(at) =
+        (0..busy.len()).min_by(|&a, &b| servers[busy[a]].time.now().total_cmp(&servers[busy[b]].time.now()))
+    {
+        let time = servers[busy[at]].time;
+        if !queue.turn(&mut servers[busy[at]], time, &mut run)? {
+            busy.remove(at);
+        }
+    }
+    Ok(run)
+}
+
+fn load<'a>(arrivals: &'a [f64], expected: &'a [Vec<Hit>]) -> Load<'a> {
+    Load { arrivals, expected, deadline: f64::INFINITY, stop: false }
+}
+
+fn all_right(queries: usize) -> Vec<Vec<Hit>> {
+    (0..queries).map(right).collect()
+}
+
+/// The latencies of servers with one queue, each query taken by the server that is free first.
+fn plain_latencies(arrivals: &[f64], servers: usize, seconds: f64) -> Vec<f64> {
+    let mut free = vec![0.0f64; servers];
+    let latency = |&at: &f64| {
+        let first = (0..servers).min_by(|&a, &b| free[a].total_cmp(&free[b])).unwrap();
+        free[first] = free[first].max(at) + seconds;
+        free[first] - at
+    };
+    arrivals.iter().map(latency).collect()
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+#[test]
+fn test_known_service_times_give_known_latencies() {
+    let expected = all_right(10);
+    for (servers, rate) in [(1, 50.0), (1, 99.0), (1, 300.0), (3, 250.0), (4, 1000.0)] {
+        let arrivals = arrivals::poisson(rate, 3000, 5);
+        let times: Vec<Virtual> = (0..servers).map(|_| Virtual::default()).collect();
+        let mut all: Vec<Fixed<'_>> = times.iter().map(|time| Fixed::new(time, 0.01, 1)).collect();
+        let run = simulate(load(&arrivals, &expected), &mut all).unwrap();
+        let plain = sorted(plain_latencies(&arrivals, servers, 0.01));
+        assert_eq!(run.latencies.len(), 3000);
+        assert!(sorted(run.latencies).iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-9), "{servers} at {rate}");
+        assert_eq!(run.compared, 3000usize.div_ceil(serve::SAMPLE));
+        assert!(all.iter().all(|server| !server.asked.is_empty()), "each has its part");
+    }
+}
+
+/// A server that is asked only when it is free would see two seconds each time.
+#[test]
+fn test_latency_counts_from_arrival_under_overload() {
+    let arrivals: Vec<f64> = (0..10).map(f64::from).collect();
+    let expected = all_right(3);
+    let time = Virtual::default();
+    let mut server = [Fixed::new(&time, 2.0, 1)];
+    let run = simulate(Load { deadline: 5.5, ..load(&arrivals, &expected) }, &mut server).unwrap();
+    assert_eq!(run.latencies, (2..12).map(f64::from).collect::<Vec<_>>());
+    assert_eq!((run.missed, run.late, run.seconds), (6, 0, 20.0));
+    assert_eq!(server[0].asked.concat(), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0], "over and over in their order");
+    // the first that is late ends a run
+    let time = Virtual::default();
+    let stopping = Load { deadline: 5.5, stop: true, ..load(&arrivals, &expected) };
+    let run = simulate(stopping, &mut [Fixed::new(&time, 2.0, 1)]).unwrap();
+    assert_eq!((run.latencies, run.missed), (vec![2.0, 3.0, 4.0, 5.0, 6.0], 1));
+}
+
+#[test]
+fn test_a_batch_is_what_arrived_while_the_last_one_ran() {
+    let arrivals = [0.0, 0.1, 0.2, 0.3, 1.5, 7.0];
+    let expected = all_right(6);
+    let time = Virtual::default();
+    let mut server = [Fixed::new(&time, 1.0, 2)];
+    let run = simulate(load(&arrivals, &expected), &mut server).unwrap();
+    assert_eq!(server[0].asked, [vec![0], vec![1, 2], vec![3, 4], vec![5]]);
+    let expected = [1.0, 1.9, 1.8, 2.7, 1.5, 1.0];
+    assert!(run.latencies.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{:?}", run.latencies);
+}
+
+#[test]
+fn test_a_server_that_wakes_late_is_told_and_counts() {
+    let expected = all_right(1);
+    let time = Virtual { oversleeps: 0.25, ..Virtual::default() };
+    // the second one waits for the first, which is no fault of the clock
+    let run = simulate(load(&[1.0, 1.5, 9.0], &expected), &mut [Fixed::new(&time, 1.0, 1)]).unwrap();
+    assert_eq!((run.late, run.latest), (2, 0.25));
+    assert_eq!(run.latencies, [1.25, 1.75, 1.25]);
+}
+
+#[test]
+fn test_the_highest_rate_of_a_fixed_service_time() {
+    let expected = all_right(7);
+    // a server answers 100 a second in the long run
+    for (servers, deadline) in [(1, 0.05), (1, 0.5), (2, 0.1)] {
+        let arrivals = |rate| arrivals::poisson(rate, 5000, 3);
+        let plain = |rate| plain_latencies(&arrivals(rate), servers, 0.01).iter().all(|&time| time <= deadline);
+        let found = search::highest(
+            20.0,
+            |_| true,
+            |rate| {
+                let arrivals = arrivals(rate);
+                let times: Vec<Virtual> = (0..servers).map(|_| Virtual::default()).collect();
+                let mut all: Vec<Fixed<'_>> = times.iter().map(|time| Fixed::new(time, 0.01, 1)).collect();
+                let run = simulate(Load { deadline, stop: true, ..load(&arrivals, &expected) }, &mut all)?;
+                Ok(run.missed == 0)
+            },
+        );
+        let Highest::Rate(rate) = found.unwrap() else { panic!("no rate") };
+        assert!(plain(rate) && !plain(rate * WITHIN), "{servers} servers, {deadline} s: {rate}");
+        assert!(rate < 110.0 * servers as f64, "{rate}");
+    }
+}
+
+#[test]
+fn test_a_wrong_answer_under_load_is_an_error() {
+    let arrivals = vec![0.0; 3 * serve::SAMPLE];
+    let check = |wrong: usize| {
+        let mut expected = all_right(arrivals.len());
+        expected[wrong][0].score = f32::from_bits(1.0f32.to_bits() + 1);
+        let time = Virtual::default();
+        simulate(load(&arrivals, &expected), &mut [Fixed::new(&time, 1.0, 50)])
+    };
+    let error = check(2 * serve::SAMPLE).unwrap_err().to_string();
+    assert!(error.contains("query 195 has a wrong answer") && error.contains("rank 1"), "{error}");
+    assert_eq!(check(1).unwrap().compared, 3, "others are not compared");
+}
+
+/// Answers by the clock on the wall, or fails.
+struct Quick {
+    fails: bool,
+}
+
+impl Server for Quick {
+    fn most(&self) -> usize {
+        2
+    }
+
+    fn serve(&mut self, queries: &[usize]) -> crate::Result<Answers> {
+        if self.fails {
+            return Err(crate::Error::Invalid { what: "a server".to_owned(), why: "fails".to_owned() });
+        }
+        Ok(Answers { hits: queries.iter().map(|&query| right(query)).collect(), effort: Effort::Cpu(Vec::new()) })
+    }
+}
+
+#[test]
+fn test_threads_share_the_queue() {
+    let (arrivals, expected) = (arrivals::poisson(1e6, 5000, 1), all_right(11));
+    let servers = |fails: [bool; 3]| fails.map(|fails| Box::new(Quick { fails }) as Box<dyn Server>);
+    let run = serve::run(&mut servers([false; 3]), load(&arrivals, &expected)).unwrap();
+    assert_eq!((run.latencies.len(), run.served.len(), run.served.iter().sum::<usize>()), (5000, 3, 5000));
+    assert_eq!(run.compared, 5000usize.div_ceil(serve::SAMPLE));
+    assert!(run.latencies.iter().all(|&latency| latency >= 0.0), "no answer before its query");
+    let error = serve::run(&mut servers([true; 3]), load(&arrivals, &expected)).unwrap_err();
+    assert!(error.to_string().contains("fails"), "{error}");
+    assert!(serve::run(&mut servers([false; 3]), load(&arrivals, &[])).is_err(), "no query");
+}
+
+fn row() -> Row {
+    let name =
+        Name { engine: "parallel".to_owned(), mode: "and", method: "daat, x".to_owned(), threads: 3, batch: 256 };
+    let level = |rate: f64, missed: usize, stopped: bool| {
+        let latencies: Vec<f64> = (1..=1000).map(|i| f64::from(i) * 1e-3).collect();
+        let run = Run { latencies, missed, served: vec![100, 150, 750], ..Run::default() };
+        Level { rate, arrivals: 1000, run, stopped }
+    };
+    let levels = vec![level(100.0, 0, false), level(200.0, 1, true), level(50.0, 0, false)];
+    Row { name, highest: Some(Highest::Rate(100.0)), levels }
+}
+
+#[test]
+fn test_rows_as_table_csv_and_chart() {
+    let rows = [row(), Row { highest: Some(Highest::Below(0.5)), levels: Vec::new(), ..row() }];
+    let table = output::table(&rows);
+    assert_eq!(table.head[6..12], ["mean", "p50", "p95", "p99", "p99.9", "max"]);
+    assert!(table.rows.iter().all(|row| row.len() == table.head.len()));
+    let shown: Vec<&str> = table.rows.iter().map(|row| row[5].as_str()).collect();
+    assert_eq!(shown, ["highest 100.0", "half 50.00", "below 0.5000"]);
+    assert_eq!(table.rows[0][6..], ["500.5", "500.0", "950.0", "990.0", "999.0", "1000", "0", "75 %"]);
+    assert_eq!(table.rows[2][6..], ["-"; 8]);
+    let mut csv = Vec::new();
+    output::write_csv(&mut csv, &rows).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 4, "a head, and each rate that was tried");
+    assert!(
+        lines[1].starts_with("parallel,and,\"daat, x\",3,256,100,true,1000,1000,0,0,500.500000,500.000000,"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[1].ends_with(",1000.000000,0.7500"), "{}", lines[1]);
+    assert!(lines[2].contains(",200,false,1000,1000,1,0,,,,,,,"), "it lacks the slow ones: {}", lines[2]);
+    let columns = |line: &str| line.replace("\"daat, x\"", "").split(',').count();
+    assert!(lines.iter().all(|line| columns(line) == columns(lines[0])));
+    let svg = output::chart("load", &rows).unwrap();
+    assert!(svg.contains("99th percentile") && svg.matches("<circle").count() == 4, "two rates in two panels");
+}
+
+#[test]
+fn test_how_many_arrivals_a_rate_has() {
+    let trial = args("i --topics t --arrivals 500 --seconds 10").trial();
+    assert_eq!([trial.count(1.0), trial.count(99.99), trial.count(1e9)], [Some(500), Some(1000), None]);
+    assert_eq!((trial.deadline, trial.repeats, trial.seed), (0.5, 3, 1));
+    for bad in ["--rate 0", "--rate 1,nan", "--deadline -1", "--seconds inf", "--batch 0", "--repeats 0"] {
+        let line = format!("x i --topics t {bad}");
+        assert!(CommandLine::try_parse_from(line.split_whitespace()).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn test_the_command_on_a_small_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    index(dir.path(), "a", 0);
+    std::fs::write(at("topics"), "red apple\npie tree\nnothing red\npie\n").unwrap();
+    let (a, topics, csv, svg) = (at("a"), at("topics"), at("csv"), at("svg"));
+    let quick = "--engine cpu --threads 2 --warm-up 0 --seconds 0 --arrivals 100";
+    let rates = |line: String| -> Vec<Vec<String>> {
+        run(&args(&line)).unwrap();
+        let csv = std::fs::read_to_string(&csv).unwrap();
+        csv.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    // at given rates: a row for each
+    let all = rates(format!("{a} --topics {topics} {quick} --rate 2000,4000 --mode and,or --csv {csv} --svg {svg}"));
+    assert_eq!(all.len(), 4);
+    let modes_and_rates: Vec<(&str, &str)> = all.iter().map(|row| (row[1].as_str(), row[5].as_str())).collect();
+    assert_eq!(modes_and_rates, [("and", "2000"), ("and", "4000"), ("or", "2000"), ("or", "4000")]);
+    assert!(all.iter().all(|row| row[3] == "2" && row[7] == "100" && row[8] == "300"), "three runs of 100");
+    assert!(std::fs::read_to_string(&svg).unwrap().contains("cpu and, 2 threads"));
+    // nothing can be answered in no time
+    let none = rates(format!("{a} --topics {topics} {quick} --deadline 0.000001 --csv {csv}"));
+    assert!(none.len() > 5 && none.iter().all(|row| row[6] == "false" && row[11].is_empty()), "{none:?}");
+    let halved: Vec<f64> = none.iter().map(|row| row[5].parse().unwrap()).collect();
+    assert!(halved.windows(2).all(|pair| pair[1] * 2.0 == pair[0]));
+    // all arrivals come and go before a deadline of an hour can be missed
+    let kept = rates(format!("{a} --topics {topics} {quick} --deadline 3600000 --rate 5000 --csv {csv}"));
+    assert!(kept[0][6] == "true" && kept[0][9] == "0", "{kept:?}");
+    for (line, why) in [
+        (format!("{a} --topics {topics} --codec all"), "name it"),
+        (format!("{a} --topics {topics} --codec raw"), "vbyte, simdbp"),
+        (format!("{a} --topics {a}/none"), "none"),
+        (format!("{a} --topics {topics} --csv {a}/no/such"), "cannot write"),
+        (format!("{a} --topics {topics} --warm-up 0 --rate 1e12"), "--seconds"),
+    ] {
+        let error = run(&args(&format!("{line} --engine cpu"))).expect_err(&line);
+        assert!(format!("{error:#}").contains(why), "{line}: {error:#}");
+    }
+}
+
+#[test]
+fn test_all_engines_have_rows_with_right_answers() {
+    let Some(gpu) = crate::gpu::testing::gpu() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let indexes = [Index::open(&index(dir.path(), "a", 0)).unwrap()];
+    let codec = ["simdbp+vbyte".to_owned()];
+    let places = lines::places(&indexes, Some(&codec), Bm25::default(), Scores::Bm25).unwrap();
+    let (_, topics) = parse_topics(b"red apple\npie tree leaf\npie\nnothing red").unwrap();
+    let plans = [lines::plan(&places[0].searcher, &topics).unwrap().0];
+    let line = "i --topics t --engine cpu,gpu,parallel,griffin --mode and,or --threads 2 --batch 1,8 --warm-up 0 \
+        --migrate ratio=128,fixed=gpu-cpu --rate 2000 --arrivals 200 --seconds 0 --repeats 1";
+    let args = args(line);
+    let bench =
+        Bench { args: &args, place: &places[0], cpu: Cpu { places: &places, plans: &plans, clock: args.clock() } };
+    let methods = Methods::parse("best", "best", "best").unwrap();
+    let rows = bench.rows(&methods, Some(&gpu)).unwrap();
+    let shown: Vec<(&str, &str, usize, usize)> =
+        rows.iter().map(|row| (&*row.name.engine, row.name.mode, row.name.threads, row.name.batch)).collect();
+    let expected = |mode| {
+        [
+            ("cpu", mode, 2, 0),
+            ("gpu", mode, 0, 1),
+            ("parallel", mode, 1, 1),
+            ("gpu", mode, 0, 8),
+            ("parallel", mode, 1, 8),
+        ]
+    };
+    let griffin = ("griffin", "and", 1, 1);
+    assert_eq!(shown, [&expected("and")[..], &[griffin, griffin], &expected("or")].concat());
+    assert!(rows.iter().all(|row| row.levels[0].run.latencies.len() == 200 && row.levels[0].run.compared == 3));
+    assert!(rows.iter().filter(|row| row.name.engine == "parallel").all(|row| row.levels[0].run.served.len() == 2));
+    assert_ne!(rows[5].name.method, rows[6].name.method, "the rule is named");
+}
