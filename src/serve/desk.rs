@@ -52,7 +52,8 @@ pub struct Job {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Job>,
+    /// Each with the time when it came.
+    waiting: VecDeque<(Instant, Job)>,
     /// The weight of all that wait.
     weight: usize,
     closed: bool,
@@ -82,12 +83,16 @@ impl Desk {
     /// # Errors
     /// The job.
     pub fn put(&self, job: Job) -> Result<(), Job> {
+        self.put_at(Instant::now(), job)
+    }
+
+    fn put_at(&self, came: Instant, job: Job) -> Result<(), Job> {
         let mut state = self.lock();
         if state.closed || state.weight >= self.room {
             return Err(job);
         }
         state.weight += job.work.weight();
-        state.waiting.push_back(job);
+        state.waiting.push_back((came, job));
         drop(state);
         self.changed.notify_one();
         Ok(())
@@ -108,15 +113,15 @@ impl Desk {
     pub fn take_batch(&self, most: usize, wait: Duration) -> Option<Vec<Job>> {
         let mut state = self.lock();
         loop {
-            if state.waiting.is_empty() {
+            let Some(&(oldest, _)) = state.waiting.front() else {
                 if state.closed {
                     return None;
                 }
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
-            }
+            };
             if !wait.is_zero() {
-                let until = Instant::now() + wait;
+                let until = oldest + wait;
                 while state.weight < most && !state.closed {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
@@ -127,7 +132,7 @@ impl Desk {
             }
             let (mut batch, mut queries) = (Vec::new(), 0);
             while queries < most
-                && let Some(job) = state.waiting.pop_front()
+                && let Some((_, job)) = state.waiting.pop_front()
             {
                 state.weight -= job.work.weight();
                 if job.deadline <= Instant::now() {
@@ -202,6 +207,15 @@ mod tests {
         assert_eq!(sizes(desk.take_batch(6, LONG)), Some(vec![3, 3]));
         assert_eq!(sizes(desk.take_batch(6, Duration::from_millis(1))), Some(vec![3, 9]));
         drop(answers);
+    }
+
+    /// A query that came while the last batch was answered has waited: it does not wait again.
+    #[test]
+    fn test_a_batch_waits_from_the_first_arrival() {
+        let desk = Desk::new(100);
+        let (old, _answer) = job(1, LONG);
+        desk.put_at(Instant::now() - Duration::from_secs(100), old).unwrap();
+        assert_eq!(desk.take_batch(6, Duration::from_secs(100)).map(|jobs| jobs.len()), Some(1));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Queries that move between the CPU and a GPU, one at a time, and what moving cost (Griffin, figures 14 and 15).
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use anyhow::bail;
 
@@ -15,7 +14,7 @@ use crate::query::topk::TopKMethod;
 use crate::query::{CpuMethods, Hit, Mode, Plan};
 
 use super::lines::{Line, Place, Way, mode_name};
-use super::measure::{Clock, Cpu, Measured, device, no_difference, picked};
+use super::measure::{Clock, Cpu, Measured, device, no_difference, picked, warm_up};
 
 /// A way to answer queries on both processors.
 #[derive(Clone)]
@@ -54,14 +53,8 @@ impl Ways for OnBoth<'_> {
     /// As of the GPU: its clock comes up again.
     fn prepare(&mut self, line: usize) -> anyhow::Result<()> {
         self.turn(line)?;
-        let start = Instant::now();
-        for query in (0..self.plans.len()).cycle() {
-            if start.elapsed().as_secs_f64() >= self.clock.warm_up {
-                break;
-            }
-            self.run(line, query)?;
-        }
-        Ok(())
+        let (queries, seconds) = (self.plans.len(), self.clock.warm_up);
+        warm_up(self, line, queries, seconds)
     }
 
     fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {

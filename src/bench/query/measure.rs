@@ -230,6 +230,18 @@ fn ask(device: &mut GpuEngine<'_>, plans: &[Plan], sizes: &[usize], mode: Mode, 
 /// Answers, and the device's work for them.
 type Done = (Vec<Vec<Hit>>, Report);
 
+/// Runs the queries of a line in turn for so many seconds.
+pub(super) fn warm_up(ways: &mut impl Ways, line: usize, queries: usize, seconds: f64) -> anyhow::Result<()> {
+    let start = Instant::now();
+    for query in (0..queries).cycle() {
+        if start.elapsed().as_secs_f64() >= seconds {
+            break;
+        }
+        ways.run(line, query)?;
+    }
+    Ok(())
+}
+
 /// Lines of one place on the GPU that one engine can answer in turn.
 pub(super) struct OnGpu<'a> {
     place: &'a Place<'a>,
@@ -244,14 +256,8 @@ impl Ways for OnGpu<'_> {
     /// Half a second of work brings the clock of an idle card up again.
     fn prepare(&mut self, line: usize) -> anyhow::Result<()> {
         self.turn(line)?;
-        let start = Instant::now();
-        for query in (0..self.plans.len()).cycle() {
-            if start.elapsed().as_secs_f64() >= self.clock.warm_up {
-                break;
-            }
-            self.run(line, query)?;
-        }
-        Ok(())
+        let (queries, seconds) = (self.plans.len(), self.clock.warm_up);
+        warm_up(self, line, queries, seconds)
     }
 
     fn run(&mut self, line: usize, query: usize) -> anyhow::Result<()> {
