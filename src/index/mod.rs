@@ -35,7 +35,7 @@ pub mod write;
 pub(crate) mod tests;
 
 pub use change::verify::{Verified, verify};
-pub use format::docs::{DocName, DocTable, DocTableWriter};
+pub use format::docs::{DocName, DocTable, DocTableWriter, NameBlock};
 pub use format::manifest::{FileSpec, Manifest, Statistics};
 pub use format::tables::{Place, TermInfo};
 pub use impacts::Impacts;

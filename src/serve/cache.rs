@@ -1,9 +1,11 @@
-//! Hits of queries that came before, and names of documents that were found.
+//! Hits of queries that came before, and blocks of documents' names.
 
-use crate::index::DocName;
+use crate::Result;
+use crate::index::{DocName, Index, NameBlock};
 use crate::query::{Hit, Mode, Query};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,35 +82,57 @@ impl ResultCache {
     }
 }
 
-/// Bytes of a document's names, about.
+/// Bytes of a block.
 #[derive(Clone)]
-struct NameBytes;
+struct BlockBytes;
 
-impl Weighter<u32, Arc<DocName>> for NameBytes {
-    fn weight(&self, _: &u32, name: &Arc<DocName>) -> u64 {
-        (160 + name.id.len() + name.url.len() + name.title.len()) as u64
+impl Weighter<usize, Arc<NameBlock>> for BlockBytes {
+    fn weight(&self, _: &usize, block: &Arc<NameBlock>) -> u64 {
+        32 + block.bytes()
     }
 }
 
-/// Names of documents that were found before, in bounded memory: to read one, a block of some hundred is inflated.
-pub struct NameCache(Option<Cache<u32, Arc<DocName>, NameBytes>>);
+/// Blocks of the document table, inflated, in bounded memory. Documents of one page of results lie in as many blocks,
+/// and to inflate one takes longer than to find the page's hits.
+pub struct NameCache(Option<Cache<usize, Arc<NameBlock>, BlockBytes>>);
 
 impl NameCache {
     /// With room for `bytes` bytes; with 0 it keeps nothing.
     pub fn new(bytes: u64) -> Self {
-        let entries = (bytes / 512).clamp(16, 1 << 24) as usize;
-        Self((bytes > 0).then(|| Cache::with_weighter(entries, bytes, NameBytes)))
+        let entries = (bytes / (16 << 10)).clamp(16, 1 << 24) as usize;
+        Self((bytes > 0).then(|| Cache::with_weighter(entries, bytes, BlockBytes)))
     }
 
-    /// The names of a document, if they are there.
-    pub fn get(&self, doc: u32) -> Option<Arc<DocName>> {
-        self.0.as_ref()?.get(&doc)
+    /// The names of some documents; a block that is not there is inflated once.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`](crate::Error::Damaged).
+    pub fn names(&self, index: &Index, mut docs: Vec<u32>) -> Result<HashMap<u32, Arc<DocName>>> {
+        docs.sort_unstable();
+        docs.dedup();
+        let mut last: Option<(usize, Arc<NameBlock>)> = None;
+        let name = |doc: u32| {
+            let number = index.name_block_of(doc)?;
+            let block = match last.take() {
+                Some((of, block)) if of == number => block,
+                _ => self.block(index, number)?,
+            };
+            let name = match block.name(doc) {
+                Some(name) => name,
+                // says what is damaged, and where
+                None => index.name(doc)?,
+            };
+            last = Some((number, block));
+            Ok((doc, Arc::new(name)))
+        };
+        docs.into_iter().map(name).collect()
     }
 
-    /// Keeps the names of a document.
-    pub fn put(&self, doc: u32, name: &Arc<DocName>) {
-        if let Some(cache) = &self.0 {
-            cache.insert(doc, Arc::clone(name));
+    fn block(&self, index: &Index, number: usize) -> Result<Arc<NameBlock>> {
+        let read = || index.name_block(number).map(Arc::new);
+        match &self.0 {
+            Some(cache) => cache.get_or_insert_with(&number, read),
+            None => read(),
         }
     }
 }
@@ -116,6 +140,7 @@ impl NameCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::tests::{Plan, build};
 
     fn query(words: &[(&str, f32)]) -> Query {
         Query { terms: words.iter().map(|&(word, weight)| (word.to_owned(), weight)).collect() }
@@ -136,6 +161,32 @@ mod tests {
         let none = ResultCache::new(0);
         none.put(&query(&[("a", 1.0)]), Mode::Or, 10, &hits);
         assert!(none.get(&query(&[("a", 1.0)]), Mode::Or, 10).is_none());
+    }
+
+    /// With any room the names are those of the index, and blocks stay within the room.
+    #[test]
+    fn test_names_are_those_of_the_index() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        let ids: Vec<String> =
+            (0..4000).map(|i| format!("http://host-{}.test/{}", i % 7, "p".repeat(i % 40))).collect();
+        let docs: Vec<_> = ids.iter().map(|id| (id.as_str(), "", id.get(7..20).unwrap_or(""), "x")).collect();
+        build(&target, &docs, &Plan::default()).unwrap();
+        let index = Index::open(&target).unwrap();
+        assert!(index.name_block_of(3999).unwrap() > 5);
+        for bytes in [0, 1, 100_000, 1 << 20] {
+            let cache = NameCache::new(bytes);
+            for step in [1, 7, 300, 1] {
+                let wanted: Vec<u32> = (0..4000).rev().step_by(step).chain([17, 17]).collect();
+                let found = cache.names(&index, wanted.clone()).unwrap();
+                assert!(
+                    wanted.iter().all(|&doc| *found[&doc] == index.name(doc).unwrap()),
+                    "{bytes} bytes, step {step}"
+                );
+                assert!(cache.0.as_ref().is_none_or(|cache| cache.weight() <= bytes));
+            }
+            assert!(cache.names(&index, vec![3, 4000]).is_err(), "a document that does not exist");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An index in a directory, and the threads that answer from it.
 
-use crate::cli::query::{Asked, Devices, Found, Names, Settings, names};
+use crate::cli::query::{Asked, Devices, Found, Settings};
 use crate::index::{DocName, Index};
 use crate::query::engine::{Answers, Effort, Engine as _, EngineKind, Fallback};
 use crate::query::{Hit, Mode, Plan, Searcher};
@@ -140,28 +140,20 @@ impl Worker<'_> {
         for numbers in groups.into_values() {
             self.run_group(engine, &mut waiting, &numbers)?;
         }
+        let index = self.searcher.index();
         let finish = |one: std::result::Result<Waiting, String>| -> Result<std::result::Result<Vec<u8>, String>> {
             let Waiting { settings, asked, hits, effort, seconds } = match one {
                 Ok(one) => one,
                 Err(error) => return Ok(Err(error)),
             };
             let found = Found { hits: hits.unwrap_or_default(), effort, seconds };
-            let answer = asked.answered(&settings, engine, found, &|docs| self.names(docs))?;
+            let answer = asked.answered(&settings, engine, found, &|docs| self.known.names(index, docs))?;
             let mut json = Vec::new();
             // writing to a Vec does not fail
             let _ = answer.write_json(&mut json, &settings, engine, false);
             Ok(Ok(json))
         };
         waiting.into_iter().map(finish).collect()
-    }
-
-    /// The names of documents: those that were not found before are read.
-    fn names(&self, docs: Vec<u32>) -> Result<Names> {
-        let mut all: Names = docs.iter().filter_map(|&doc| Some((doc, self.known.get(doc)?))).collect();
-        let read = names(self.searcher.index(), docs.into_iter().filter(|doc| !all.contains_key(doc)).collect())?;
-        read.iter().for_each(|(&doc, name)| self.known.put(doc, name));
-        all.extend(read);
-        Ok(all)
     }
 
     /// A query with its terms looked up, and with its hits if they were kept.

@@ -29,10 +29,11 @@ use crate::error::damaged;
 use crate::index::format::{self, Kind};
 use crate::index::write::output::Output;
 use crate::{Error, Result};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-pub use super::record::DocName;
+pub use super::record::{DocName, NameBlock};
 
 /// File of lengths.
 pub(in crate::index) const LENGTHS: &str = "docs.bin";
@@ -226,7 +227,7 @@ impl NameTable {
     }
 
     /// Byte range, docID range and inflated size of a frame.
-    fn frame(&self, i: usize) -> Result<(std::ops::Range<usize>, std::ops::Range<u32>, usize)> {
+    fn frame(&self, i: usize) -> Result<(Range<usize>, Range<u32>, usize)> {
         let at = self.directory + ENTRY * i;
         let (start, first, raw) = (u64_at(&self.map, at), u32_at(&self.map, at + 8), u32_at(&self.map, at + 12));
         let (end, last) = if i + 1 < self.frames {
@@ -254,7 +255,7 @@ impl NameTable {
     }
 
     /// The documents of frame `i`.
-    pub(in crate::index) fn frame_docs(&self, i: usize) -> Result<std::ops::Range<u32>> {
+    pub(in crate::index) fn frame_docs(&self, i: usize) -> Result<Range<u32>> {
         Ok(self.frame(i)?.1)
     }
 
@@ -276,8 +277,8 @@ impl NameTable {
         })
     }
 
-    /// Calls `visit` with each record of frame `i`, in docID order; it returns `None` for a damaged one.
-    fn each_record(&self, i: usize, mut visit: impl FnMut(Record<'_>) -> Option<()>) -> Result<()> {
+    /// The records of frame `i` as they are, one behind the other.
+    fn inflated(&self, i: usize) -> Result<(Vec<u8>, Range<u32>, u64)> {
         let (bytes, docs, raw) = self.frame(i)?;
         let start = bytes.start as u64;
         let bad = |what: String| damaged(&self.path, start, what);
@@ -292,6 +293,20 @@ impl NameTable {
         if text.len() != raw {
             return Err(bad(format!("inflates to {} bytes, not {raw}", text.len())));
         }
+        Ok((text, docs, start))
+    }
+
+    /// Frame `i` as a block whose records can be read one by one.
+    pub(in crate::index) fn block(&self, i: usize) -> Result<NameBlock> {
+        let (text, docs, start) = self.inflated(i)?;
+        let bad = || damaged(&self.path, start, "a record is damaged, or the frame has more or fewer of them");
+        NameBlock::new(text, docs).ok_or_else(bad)
+    }
+
+    /// Calls `visit` with each record of frame `i`, in docID order; it returns `None` for a damaged one.
+    fn each_record(&self, i: usize, mut visit: impl FnMut(Record<'_>) -> Option<()>) -> Result<()> {
+        let (text, docs, start) = self.inflated(i)?;
+        let bad = |what: String| damaged(&self.path, start, what);
         let mut rest = &text[..];
         for doc in docs.clone() {
             let record = record::read(&mut rest).and_then(&mut visit);
@@ -335,7 +350,7 @@ impl NameTable {
     }
 
     /// The number of a document's frame.
-    fn frame_of(&self, doc: u32) -> Result<usize> {
+    pub(in crate::index) fn frame_of(&self, doc: u32) -> Result<usize> {
         let (mut low, mut high) = (0, self.frames);
         while low < high {
             let middle = (low + high) / 2;

@@ -1,5 +1,7 @@
 //! The record of a document in a frame of `docs.zst`.
 
+use std::ops::Range;
+
 /// External names of one document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocName {
@@ -74,6 +76,37 @@ pub(super) fn read<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
     let id = take(id)?;
     let url = if url == 0 { None } else { Some(take(url - 1)?) };
     Some(Record { id, url, title: take(title)? })
+}
+
+/// The records of consecutive documents, inflated: what is kept of a frame that is read again and again.
+pub struct NameBlock {
+    docs: Range<u32>,
+    text: Vec<u8>,
+    /// Where each record begins.
+    starts: Vec<u32>,
+}
+
+impl NameBlock {
+    /// `None` if `text` does not have one record for each of the documents.
+    pub(super) fn new(text: Vec<u8>, docs: Range<u32>) -> Option<Self> {
+        let (mut rest, mut starts) = (&text[..], Vec::with_capacity(docs.len()));
+        for _ in docs.clone() {
+            starts.push((text.len() - rest.len()) as u32);
+            read(&mut rest)?;
+        }
+        rest.is_empty().then_some(Self { docs, text, starts })
+    }
+
+    /// The names of a document; `None` if it is not in the block, or if they are no UTF-8.
+    pub fn name(&self, doc: u32) -> Option<DocName> {
+        let start = *self.starts.get(doc.checked_sub(self.docs.start)? as usize)?;
+        read(&mut self.text.get(start as usize..)?)?.name()
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.text.capacity() + 4 * self.starts.capacity()) as u64
+    }
 }
 
 /// Inflates a frame; the thread keeps what that takes.

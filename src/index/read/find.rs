@@ -1,8 +1,8 @@
 //! Documents: docID → names, external id → docID.
 
 use super::reader::Index;
-use crate::index::DocName;
 use crate::index::format::ids;
+use crate::index::{DocName, NameBlock};
 use crate::{Error, Result, error::damaged};
 use rayon::prelude::*;
 
@@ -24,6 +24,22 @@ impl Index {
     /// [`Error::Damaged`], also for a docID that does not exist.
     pub fn names(&self, docs: &[u32]) -> Result<Vec<DocName>> {
         self.names.names(docs)
+    }
+
+    /// The number of the block of the document table that has a document.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a docID that does not exist.
+    pub fn name_block_of(&self, doc: u32) -> Result<usize> {
+        self.names.frame_of(doc)
+    }
+
+    /// A block of the document table, for callers that keep it.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a number that no block has.
+    pub fn name_block(&self, number: usize) -> Result<NameBlock> {
+        self.names.block(number)
     }
 
     /// The documents with an external id, in the order of their docIDs: none, one, or more if the input had the id more
