@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::Result;
 use crate::cli::ui::printable;
 use crate::index::{DocName, Index};
-use crate::query::engine::{Answers, Effort, Engine as _, Fallback};
+use crate::query::engine::{Answers, Effort, Engine as _, EngineKind, Fallback};
 use crate::query::snippet::{Snippet, WIDTH};
 use crate::query::{Hit, Mode, Plan, Query, Scores, Searcher};
 use anyhow::Context as _;
@@ -24,6 +24,7 @@ pub struct Answer {
     pub text: String,
     pub query: Query,
     pub plan: Plan,
+    kind: EngineKind,
     pub hits: Vec<Hit>,
     /// What answering took, if it was asked for.
     pub explained: Option<Explained>,
@@ -66,7 +67,7 @@ fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<
     let Answers { mut hits, effort } = engine.search_one(&asked.plan, settings.mode, settings.k)?;
     let hits = hits.pop().unwrap_or_default();
     let found = Found { hits, effort: Some(effort), seconds: start.elapsed().as_secs_f64() };
-    asked.answered(settings, engine, found, &|docs| names(searcher.index(), docs))
+    asked.answered(settings, searcher, engine.capabilities().kind, found, &|docs| names(searcher.index(), docs))
 }
 
 /// A query with its terms looked up.
@@ -96,22 +97,22 @@ impl Asked {
         Ok(Self { text: text.to_owned(), query, plan, times })
     }
 
-    /// With what was found. `names` says what documents are called.
+    /// With what was found by an engine of that kind. `names` says what documents are called.
     ///
     /// # Errors
     /// The index is damaged, or was written to.
     pub fn answered(
         self,
         settings: &Settings,
-        engine: &Fallback<'_>,
+        searcher: &Searcher<'_>,
+        kind: EngineKind,
         Found { hits, effort, seconds }: Found,
         names: &dyn Fn(Vec<u32>) -> Result<Names>,
     ) -> Result<Answer> {
         let Self { text, query, plan, times } = self;
-        let (searcher, asked) = (engine.searcher(), engine.capabilities().kind);
         let times = Times { search: seconds, ..times };
         let explained = match effort.filter(|_| settings.explain) {
-            Some(effort) => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked }),
+            Some(effort) => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked: kind }),
             None => None,
         };
         let names = names(hits.iter().map(|hit| hit.doc).collect())?;
@@ -123,7 +124,7 @@ impl Asked {
             }
             false => Vec::new(),
         };
-        Ok(Answer { text, query, plan, hits, explained, times, names, snippets })
+        Ok(Answer { text, query, plan, kind, hits, explained, times, names, snippets })
     }
 }
 
@@ -145,7 +146,7 @@ pub fn once(settings: &Settings, engine: &mut Fallback<'_>, text: &str, json: bo
     let answer = ask(settings, engine, text)?;
     let mut text = Vec::new();
     match json {
-        true => answer.write_json(&mut text, settings, engine, true),
+        true => answer.write_json(&mut text, settings, engine.searcher(), true),
         false => answer.write(&mut text, settings, engine),
     }?;
     engine.searcher().index().unchanged()?;
@@ -281,10 +282,9 @@ impl Answer {
         &self,
         out: &mut impl Write,
         settings: &Settings,
-        engine: &Fallback<'_>,
+        searcher: &Searcher<'_>,
         pretty: bool,
     ) -> io::Result<()> {
-        let searcher = engine.searcher();
         let mut known = self.plan.terms.iter();
         let terms = self.query.terms.iter().map(|(term, weight)| {
             let found = searcher.index().lookup(term.as_bytes()).ok().flatten().and_then(|_| known.next());
@@ -310,7 +310,7 @@ impl Answer {
             scores: settings.scores,
             step: searcher.impacts().map(|impacts| impacts.quantizer().step()),
             codec: searcher.codec_name(),
-            engine: engine.capabilities().kind.name(),
+            engine: self.kind.name(),
             terms: terms.collect(),
             seconds: self.times.total(),
             hits: hits.collect(),

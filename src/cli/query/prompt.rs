@@ -165,7 +165,7 @@ impl<'s> Session<'s> {
         self.found |= !answer.hits.is_empty();
         let mut text = Vec::new();
         match self.json {
-            true => answer.write_json(&mut text, &self.settings, engine, false),
+            true => answer.write_json(&mut text, &self.settings, engine.searcher(), false),
             false => self.write(&answer, &mut text, engine),
         }?;
         self.index.unchanged()?;

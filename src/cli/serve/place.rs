@@ -85,6 +85,9 @@ struct Waiting {
     seconds: f64,
 }
 
+/// An answer in JSON, or what is wrong with the query.
+type Finished = std::result::Result<Vec<u8>, String>;
+
 impl Worker<'_> {
     /// Answers jobs, all their queries together.
     fn answer(&self, engine: &mut Fallback<'_>, jobs: Vec<Job>) {
@@ -127,9 +130,9 @@ impl Worker<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    fn search(&self, engine: &mut Fallback<'_>, asks: &[&Ask]) -> Result<Vec<std::result::Result<Vec<u8>, String>>> {
+    fn search(&self, engine: &mut Fallback<'_>, asks: &[&Ask]) -> Result<Vec<Finished>> {
         let mut waiting: Vec<std::result::Result<Waiting, String>> =
-            asks.par_iter().with_min_len(64).map(|ask| self.waiting(ask)).collect::<Result<_>>()?;
+            on_cores(asks.to_vec(), |ask| self.waiting(ask)).into_iter().collect::<Result<_>>()?;
         // those with the same mode and k are answered together
         let mut groups: HashMap<(u8, usize), Vec<usize>> = HashMap::new();
         for (number, one) in waiting.iter().enumerate() {
@@ -140,20 +143,24 @@ impl Worker<'_> {
         for numbers in groups.into_values() {
             self.run_group(engine, &mut waiting, &numbers)?;
         }
-        let index = self.searcher.index();
-        let finish = |one: std::result::Result<Waiting, String>| -> Result<std::result::Result<Vec<u8>, String>> {
-            let Waiting { settings, asked, hits, effort, seconds } = match one {
-                Ok(one) => one,
-                Err(error) => return Ok(Err(error)),
-            };
-            let found = Found { hits: hits.unwrap_or_default(), effort, seconds };
-            let answer = asked.answered(&settings, engine, found, &|docs| self.known.names(index, docs))?;
-            let mut json = Vec::new();
-            // writing to a Vec does not fail
-            let _ = answer.write_json(&mut json, &settings, engine, false);
-            Ok(Ok(json))
+        // reading names and choosing snippets takes longer than finding hits
+        let kind = engine.capabilities().kind;
+        on_cores(waiting, |one| self.finish(one, kind)).into_iter().collect()
+    }
+
+    /// The answer to a query whose hits are there.
+    fn finish(&self, one: std::result::Result<Waiting, String>, kind: EngineKind) -> Result<Finished> {
+        let Waiting { settings, asked, hits, effort, seconds } = match one {
+            Ok(one) => one,
+            Err(error) => return Ok(Err(error)),
         };
-        waiting.into_iter().map(finish).collect()
+        let found = Found { hits: hits.unwrap_or_default(), effort, seconds };
+        let names = |docs| self.known.names(self.searcher.index(), docs);
+        let answer = asked.answered(&settings, self.searcher, kind, found, &names)?;
+        let mut json = Vec::new();
+        // writing to a Vec does not fail
+        let _ = answer.write_json(&mut json, &settings, self.searcher, false);
+        Ok(Ok(json))
     }
 
     /// A query with its terms looked up, and with its hits if they were kept.
@@ -269,6 +276,18 @@ impl Worker<'_> {
         Ok(Outcome::Found((object.to_string() + "\n").into_bytes()))
     }
 }
+
+/// Work on each of some items, in their order: on all cores if there are many. A few are done sooner than other threads
+/// are woken.
+fn on_cores<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    match items.len() {
+        0..MANY => items.into_iter().map(&work).collect(),
+        MANY.. => items.into_par_iter().with_min_len(MANY / 2).map(&work).collect(),
+    }
+}
+
+/// Items from which it pays to wake other threads, which takes some 20 us.
+const MANY: usize = 16;
 
 /// Documents of one id that are sent at most; `count` says how many there are.
 const MOST_DOCUMENTS: usize = 100;
