@@ -30,6 +30,7 @@
 
 mod analysis;
 pub mod and;
+pub mod cost;
 pub mod cpu;
 mod describe;
 pub mod engine;
