@@ -6,6 +6,7 @@
 //! | [`bits`] | fields of bits in words |
 //! | [`choice`] | rows of a registry by name |
 //! | [`in_order`] | tasks on several threads, results in order |
+//! | [`kept`] | files in the user's cache |
 //! | [`map`] | mapped files, which may shrink while they are read |
 //! | [`means`] | threads, memory, cancellation and progress of long work |
 //! | [`memory`] | how much there is, and sizes as people write them |
@@ -18,6 +19,7 @@ pub(crate) mod avx512;
 pub mod bits;
 pub mod choice;
 pub mod in_order;
+pub mod kept;
 pub mod map;
 pub mod means;
 pub mod memory;

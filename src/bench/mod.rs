@@ -1,7 +1,8 @@
-//! Measurements: each is a subcommand of `gamut bench`, names its figures and its data, warms up first, and prints a
-//! table or machine-readable rows.
+//! Measurements: each is a subcommand of `gamut bench`, or `gamut calibrate`, names its figures and its data, warms up
+//! first, and prints a table or machine-readable rows.
 
 pub mod build;
+pub mod calibrate;
 pub mod codecs;
 mod copier;
 pub mod intersect;
@@ -15,7 +16,8 @@ pub mod sort;
 mod statistics;
 mod table;
 
-use crate::gpu::{Choice, Gpu, GpuError, cache};
+use crate::base::kept;
+use crate::gpu::{Choice, Gpu, GpuError};
 
 /// The engine that answers queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -52,7 +54,7 @@ fn count(text: &str) -> Result<u64, String> {
 
 /// The device called `name`; for "auto" `None`, with a message, if there is no hardware GPU.
 fn hardware_gpu(name: &str) -> anyhow::Result<Option<Gpu>> {
-    match Gpu::open_with_cache(&Choice::parse(name), cache::folder().as_deref()) {
+    match Gpu::open_with_cache(&Choice::parse(name), kept::folder().as_deref()) {
         Ok(gpu) => Ok(Some(gpu)),
         Err(GpuError::NoAdapter | GpuError::OnlySoftware { .. }) if name == "auto" => {
             say("no hardware GPU, so the CPU only; --device names a software one");

@@ -57,6 +57,8 @@ enum Command {
     Devices(devices::Args),
     Synth(synth::Args),
     Demo(demo::Args),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Calibrate(Box<crate::bench::calibrate::Args>),
     #[command(subcommand)]
     Bench(bench::Command),
     Completions(completions::Args),
@@ -92,6 +94,7 @@ pub fn main() -> ExitCode {
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
         Command::Demo(args) => demo::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Calibrate(args) => crate::bench::calibrate::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(args, &mut command()).map(|()| ExitCode::SUCCESS),
     };

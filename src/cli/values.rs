@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use crate::cli::query::EngineChoice;
 use crate::pipeline::Pipeline;
 use crate::query::engine::EngineKind;
 use crate::query::{Mode, Scores};
@@ -41,6 +42,22 @@ impl ValueEnum for EngineKind {
                 "griffin",
                 "Both together, a query at a time: one with several terms moves from the GPU to the CPU; see --migrate",
             ),
+        }
+    }
+}
+
+impl ValueEnum for EngineChoice {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Auto, Self::Fixed(EngineKind::Cpu), Self::Fixed(EngineKind::Gpu), Self::Fixed(EngineKind::Griffin)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Auto => value(
+                "auto",
+                "The preset's, or whatever is expected to answer sooner: one query is for the CPU unless a GPU is open, a file of them for a GPU if that pays; by `gamut calibrate` or a rule",
+            ),
+            Self::Fixed(kind) => kind.to_possible_value(),
         }
     }
 }

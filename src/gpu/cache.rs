@@ -4,20 +4,16 @@
 //! driver, and nobody else may write to it. Otherwise kernels are compiled as if there were no file, and a new one
 //! takes its place. No trouble with the file is an error.
 //!
+//! The file is one of [`kept`]: `GAMUTKER`, for a version of gamut, an adapter, its interface and driver. Its content:
+//!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | `GAMUTKER` |
-//! | 8 | XXH3 of the rest |
-//! | 4 and n | length of a text, and the text: version of gamut, adapter, interface, driver |
 //! | 4 and 8n | number of kernels, and for each the XXH3 of its text, ascending |
 //! | rest | what the driver gave |
 //!
 //! Numbers are little-endian.
 
 use std::collections::BTreeSet;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -26,20 +22,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::device::Shared;
 use super::{AdapterReport, Gpu};
+use crate::base::kept;
 
 const MAGIC: &[u8; 8] = b"GAMUTKER";
 /// A larger file is begun anew: kernels of methods that nobody asks for any more make it grow.
 const MOST_BYTES: u64 = 64 << 20;
 /// The same for the number of kernels.
 const MOST_KERNELS: usize = 1 << 10;
-
-/// The user's folder for what gamut can make again: `gamut` in `$XDG_CACHE_HOME` or else in `~/.cache`. `None` without
-/// such a place in the environment.
-pub fn folder() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("gamut"))
-}
 
 /// What a file holds.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -78,7 +67,7 @@ impl Cache {
     pub(super) fn open(gpu: &Gpu, folder: &Path) -> Option<Self> {
         let report = gpu.report();
         let (path, identity) = (file(folder, report), identity(report));
-        let content = read(&path).ok().and_then(|bytes| parse(&bytes, &identity)).unwrap_or_default();
+        let content = kept::read(&path, MOST_BYTES).ok().and_then(|bytes| parse(&bytes, &identity)).unwrap_or_default();
         let data = Some(&*content.data).filter(|data| !data.is_empty());
         let descriptor = wgpu::PipelineCacheDescriptor { label: Some("gamut"), data, fallback: true };
         // SAFETY: a checksum says that the data are those that `store` got from wgpu, and only the user can write to
@@ -111,62 +100,30 @@ impl Cache {
         let data = catch_unwind(AssertUnwindSafe(|| self.raw.get_data())).ok().flatten();
         if let Some(data) = data {
             // next time they are compiled again
-            let _ = write(&self.path, &print(&Content { kernels, data }, &self.identity));
+            let _ = kept::write(&self.path, &print(&Content { kernels, data }, &self.identity));
         }
     }
 }
 
 /// The bytes of a file.
 fn print(content: &Content, identity: &str) -> Vec<u8> {
-    let mut rest = Vec::new();
-    rest.extend((identity.len() as u32).to_le_bytes());
-    rest.extend(identity.as_bytes());
-    rest.extend((content.kernels.len() as u32).to_le_bytes());
-    content.kernels.iter().for_each(|kernel| rest.extend(kernel.to_le_bytes()));
-    rest.extend(&content.data);
-    [MAGIC, &xxh3_64(&rest).to_le_bytes(), &*rest].concat()
+    let mut inside = (content.kernels.len() as u32).to_le_bytes().to_vec();
+    content.kernels.iter().for_each(|kernel| inside.extend(kernel.to_le_bytes()));
+    inside.extend(&content.data);
+    kept::seal(MAGIC, identity, &inside)
 }
 
 /// The content of a file; `None` if it is damaged, for something else, or too large.
 fn parse(bytes: &[u8], identity: &str) -> Option<Content> {
-    let (checksum, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk()?;
-    if u64::from_le_bytes(*checksum) != xxh3_64(rest) {
-        return None;
-    }
-    let (len, rest) = rest.split_first_chunk()?;
-    let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
-    let (count, rest) = rest.split_first_chunk()?;
+    let (text, inside) = kept::unseal(MAGIC, bytes)?;
+    let (count, rest) = inside.split_first_chunk()?;
     let count = u32::from_le_bytes(*count) as usize;
     let (kernels, data) = rest.split_at_checked(count.checked_mul(8)?)?;
-    if text != identity.as_bytes() || count > MOST_KERNELS {
+    if text != identity || count > MOST_KERNELS {
         return None;
     }
     let kernels = kernels.as_chunks().0.iter().map(|kernel| u64::from_le_bytes(*kernel)).collect();
     Some(Content { kernels, data: data.to_vec() })
-}
-
-/// Reads a file that nobody but the user of this process can write to.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    let meta = file.metadata()?;
-    // SAFETY: the call has no conditions.
-    let own = meta.uid() == unsafe { libc::geteuid() };
-    if !meta.is_file() || !own || meta.mode() & 0o022 != 0 || meta.len() > MOST_BYTES {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize);
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Replaces a file at once, with one that only the user can read and write.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -174,7 +131,6 @@ mod tests {
     use super::*;
     use crate::gpu::{Choice, testing};
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
 
     fn content() -> Content {
         Content { kernels: [7, 3, u64::MAX].into(), data: vec![1, 2, 3] }
@@ -193,29 +149,11 @@ mod tests {
             assert_eq!(parse(&bytes[..at], "this"), None, "{at} bytes");
         }
         // lengths behind the end, with the right checksum
-        for rest in [&[9u8, 0, 0, 0, b'x'][..], &[0, 0, 0, 0, 255, 255, 255, 255], &[0, 0]] {
-            let bytes = [MAGIC, &xxh3_64(rest).to_le_bytes(), rest].concat();
-            assert_eq!(parse(&bytes, ""), None);
+        for inside in [&[255u8, 255, 255, 255][..], &[1, 0, 0, 0, 7], &[0, 0], &[]] {
+            assert_eq!(parse(&kept::seal(MAGIC, "", inside), ""), None);
         }
         let many = Content { kernels: (0..=MOST_KERNELS as u64).collect(), ..content() };
         assert_eq!(parse(&print(&many, ""), ""), None);
-    }
-
-    #[test]
-    fn test_only_files_of_the_user_are_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a/b/file");
-        write(&path, b"old").unwrap();
-        write(&path, b"new").unwrap();
-        assert_eq!(read(&path).unwrap(), b"new");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(dir.path().join("a/b")).unwrap().count(), 1, "nothing is left beside it");
-        std::os::unix::fs::symlink(&path, dir.path().join("link")).unwrap();
-        assert!(read(&dir.path().join("link")).is_err());
-        assert!(read(dir.path()).is_err());
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
-        assert!(read(&path).is_err());
-        assert!(write(Path::new("/proc/none/file"), b"").is_err());
     }
 
     /// A second device finds the kernels of the first; whatever stands in the file, kernels run.

@@ -191,8 +191,9 @@ impl Process<'_> {
             let [migrate] = &self.args.migrate[..] else { bail!("--cold takes one rule of --migrate") };
             options.push(format!("--migrate={migrate}"));
         }
+        options.push(format!("--engine={}", line.engine.name()));
         if line.engine != Engine::Cpu {
-            options.extend([format!("--engine={}", line.engine.name()), format!("--device={device}")]);
+            options.push(format!("--device={device}"));
             options.extend(gpu_memory.map(|bytes| format!("--gpu-memory={bytes}")));
             options.extend(preload.then(|| "--preload".to_owned()));
         }

@@ -1,5 +1,6 @@
 //! A query → an answer, as text or JSON.
 
+use super::auto::Reason;
 use super::explain::{self, Explained};
 use super::settings::Settings;
 use crate::Result;
@@ -24,6 +25,7 @@ pub struct Answer {
     pub text: String,
     pub query: Query,
     pub plan: Plan,
+    /// Who answered, or was asked to.
     kind: EngineKind,
     pub hits: Vec<Hit>,
     /// What answering took, if it was asked for.
@@ -67,7 +69,12 @@ fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<
     let Answers { mut hits, effort } = engine.search_one(&asked.plan, settings.mode, settings.k)?;
     let hits = hits.pop().unwrap_or_default();
     let found = Found { hits, effort: Some(effort), seconds: start.elapsed().as_secs_f64() };
-    asked.answered(settings, searcher, engine.capabilities().kind, found, &|docs| names(searcher.index(), docs))
+    let kind = engine.capabilities().kind;
+    let mut answer = asked.answered(settings, searcher, kind, found, &|docs| names(searcher.index(), docs))?;
+    if let Some(explained) = &mut answer.explained {
+        explained.auto = Reason::of(settings, engine, &answer.plan);
+    }
+    Ok(answer)
 }
 
 /// A query with its terms looked up.
@@ -105,14 +112,15 @@ impl Asked {
         self,
         settings: &Settings,
         searcher: &Searcher<'_>,
-        kind: EngineKind,
+        asked: EngineKind,
         Found { hits, effort, seconds }: Found,
         names: &dyn Fn(Vec<u32>) -> Result<Names>,
     ) -> Result<Answer> {
         let Self { text, query, plan, times } = self;
         let times = Times { search: seconds, ..times };
+        let kind = effort.as_ref().map_or(asked, Effort::kind);
         let explained = match effort.filter(|_| settings.explain) {
-            Some(effort) => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked: kind }),
+            Some(effort) => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked, auto: None }),
             None => None,
         };
         let names = names(hits.iter().map(|hit| hit.doc).collect())?;

@@ -1,6 +1,7 @@
 //! The plan and the work of an answer, as a table.
 
 use super::answer::Times;
+use super::auto::Reason;
 use super::settings::Settings;
 use super::steps;
 use crate::query::engine::{Effort, EngineKind, Fallback, Methods, Trace};
@@ -15,6 +16,8 @@ pub struct Explained {
     pub effort: Effort,
     /// Who was asked; somebody else may have answered.
     pub asked: EngineKind,
+    /// Why, if the choice was left open.
+    pub auto: Option<Reason>,
 }
 
 /// The explanation, for `--json`.
@@ -22,6 +25,9 @@ pub struct Explained {
 pub struct Json<'a> {
     engine: &'static str,
     methods: Vec<(&'static str, String)>,
+    /// What was expected, if the choice was left open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto: Option<Reason>,
     terms: Vec<JsonTerm<'a>>,
     /// Documents considered for the best k with their whole score, on the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,11 +167,7 @@ impl Explained {
     }
 
     fn answered(&self) -> EngineKind {
-        match self.effort {
-            Effort::Cpu(_) => EngineKind::Cpu,
-            Effort::Gpu(_) => EngineKind::Gpu,
-            Effort::Griffin(_) => EngineKind::Griffin,
-        }
+        self.effort.kind()
     }
 
     /// Writes the table.
@@ -198,6 +200,9 @@ impl Explained {
         let devices = if self.answered() == EngineKind::Cpu { &[] } else { engine.devices() };
         let name: String = devices.iter().map(|device| format!(", {}", device.gpu().report().name)).collect();
         writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;
+        if let Some(reason) = &self.auto {
+            writeln!(out, "auto     {}", reason.line())?;
+        }
         for device in devices {
             let (open, ready) = (device.gpu().opening(), device.ready());
             let [open, kernels, lists] = [open, ready.kernels, ready.preload].map(|time| duration(time.as_secs_f64()));
@@ -333,7 +338,7 @@ impl Explained {
         });
         let terms = terms.collect();
         let (engine, methods) = (self.answered().name(), self.methods(settings));
-        Json { engine, methods, terms, pushed, device, griffin, seconds: times }
+        Json { engine, methods, auto: self.auto, terms, pushed, device, griffin, seconds: times }
     }
 }
 

@@ -3,6 +3,8 @@
 //! | file | its one job |
 //! |---|---|
 //! | `settings` | the options that decide an answer, and the engine that they mean |
+//! | `auto` | which engine answers, where that is left open |
+//! | `devices` | the GPUs that there are, and those that were opened |
 //! | `answer` | a query → an answer, as text or JSON |
 //! | `explain` | the plan and the work of an answer, as a table |
 //! | `steps` | where the steps of a query ran that moves between processors |
@@ -11,6 +13,8 @@
 //! | `editor` | the prompt's line editor and its history |
 
 mod answer;
+mod auto;
+mod devices;
 mod editor;
 mod explain;
 mod prompt;
@@ -21,7 +25,9 @@ mod topics;
 use crate::index::Index;
 use crate::query::engine::help;
 pub use answer::{Asked, Found, Names, names};
-pub use settings::{Devices, Settings};
+pub use auto::for_server;
+pub use devices::Devices;
+pub use settings::{EngineChoice, Settings};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,8 +44,10 @@ use std::time::Instant;
 /// the number of characters (Unicode code points) before it and before its end. `begins` and `ends` tell whether the
 /// text of the document begins or ends with the passage.
 ///
-/// All engines and methods return the same documents, and differ in speed. The default is the CPU with its fastest
-/// methods. A GPU pays for batches of queries (--topics) and for very long lists.
+/// All engines and methods return the same documents, and differ in speed. By default gamut chooses the engine by what
+/// queries are expected to cost, before it opens a GPU: one query is for the CPU, and a file of them for a GPU if that
+/// makes up for opening it. --explain says why. `gamut calibrate` measures the costs; without it a rule stands for
+/// them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub struct Args {
@@ -134,8 +142,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             );
         }
         let searcher = settings.searcher(&index)?;
-        let engine = || settings.engine(&searcher, &mut devices);
-        topics::run(&args.topics, settings, &searcher, engine, files, start)
+        let engines = auto::Engines::new(settings, &searcher, &mut devices);
+        topics::run(&args.topics, settings, &searcher, engines, files, start)
             .map_err(|error| index.unchanged().err().map_or(error, Into::into))?
     } else if !args.query.is_empty() {
         let searcher = settings.searcher(&index)?;

@@ -1,9 +1,10 @@
 //! Queries one after the other: at a prompt, or from standard input, a line each.
 
 use super::answer::{Answer, ask, say_why};
+use super::devices::Devices;
 use super::editor::Editor;
 use super::explain::duration;
-use super::settings::{AUTO, Devices, SETTINGS, Settings};
+use super::settings::{AUTO, SETTINGS, Settings};
 use crate::Error;
 use crate::index::Index;
 use crate::query::engine::{EngineKind, Fallback};
@@ -138,7 +139,7 @@ impl<'s> Session<'s> {
                 Some(command) => match self.command(command, out)? {
                     Done::Quit => return Ok(Turn::End),
                     Done::Same => {}
-                    Done::Changed(new) if new.same_engine(&self.settings) => {
+                    Done::Changed(new) if new.same_engine(&self.settings, !engine.devices().is_empty()) => {
                         engine.set_cpu_methods(new.methods()?.cpu);
                         self.settings = *new;
                     }
@@ -226,7 +227,8 @@ impl<'s> Session<'s> {
                 return Done::Same;
             }
         }
-        if new.engine_kind() == EngineKind::Cpu && self.settings.engine_kind() != EngineKind::Cpu {
+        let on_cpu = new.engine_kind() == EngineKind::Cpu && !new.is_auto();
+        if on_cpu && (self.settings.engine_kind() != EngineKind::Cpu || self.settings.is_auto()) {
             // what says how a GPU is used has no meaning any more
             (new.device, new.gpu_memory, new.preload) = (None, None, false);
         }
@@ -382,6 +384,8 @@ mod tests {
         let (out, settings) = session(":set --mode AND\n:explain on\n:set k\neven\n");
         assert_eq!((settings.mode, settings.explain), (Mode::And, true));
         assert!(out.starts_with("k 10\n") && out.contains("plan     all terms"), "{out}");
+        let (_, settings) = session(":set gpu-memory 1GiB\n:set engine cpu\neven\n");
+        assert_eq!((settings.gpu_memory, settings.is_auto()), (None, false), "for a GPU, and the CPU answers");
         let (_, settings) = session(":set mode and intersect gallop\n:set mode or k 3\n:set k 4 b\n");
         assert_eq!((settings.mode, settings.intersect.as_deref(), settings.k), (Mode::And, Some("gallop"), 10));
     }
@@ -399,7 +403,8 @@ mod tests {
             ":set or bogo",
             ":set codec none",
             ":set preset ao",
-            ":set device 0",
+            ":set engine cpu preset ao",
+            ":set device none-of-that-name",
             ":set engine tpu",
             ":set migrate ratio",
             ":set engine griffin migrate bogo",

@@ -1,6 +1,8 @@
 //! The options that decide an answer: of the command line, and of `:set` at the prompt.
 
-use crate::gpu::{Choice, Gpu, GpuError, cache};
+use super::auto;
+use super::devices::Devices;
+use crate::gpu::{Gpu, GpuError};
 use crate::index::Index;
 use crate::query::engine::{EngineKind, Fallback, Methods, Names, preset};
 use crate::query::gpu::Options;
@@ -34,10 +36,9 @@ pub struct Settings {
     #[arg(long)]
     pub snippets: bool,
 
-    /// Where queries run [default: cpu, or the preset's]. The CPU answers a single query sooner unless its lists are
-    /// very long. If a GPU fails, the CPU goes on.
-    #[arg(long, value_enum, help_heading = "Engine and methods")]
-    pub engine: Option<EngineKind>,
+    /// Where queries run. If a GPU fails, the CPU goes on.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Engine and methods")]
+    pub engine: EngineChoice,
     /// Codec of the index to read; in pfor+para-ef the CPU reads the first one and a GPU the other [default: the last
     /// codec of the index].
     #[arg(long, value_name = "NAME", help_heading = "Engine and methods")]
@@ -62,40 +63,25 @@ pub struct Settings {
 
     /// Name or number of the GPU, as `gamut devices` prints them, or "all": all hardware GPUs share the queries, and
     /// each keeps lists for itself [default: the first hardware GPU].
-    #[arg(long, value_name = "NAME", help_heading = "With --engine gpu or griffin")]
+    #[arg(long, value_name = "NAME", help_heading = "With a GPU")]
     pub device: Option<String>,
     /// Memory of the GPU for lists, such as 4GiB. The lists of the last queries stay there [default: what all lists
     /// need, at most 16GiB].
-    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size, help_heading = "With --engine gpu or griffin")]
+    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size, help_heading = "With a GPU")]
     pub gpu_memory: Option<u64>,
-    /// Load all lists into the GPU's memory before the first query.
-    #[arg(long, help_heading = "With --engine gpu or griffin")]
+    /// Load all lists into the GPU's memory before the first query. Without --engine or --preset this means a GPU.
+    #[arg(long, help_heading = "With a GPU")]
     pub preload: bool,
 }
 
-/// GPUs that were opened, kept for as long as they are those that are wanted.
-#[derive(Default)]
-pub struct Devices {
-    open: Option<(Option<String>, Vec<Gpu>)>,
-}
-
-impl Devices {
-    fn get(&mut self, name: Option<&str>) -> Result<Vec<Gpu>> {
-        if let Some((open, gpus)) = &self.open
-            && open.as_deref() == name
-            && gpus.iter().all(|gpu| gpu.check().is_ok())
-        {
-            return Ok(gpus.clone());
-        }
-        self.open = None;
-        let cache = cache::folder();
-        let gpus = match name {
-            Some("all") => Gpu::open_all(cache.as_deref())?,
-            name => vec![Gpu::open_with_cache(&Choice::parse(name.unwrap_or_default()), cache.as_deref())?],
-        };
-        self.open = Some((name.map(str::to_owned), gpus.clone()));
-        Ok(gpus)
-    }
+/// What `--engine` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The preset's engine; without one, whatever is expected to answer sooner.
+    #[default]
+    Auto,
+    /// This one.
+    Fixed(EngineKind),
 }
 
 /// What `:set` can set.
@@ -158,15 +144,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting { name: "scores", show: |s| named(&s.scores), put: |s, text| choose(&mut s.scores, text) },
     Setting { name: "explain", show: |s| on_off(s.explain), put: |s, text| switch(&mut s.explain, text) },
     Setting { name: "snippets", show: |s| on_off(s.snippets), put: |s, text| switch(&mut s.snippets, text) },
-    Setting {
-        name: "engine",
-        show: |s| s.engine.as_ref().map_or_else(|| AUTO.to_owned(), named),
-        put: |s, text| {
-            let mut engine = EngineKind::default();
-            s.engine = if text == AUTO { None } else { choose(&mut engine, text).map(|()| Some(engine))? };
-            Ok(())
-        },
-    },
+    Setting { name: "engine", show: |s| named(&s.engine), put: |s, text| choose(&mut s.engine, text) },
     Setting { name: "codec", show: |s| or_auto(s.codec.as_ref()), put: |s, text| optional(&mut s.codec, text) },
     Setting {
         name: "intersect",
@@ -202,7 +180,8 @@ impl Settings {
         Bm25 { k1: self.k1, b: self.b }.checked()?;
         let of_gpu =
             [("device", self.device.is_some()), ("gpu-memory", self.gpu_memory.is_some()), ("preload", self.preload)];
-        if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && self.engine_kind() == EngineKind::Cpu) {
+        let on_cpu = self.engine_kind() == EngineKind::Cpu && !self.is_auto();
+        if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && on_cpu) {
             return refuse(&format!("--{option}"), "is for a GPU, and the CPU answers; add --engine gpu");
         }
         if self.engine_kind() == EngineKind::Griffin && self.device.as_deref() == Some("all") {
@@ -214,10 +193,23 @@ impl Settings {
         self.methods().map(|_| ())
     }
 
-    /// The engine that is asked for, by name or by the preset.
+    /// The engine that is asked for, by name or by the preset, or because all lists should be on a GPU. Where the
+    /// choice is left open ([`Self::is_auto`]), the one to begin with: the CPU.
     pub fn engine_kind(&self) -> EngineKind {
-        let own = || self.preset.as_ref().and_then(|name| preset(name).ok()).map(|preset| preset.engine);
-        self.engine.or_else(own).unwrap_or_default()
+        match (self.engine, &self.preset) {
+            (EngineChoice::Fixed(kind), _) => kind,
+            (EngineChoice::Auto, Some(name)) => preset(name).map_or_else(|_| EngineKind::default(), |row| row.engine),
+            (EngineChoice::Auto, None) if self.preload => EngineKind::Gpu,
+            (EngineChoice::Auto, None) => EngineKind::default(),
+        }
+    }
+
+    /// Whether costs decide who answers. Presets and methods belong to an engine, and lists that are on a GPU should
+    /// be used.
+    pub fn is_auto(&self) -> bool {
+        let names = [&self.intersect, &self.or, &self.topk, &self.migrate];
+        let named = names.into_iter().flatten().any(|name| name != AUTO);
+        self.engine == EngineChoice::Auto && self.preset.is_none() && !named && !self.preload
     }
 
     /// The methods that the names and the preset mean.
@@ -234,13 +226,13 @@ impl Settings {
         Methods::chosen(self.engine_kind(), self.mode, &names)
     }
 
-    /// True if `other` can go on with the same searcher and engine.
-    pub fn same_engine(&self, other: &Self) -> bool {
+    /// True if `other` can go on with the same searcher and engine, which uses a device or not.
+    pub fn same_engine(&self, other: &Self, device: bool) -> bool {
         let mut other = Self { k: self.k, ..other.clone() };
-        if self.engine_kind() == EngineKind::Cpu {
+        if self.engine_kind() == EngineKind::Cpu && !device {
             let Self { mode, intersect, or, topk, explain, .. } = self.clone();
             other = Self { mode, intersect, or, topk, explain, ..other };
-        } else if self.engine_kind() == EngineKind::Gpu && self.preset.is_none() {
+        } else if self.engine_kind() != EngineKind::Griffin && self.preset.is_none() {
             // with a preset, another mode means other methods
             other.mode = self.mode;
         }
@@ -287,12 +279,25 @@ impl Settings {
         Searcher::new(index, codec.as_deref(), Bm25 { k1: self.k1, b: self.b })?.with_scores(self.scores)
     }
 
-    /// What answers.
+    /// What answers. Where the choice is left open: a device only if one is open already, and then each query goes
+    /// where it costs less.
     ///
     /// # Errors
     /// As of [`Self::check`]; there is no such GPU, or it does not hold what it should.
     pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Fallback<'a>> {
         let methods = self.methods()?;
+        if self.is_auto() {
+            if let Some(name) = &self.device {
+                devices.candidate(Some(name))?;
+            }
+            let open = devices.open_already(self.device.as_deref());
+            let knowledge = auto::knowledge(searcher, open.first().map(Gpu::report));
+            let engine = match open.is_empty() {
+                true => Fallback::on_cpu(searcher, &methods),
+                false => self.on_gpus(searcher, &Methods::default(), EngineKind::Gpu, &open)?,
+            };
+            return Ok(engine.by_cost(knowledge));
+        }
         if self.engine_kind() == EngineKind::Griffin && self.mode == Mode::Or {
             say("--engine griffin moves queries between intersections, and --mode or has none: the CPU answers");
             return Ok(Fallback::on_cpu(searcher, &methods));
@@ -303,13 +308,27 @@ impl Settings {
         let gpus = match (devices.get(self.device.as_deref()), &self.preset) {
             // nobody asked for a GPU by name
             (Err(error @ Error::Gpu(GpuError::NoAdapter | GpuError::OnlySoftware { .. })), Some(preset))
-                if self.engine.is_none() && self.device.is_none() =>
+                if self.engine == EngineChoice::Auto && self.device.is_none() =>
             {
                 say(&format!("--preset {preset}: {error}; the CPU answers"));
                 return Ok(Fallback::on_cpu(searcher, &methods));
             }
             (gpus, _) => gpus?,
         };
+        self.on_gpus(searcher, &methods, self.engine_kind(), &gpus)
+    }
+
+    /// An engine that uses devices.
+    ///
+    /// # Errors
+    /// A device does not hold what it should, or a method does not read the codec.
+    pub fn on_gpus<'a>(
+        &self,
+        searcher: &'a Searcher<'a>,
+        methods: &Methods,
+        kind: EngineKind,
+        gpus: &[Gpu],
+    ) -> Result<Fallback<'a>> {
         let options = Options {
             memory: self.gpu_memory,
             preload: self.preload,
@@ -317,19 +336,21 @@ impl Settings {
             ..Options::default()
         };
         let failed = Box::new(say_failed);
-        match (self.engine_kind(), &gpus[..]) {
-            (EngineKind::Griffin, [gpu, ..]) => Fallback::on_both(searcher, &methods, gpu, options, failed),
-            _ => Fallback::on_gpu(searcher, &methods, self.mode, &gpus, options, failed),
+        match (kind, gpus) {
+            (EngineKind::Griffin, [gpu, ..]) => Fallback::on_both(searcher, methods, gpu, options, failed),
+            _ => Fallback::on_gpu(searcher, methods, self.mode, gpus, options, failed),
         }
     }
 }
 
+/// A remark to the user.
 #[allow(clippy::print_stderr, reason = "a remark to the user")]
-fn say(line: &str) {
+pub(super) fn say(line: &str) {
     eprintln!("gamut: {line}");
 }
 
+/// A warning that a device failed.
 #[allow(clippy::print_stderr, reason = "a warning to the user")]
-fn say_failed(error: &Error) {
+pub(super) fn say_failed(error: &Error) {
     eprintln!("gamut: warning: {error}; the CPU answers from now on");
 }

@@ -1,6 +1,6 @@
 //! An index in a directory, and the threads that answer from it.
 
-use crate::cli::query::{Asked, Devices, Found, Settings};
+use crate::cli::query::{Asked, Devices, Found, Settings, for_server};
 use crate::index::{DocName, Index};
 use crate::query::engine::{Answers, Effort, Engine as _, EngineKind, Fallback};
 use crate::query::{Hit, Mode, Plan, Searcher};
@@ -40,10 +40,11 @@ impl Opener for Place {
         let index = Index::open(&self.path)?;
         let searcher = self.settings.searcher(&index)?;
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));
-        let worker = || Worker { place: self, searcher: &searcher, cache: &cache, known: &known, counts };
-        if self.settings.engine_kind() != EngineKind::Cpu {
-            let mut devices = Devices::default();
-            let mut engine = self.settings.engine(&searcher, &mut devices)?;
+        let mut devices = Devices::default();
+        let settings = &for_server(&self.settings, &searcher, &mut devices, self.threads);
+        let worker = || Worker { place: self, settings, searcher: &searcher, cache: &cache, known: &known, counts };
+        if settings.engine_kind() != EngineKind::Cpu {
+            let mut engine = settings.engine(&searcher, &mut devices)?;
             ready();
             let (most, wait) = self.batch;
             while let Some(jobs) = desk.take_batch(most, wait) {
@@ -51,7 +52,7 @@ impl Opener for Place {
             }
             return Ok(());
         }
-        let methods = self.settings.methods()?;
+        let methods = settings.methods()?;
         ready();
         std::thread::scope(|scope| {
             for _ in 0..self.threads {
@@ -70,6 +71,8 @@ impl Opener for Place {
 /// What answers jobs.
 struct Worker<'a> {
     place: &'a Place,
+    /// With an engine that is chosen.
+    settings: &'a Settings,
     searcher: &'a Searcher<'a>,
     cache: &'a ResultCache,
     known: &'a NameCache,
@@ -165,7 +168,7 @@ impl Worker<'_> {
 
     /// A query with its terms looked up, and with its hits if they were kept.
     fn waiting(&self, ask: &Ask) -> Result<std::result::Result<Waiting, String>> {
-        let own = &self.place.settings;
+        let own = self.settings;
         let stored = self.searcher.index().has_texts();
         if ask.snippets == Some(true) && !stored {
             return Ok(Err(self.searcher.index().no_texts().to_string()));
@@ -213,7 +216,7 @@ impl Worker<'_> {
         };
         let answers = match &plans[..] {
             [plan] => engine.search_one(plan, mode, k),
-            plans => engine.search_all(plans, mode, k, &self.place.settings.schedule(None)?),
+            plans => engine.search_all(plans, mode, k, &self.settings.schedule(None)?),
         };
         let Answers { hits, effort } = match answers {
             Ok(answers) => answers,
@@ -269,7 +272,7 @@ impl Worker<'_> {
             "statistics": index.statistics(),
             "analyzer": index.manifest().analyzer.name,
             "codec": self.searcher.codec().codec().name(),
-            "engine": self.place.settings.engine_kind().name(),
+            "engine": self.settings.engine_kind().name(),
             "texts": index.has_texts(),
             "cache": { "hits": hits, "misses": misses, "bytes": self.cache.bytes() },
         });

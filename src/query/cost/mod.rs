@@ -1,6 +1,26 @@
 //! What a query is expected to cost on the CPU and on a GPU, before it runs (Ding et al., section 9).
 //!
 //! Costs decide where a query runs, and never what is found.
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `rule` | costs where nobody has measured |
+//! | `trees` | boosted regression trees: numbers → the logarithm of a time |
+//! | `learned` | a model for each processor, by measurement, and how far it is off |
+//! | [`file`](mod@file) | calibrations in the user's cache |
+//! | `choose` | which processor pays |
+
+mod choose;
+pub mod file;
+mod learned;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod trees;
+
+pub use choose::{Forecast, Knowledge, server_pays};
+pub use learned::{FEWEST, Learned, Measured, OnGpu, PARTS};
+pub use rule::Rule;
 
 use super::{Mode, Plan};
 
@@ -47,6 +67,15 @@ pub struct Costs {
     pub gpu: f64,
     /// On the GPU, what it adds to a batch of many.
     pub gpu_batched: f64,
+}
+
+impl Costs {
+    /// Those of two queries, one after the other.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let Self { cpu, gpu, gpu_batched } = other;
+        Self { cpu: self.cpu + cpu, gpu: self.gpu + gpu, gpu_batched: self.gpu_batched + gpu_batched }
+    }
 }
 
 /// Estimates costs.

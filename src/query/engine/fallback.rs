@@ -2,6 +2,7 @@
 
 use super::{Answers, Capabilities, CpuEngine, Engine, GpuEngines, Griffin, Methods, Queries};
 use crate::gpu::Gpu;
+use crate::query::cost::{CostModel as _, Features, Knowledge};
 use crate::query::gpu::{GpuEngine, Options};
 use crate::query::{CpuMethods, Mode, Searcher};
 use crate::{Error, Result};
@@ -13,6 +14,7 @@ pub type Failed<'a> = Box<dyn FnMut(&Error) + 'a>;
 pub struct Fallback<'a> {
     cpu: CpuEngine<'a>,
     devices: Option<(Devices<'a>, Failed<'a>)>,
+    costs: Option<Knowledge>,
 }
 
 /// What uses a device.
@@ -35,7 +37,7 @@ impl<'a> Devices<'a> {
 impl<'a> Fallback<'a> {
     /// The CPU alone.
     pub fn on_cpu(searcher: &'a Searcher<'a>, methods: &Methods) -> Self {
-        Self { cpu: CpuEngine { searcher, methods: methods.cpu }, devices: None }
+        Self { cpu: CpuEngine { searcher, methods: methods.cpu }, devices: None, costs: None }
     }
 
     /// GPUs that share the queries, ready for those of a mode; `options` are for each. `failed` is called once if one
@@ -87,6 +89,18 @@ impl<'a> Fallback<'a> {
         Ok(Self { devices: Some((devices, failed)), ..Self::on_cpu(searcher, methods) })
     }
 
+    /// From now on a query that comes alone goes to whichever processor it costs less on, and several go to the
+    /// devices.
+    #[must_use]
+    pub fn by_cost(self, costs: Knowledge) -> Self {
+        Self { costs: Some(costs), ..self }
+    }
+
+    /// What decides where a query goes, if that was left open.
+    pub fn costs(&self) -> Option<&Knowledge> {
+        self.costs.as_ref()
+    }
+
     /// Turns text into plans.
     pub fn searcher(&self) -> &'a Searcher<'a> {
         self.cpu.searcher
@@ -106,8 +120,18 @@ impl<'a> Fallback<'a> {
         self.cpu.methods = methods;
     }
 
-    fn run(&mut self, ask: impl Fn(&mut dyn Engine) -> Result<Answers>) -> Result<Answers> {
-        let answers = self.ask(ask);
+    fn run(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
+        let ask = |engine: &mut dyn Engine| match mode {
+            Mode::Or => engine.or(queries),
+            Mode::And | Mode::AndOr => engine.and(queries),
+        };
+        let answers = match (&self.costs, queries.plans) {
+            (Some(costs), [plan]) => {
+                let costs = costs.costs(&Features::of(plan, mode, queries.k));
+                if costs.cpu <= costs.gpu { ask(&mut self.cpu) } else { self.ask(ask) }
+            }
+            _ => self.ask(ask),
+        };
         // A device may have got zeros in place of a list.
         self.searcher().index().not_faulted().and(answers)
     }
@@ -136,10 +160,10 @@ impl Engine for Fallback<'_> {
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.run(|engine| engine.and(queries))
+        self.run(queries, Mode::And)
     }
 
     fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.run(|engine| engine.or(queries))
+        self.run(queries, Mode::Or)
     }
 }

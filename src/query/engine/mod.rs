@@ -92,6 +92,15 @@ impl Effort {
         }
     }
 
+    /// Where it was.
+    pub fn kind(&self) -> EngineKind {
+        match self {
+            Self::Cpu(_) => EngineKind::Cpu,
+            Self::Gpu(_) => EngineKind::Gpu,
+            Self::Griffin(_) => EngineKind::Griffin,
+        }
+    }
+
     /// How many queries a device left to the CPU.
     pub fn by_cpu(&self) -> usize {
         match self {

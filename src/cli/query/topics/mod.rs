@@ -18,7 +18,7 @@ use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
 use crate::index::Index;
-use crate::query::engine::{EngineKind, Fallback};
+use crate::query::engine::EngineKind;
 use crate::query::{Searcher, TopicReader};
 use crate::{Error, Result};
 use anyhow::Context as _;
@@ -27,9 +27,10 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use times::Clock;
+pub use windows::Engines;
 use windows::{Done, Sink, Work, answer_all};
 
 /// Hits of a window on the CPU and on a GPU. Three windows are in memory at a time. On the CPU a window is small,
@@ -218,16 +219,16 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Answers the queries of a file by what `engine` makes; returns whether any found something. The command started at
+/// Answers the queries of a file by what `engines` makes; returns whether any found something. The command started at
 /// `start`.
 ///
 /// # Errors
-/// Those of `engine`; the topics cannot be read, the index is damaged, the results cannot be written.
+/// Those of `engines`; the topics cannot be read, the index is damaged, the results cannot be written.
 pub fn run<'a>(
     args: &TopicFile,
     settings: &Settings,
     searcher: &'a Searcher<'a>,
-    engine: impl FnOnce() -> Result<Fallback<'a>>,
+    engines: impl Engines<'a>,
     (topics, run): (&Path, &Path),
     start: Instant,
 ) -> anyhow::Result<bool> {
@@ -248,11 +249,12 @@ pub fn run<'a>(
         0 => 0,
         read => (seen as f64 * bytes as f64 / read as f64) as u64,
     };
-    let (mode, k, window) = (settings.mode, settings.k, window(settings.k, settings.engine_kind() == EngineKind::Gpu));
+    let (mode, k) = (settings.mode, settings.k);
+    let window = &AtomicUsize::new(window(k, settings.engine_kind() == EngineKind::Gpu));
     let work = Work { mode, k, schedule: &schedule, form: &form, window, guess: &guess, clock: &clock, means: &means };
     let mut writer = Writer::new(target, MARK);
     clock.opened();
-    let answered = answer_all(searcher, engine, reader, &work, done, &mut writer);
+    let answered = answer_all(searcher, engines, reader, &work, done, &mut writer);
     drop(means);
     let done = answered.map_err(|error| match error {
         Error::Interrupted if args.resume => anyhow::anyhow!("interrupted; the same command goes on from here"),

@@ -4,7 +4,7 @@ use super::windows::answer_all;
 use super::*;
 use crate::base::means::Means;
 use crate::index::tests::{Plan, build};
-use crate::query::engine::{Methods, Names};
+use crate::query::engine::{Fallback, Methods, Names};
 use crate::query::schedule::Schedule;
 use crate::query::{Bm25, Mode};
 use std::fs;
@@ -38,7 +38,7 @@ impl Case<'_> {
         let engine = || Ok(Fallback::on_cpu(self.searcher, &methods));
         let schedule = Schedule::default();
         let means = Means::new(self.threads, 1 << 20);
-        let (form, window, clock) = (&self.form, self.window, &Clock::new(Instant::now()));
+        let (form, window, clock) = (&self.form, &AtomicUsize::new(self.window), &Clock::new(Instant::now()));
         let (mode, guess) = (Mode::Or, &|_| 0);
         let work = Work { mode, k: 20, schedule: &schedule, form, window, guess, clock, means: &means };
         answer_all(self.searcher, engine, TopicReader::new(self.topics.as_bytes()).unwrap(), &work, done, sink)

@@ -13,6 +13,7 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
@@ -29,8 +30,8 @@ pub struct Work<'a> {
     pub k: usize,
     pub schedule: &'a Schedule,
     pub form: &'a Form,
-    /// Topics of a window at most.
-    pub window: usize,
+    /// Topics of a window at most; may grow on the way.
+    pub window: &'a AtomicUsize,
     /// How many topics there are, by how many the reader has seen; 0 if nobody knows.
     pub guess: &'a (dyn Fn(u64) -> u64 + Sync),
     /// Takes the time of windows.
@@ -53,6 +54,31 @@ pub struct Done {
     pub without_words: WithoutWords,
 }
 
+/// Makes what answers windows. A closure makes one engine for all of them.
+pub trait Engines<'a> {
+    /// What begins. Meanwhile the first topics are read and planned.
+    ///
+    /// # Errors
+    /// There is no such engine.
+    fn first(&mut self) -> Result<Fallback<'a>>;
+
+    /// What goes on instead, from a window with these plans on. `left` topics are expected, with those of the window.
+    ///
+    /// # Errors
+    /// Those that nobody can go on after.
+    fn instead(&mut self, plans: &[Plan], left: u64) -> Result<Option<Fallback<'a>>>;
+}
+
+impl<'a, F: FnMut() -> Result<Fallback<'a>>> Engines<'a> for F {
+    fn first(&mut self) -> Result<Fallback<'a>> {
+        self()
+    }
+
+    fn instead(&mut self, _: &[Plan], _: u64) -> Result<Option<Fallback<'a>>> {
+        Ok(None)
+    }
+}
+
 /// Takes the lines of a run.
 pub trait Sink: Send {
     /// Takes the next bytes.
@@ -64,6 +90,8 @@ pub trait Sink: Send {
 struct Planned {
     topics: Vec<Topic>,
     plans: Vec<Plan>,
+    /// How many topics there seem to be, with these and those behind them.
+    left: u64,
     /// Of all topics up to here.
     digest: u64,
 }
@@ -77,15 +105,15 @@ struct Answered {
 }
 
 /// Answers the topics behind those that are `done`, and returns how far it came: to the end. The first topics are read
-/// and planned while `engine` makes the engine.
+/// and planned while `engines` makes the first engine.
 ///
 /// # Errors
-/// Those of `engine`;
+/// Those of `engines`;
 /// [`Error::Invalid`] for bad topics, and if the first ones are not those that are `done`; [`Error::Damaged`];
 /// [`Error::Interrupted`]; those of the sink. The sink then has whole windows only.
 pub fn answer_all<'a>(
     searcher: &Searcher<'_>,
-    engine: impl FnOnce() -> Result<Fallback<'a>>,
+    mut engines: impl Engines<'a>,
     topics: TopicReader<'_>,
     work: &Work<'_>,
     done: Done,
@@ -97,12 +125,7 @@ pub fn answer_all<'a>(
         let before = (done.topics, done.digest);
         scope.spawn(move || read(topics, searcher, work, before, &planned));
         let writer = scope.spawn(move || write(&answers, searcher, work, done, sink));
-        let outcome = engine().and_then(|engine| {
-            work.clock.ready(&engine);
-            // To give back a GPU's memory buffer by buffer takes longer than many queries do. The process ends soon,
-            // and the driver takes all of it back.
-            ask(&mut ManuallyDrop::new(engine), windows, work, answered)
-        });
+        let outcome = ask(&mut engines, windows, work, answered);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.and_then(|done| outcome.map(|()| done))
     })
@@ -122,17 +145,23 @@ fn read(
         return;
     }
     // a small one first: the engine begins sooner, and has something to write sooner
-    let mut size = FIRST_WINDOW.min(work.window);
+    let (mut size, mut count) = (FIRST_WINDOW, before.0);
     loop {
+        size = size.min(work.window.load(Ordering::Relaxed));
         let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>();
-        size = (2 * size).min(work.window);
-        work.means.progress.revise((work.guess)(topics.seen()));
+        let guess = (work.guess)(topics.seen());
+        work.means.progress.revise(guess);
         let planned = next.and_then(|topics| {
             topics.iter().for_each(|topic| add(&mut sum, topic));
             let plan = |topic: &Topic| searcher.plan(&searcher.query(topic)?);
             let plans = topics.par_iter().map(plan).collect::<Result<_>>()?;
-            Ok(Planned { topics, plans, digest: sum.digest() })
+            let (before, full) = (count, topics.len() == size);
+            count += topics.len() as u64;
+            // of a stream nobody knows; where a whole window came, as many as came before may follow
+            let all = if guess == 0 && full { 2 * count } else { guess.max(count) };
+            Ok(Planned { topics, plans, left: all - before, digest: sum.digest() })
         });
+        size *= 2;
         let last = planned.as_ref().map_or(true, |window| window.topics.is_empty());
         if matches!(&planned, Ok(window) if window.topics.is_empty()) || to.send(planned).is_err() || last {
             return;
@@ -169,15 +198,24 @@ fn add(sum: &mut Xxh3, topic: &Topic) {
 }
 
 /// Answers windows as they come, until nobody takes the answers.
-fn ask(
-    engine: &mut Fallback<'_>,
+fn ask<'a>(
+    engines: &mut impl Engines<'a>,
     windows: Receiver<Result<Planned>>,
     work: &Work<'_>,
     to: SyncSender<Answered>,
 ) -> Result<()> {
+    // To give back a GPU's memory buffer by buffer takes longer than many queries do. The process ends soon, and the
+    // driver takes all of it back.
+    let mut engine = ManuallyDrop::new(engines.first()?);
+    work.clock.ready(&engine);
     for window in windows {
         work.means.go_on()?;
-        let Planned { topics, plans, digest } = window?;
+        let Planned { topics, plans, left, digest } = window?;
+        if let Some(other) = engines.instead(&plans, left)? {
+            engine = ManuallyDrop::new(other);
+            work.clock.ready(&engine);
+            work.window.fetch_max(super::window(work.k, engine.capabilities().batches), Ordering::Relaxed);
+        }
         let without_words = without_words(&topics, &plans).into_iter().map(str::to_owned).collect();
         let start = Instant::now();
         let Answers { hits, effort } = engine.search_all(&plans, work.mode, work.k, work.schedule)?;

@@ -1,0 +1,86 @@
+//! What was learned, as tables.
+
+use crate::bench::table::Table;
+use crate::query::cost::file::{Calibration, DeviceFacts, Kept, Mean};
+
+/// Mean relative errors of Ding et al., section 9, for the CPU and the GPU.
+const PAPER: [&str; 2] = ["20 %", "22 %"];
+
+/// All that is known of an index, at a time in seconds since 1970.
+pub(super) fn known(kept: &Kept, now: u64) -> String {
+    match &kept.calibrations[..] {
+        [] => "nothing is known of this index; a rule stands for what queries cost\n".to_owned(),
+        all => all.iter().map(|calibration| one(calibration, now)).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// Microseconds.
+fn us(seconds: f64) -> String {
+    format!("{:.1} us", 1e6 * seconds)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} minutes", seconds / 60),
+        7200..172_800 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// A name without what a terminal obeys.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// One calibration.
+pub(super) fn one(calibration: &Calibration, now: u64) -> String {
+    let Calibration { facts, cpu, gpu } = calibration;
+    let mut out = format!(
+        "codec {}: {} queries, measured {} ago\n",
+        plain(&facts.codec),
+        facts.queries,
+        age(now.saturating_sub(facts.when))
+    );
+    if let Some(DeviceFacts { id, opening, per_posting }) = &facts.device {
+        out += &format!(
+            "{} ({}): {opening:.2} s to open it, {:.2} ns to bring a posting\n",
+            plain(&id.name),
+            plain(&id.driver),
+            1e9 * per_posting
+        );
+    }
+    let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+    let mut rows = vec![row(["CPU, one thread", &percent(cpu.error), PAPER[0]])];
+    if let Some(gpu) = gpu {
+        rows.push(row(["GPU, a query alone", &percent(gpu.alone.error), PAPER[1]]));
+        rows.push(row(["GPU, in batches", &percent(gpu.batched.error), "-"]));
+    }
+    let errors = Table {
+        title: "mean relative error of the estimates, on queries that were not learned from".to_owned(),
+        names: 1,
+        head: row(["model", "error", "Ding et al., section 9"]),
+        rows,
+    };
+    let rows = facts.means.iter().map(|Mean { all, k, queries, cpu, gpu }| {
+        let gpu = gpu.map_or(["-", "-"].map(str::to_owned), |times| times.map(us));
+        let mode = if *all { "and" } else { "or" };
+        [vec![mode.to_owned(), k.to_string(), queries.to_string(), us(*cpu)], gpu.to_vec()].concat()
+    });
+    let times = Table {
+        title: "mean time of a query".to_owned(),
+        names: 1,
+        head: ["mode", "k", "queries", "CPU, one thread", "GPU, alone", "GPU, in a batch"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    };
+    let mut tables = Vec::new();
+    for table in [errors, times] {
+        // writing to a Vec does not fail
+        let _ = table.write(&mut tables);
+    }
+    out + &String::from_utf8_lossy(&tables)
+}
