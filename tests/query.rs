@@ -109,7 +109,6 @@ fn options_that_make_no_sense_are_refused_in_one_line() {
         (&["--engine", "gpu", "--topk", "heap"], "runs on the CPU only"),
         (&["--engine", "gpu", "--or", "wand"], "runs on the CPU only"),
         (&["--engine", "gpu", "--device", "no such card"], "no such card"),
-        (&["--device", "no such card"], "no such card"),
         (&["--engine", "cpu", "--device", "0"], "add --engine gpu"),
         (&["--or", "wand", "--gpu-memory", "1GiB"], "add --engine gpu"),
         (&["--engine", "cpu", "--preload"], "add --engine gpu"),

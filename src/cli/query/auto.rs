@@ -73,14 +73,10 @@ impl<'s, 'a> Engines<'s, 'a> {
 
 impl<'a> topics::Engines<'a> for Engines<'_, 'a> {
     fn first(&mut self) -> Result<Fallback<'a>> {
-        if self.kept.is_none() {
-            return self.settings.engine(self.searcher, self.devices);
+        match self.kept {
+            Some(_) => Ok(Fallback::on_cpu(self.searcher, &self.settings.methods()?)),
+            None => self.settings.engine(self.searcher, self.devices),
         }
-        if let Some(name) = &self.settings.device {
-            // what was named must be there
-            self.devices.candidate(Some(name))?;
-        }
-        Ok(Fallback::on_cpu(self.searcher, &self.settings.methods()?))
     }
 
     fn instead(&mut self, plans: &[Plan], left: u64) -> Result<Option<Fallback<'a>>> {
@@ -91,7 +87,12 @@ impl<'a> topics::Engines<'a> for Engines<'_, 'a> {
             return Ok(None);
         }
         let name = self.settings.device.as_deref();
-        let Ok(report) = self.devices.candidate(name) else { return Ok(None) };
+        let report = match self.devices.candidate(name) {
+            Ok(report) => report,
+            // what was named must be there
+            Err(error) if name.is_some() => return Err(error),
+            Err(_) => return Ok(None),
+        };
         let (forecast, knowledge) = self.forecast(&kept, plans, left, Some(&DeviceId::of(&report)));
         // the rule stands for a large card
         if report.kind != AdapterKind::Discrete && !knowledge.has_gpu() {

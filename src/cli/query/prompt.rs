@@ -404,7 +404,6 @@ mod tests {
             ":set codec none",
             ":set preset ao",
             ":set engine cpu preset ao",
-            ":set device none-of-that-name",
             ":set engine tpu",
             ":set migrate ratio",
             ":set engine griffin migrate bogo",

@@ -287,9 +287,6 @@ impl Settings {
     pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Fallback<'a>> {
         let methods = self.methods()?;
         if self.is_auto() {
-            if let Some(name) = &self.device {
-                devices.candidate(Some(name))?;
-            }
             let open = devices.open_already(self.device.as_deref());
             let knowledge = auto::knowledge(searcher, open.first().map(Gpu::report));
             let engine = match open.is_empty() {

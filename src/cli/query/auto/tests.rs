@@ -109,22 +109,19 @@ fn test_one_query_lists_and_opens_nothing() {
         assert!(line.contains("to open it: too much for one query") && line.ends_with("costs by rule"), "{line}");
         assert_eq!(COUNTS.get(), [0, 0], "{args:?}");
     }
-    // a name is looked up, and not opened
-    let named = settings(&["--device", "a card"]);
-    named.engine(&searcher, devices).unwrap();
-    assert_eq!(COUNTS.get(), [1, 0]);
-    assert!(settings(&["--device", "another"]).engine(&searcher, devices).is_err());
-    assert_eq!(COUNTS.get(), [2, 0]);
+    // a name is looked up when a GPU pays
+    assert!(settings(&["--device", "another"]).engine(&searcher, devices).is_ok());
+    assert_eq!(COUNTS.get(), [0, 0]);
     // what asks for a GPU or for the CPU is not left open
     assert!(settings(&["--engine", "gpu"]).engine(&searcher, devices).is_err());
     assert!(settings(&["--preload"]).engine(&searcher, devices).is_err());
-    assert_eq!(COUNTS.get(), [2, 2]);
+    assert_eq!(COUNTS.get(), [0, 2]);
     for args in [&["--engine", "cpu"][..], &["--or", "wand"], &["--preset", "best"]] {
         let settings = settings(args);
         let engine = settings.engine(&searcher, devices).unwrap();
         assert!(!settings.is_auto() && Reason::of(&settings, &engine, &Plan::default()).is_none(), "{args:?}");
     }
-    assert_eq!(COUNTS.get(), [2, 2]);
+    assert_eq!(COUNTS.get(), [0, 2]);
 }
 
 #[test]
@@ -157,6 +154,13 @@ fn test_a_file_asks_for_a_gpu_when_it_pays_and_once() {
     assert_eq!(windows(integrated, known(searcher, 1e-3, 1e-5), &[8]), [1, 1]);
     assert_eq!(windows(hardware, known(searcher, 1e-3, 1e-5), &[8]), [1, 1]);
     assert_eq!(windows(hardware, known(searcher, 1e-5, 1e-3), &[1 << 30]), [0, 0]);
+    // what was named must be there, once it matters
+    let named = super::tests::settings(&["--device", "another"]);
+    let mut devices = Devices::of(hardware, opens_none);
+    let mut engines = Engines::new(&named, searcher, &mut devices);
+    engines.threads = 2;
+    assert!(engines.first().is_ok() && engines.instead(&dear, 8).unwrap().is_none());
+    assert!(engines.instead(&dear, 100_000).is_err_and(|error| error.to_string().contains("\"another\"")));
     // a fixed engine is made as ever
     let fixed = super::tests::settings(&["--engine", "cpu"]);
     COUNTS.set([0; 2]);
