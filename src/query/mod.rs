@@ -16,6 +16,8 @@
 //! |---|---|
 //! | [`engine`] | one way to ask, wherever queries run; methods by name, presets |
 //! | [`migrate`] | which processor goes on with a query: one file per rule |
+//! | [`cost`] | what a query is expected to cost on each processor |
+//! | [`dispatch`] | which processor answers a query, and when |
 //! | [`schedule`] | which queries go to a device together: one file per method |
 //! | `plan` | what a query is before it runs |
 //! | `explain` | what is known about a query's terms |
@@ -33,6 +35,7 @@ pub mod and;
 pub mod cost;
 pub mod cpu;
 mod describe;
+pub mod dispatch;
 pub mod engine;
 mod explain;
 pub mod gpu;

@@ -15,7 +15,7 @@ pub static BUCKETS: Batching = Batching {
 const BUCKET_COUNT: usize = 20;
 
 /// The bucket of a length.
-fn bucket(length: u32) -> usize {
+pub(in crate::query) fn bucket(length: u32) -> usize {
     match length {
         0..10_000 => length as usize / 1_000,
         10_000..100_000 => 9 + length as usize / 10_000,

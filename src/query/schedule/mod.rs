@@ -10,6 +10,8 @@ mod para;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::query) use buckets::bucket;
+
 use super::Plan;
 use crate::base::choice::named;
 use crate::{Error, Result};

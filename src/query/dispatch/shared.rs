@@ -1,0 +1,143 @@
+//! The dispatcher between threads.
+
+use super::{Arrival, Counts, Dispatcher, Next, Processor, Rules, Work};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Wakes a thread of the CPU that waits elsewhere. It is called while nothing is locked here.
+pub type Awake<'a> = &'a (dyn Fn() + Sync);
+
+struct State<T> {
+    dispatcher: Dispatcher<T>,
+    closed: bool,
+}
+
+/// A dispatcher that threads share.
+pub struct Shared<'a, T> {
+    start: Instant,
+    state: Mutex<State<T>>,
+    /// One for each processor.
+    changed: [Condvar; 2],
+    awake: Option<Awake<'a>>,
+}
+
+impl<'a, T> Shared<'a, T> {
+    /// For threads of the CPU and GPUs, who are known by their places in `workers`. With `awake` threads of the CPU
+    /// wait elsewhere, and ask by [`Self::try_take`].
+    pub fn new(rules: Rules, workers: &[Processor], awake: Option<Awake<'a>>) -> Self {
+        let state = State { dispatcher: Dispatcher::new(rules, workers), closed: false };
+        Self { start: Instant::now(), state: Mutex::new(state), changed: [Condvar::new(), Condvar::new()], awake }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // what is locked stays whole: a query is in all of its queues or in none
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time since its start.
+    pub fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// A time as one since its start; 0 if it was before.
+    pub fn since_start(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.start)
+    }
+
+    /// Unlocks, and wakes somebody idle of a processor.
+    fn wake(&self, state: MutexGuard<'_, State<T>>, called: Option<Processor>) {
+        drop(state);
+        match (called, self.awake) {
+            (Some(Processor::Cpu), Some(awake)) => awake(),
+            (Some(processor), _) => self.changed[processor as usize].notify_one(),
+            (None, _) => {}
+        }
+    }
+
+    /// Queries come.
+    pub fn put(&self, queries: impl IntoIterator<Item = (Arrival, T)>) {
+        for (arrival, work) in queries {
+            let mut state = self.lock();
+            let now = self.now();
+            state.dispatcher.put(now, arrival, work);
+            let called = state.dispatcher.call(now);
+            self.wake(state, called);
+        }
+    }
+
+    /// What somebody who is free does next; waits until there is something. `None` once it is closed and empty.
+    pub fn take(&self, worker: usize, processor: Processor) -> Option<Work<T>> {
+        let mut state = self.lock();
+        loop {
+            let now = self.now();
+            match state.dispatcher.take(now, worker) {
+                Next::Work(work) => {
+                    if state.closed && state.dispatcher.is_empty() {
+                        self.changed.iter().for_each(Condvar::notify_all);
+                    }
+                    let called = state.dispatcher.call(now);
+                    self.wake(state, called);
+                    return Some(work);
+                }
+                Next::Wait(_) if state.closed && state.dispatcher.is_empty() => return None,
+                Next::Wait(until) => {
+                    let changed = &self.changed[processor as usize];
+                    state = match until {
+                        Some(until) => {
+                            let left = until.saturating_sub(now);
+                            changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                        }
+                        None => changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                    };
+                }
+            }
+        }
+    }
+
+    /// What somebody who is free does next, without waiting; and whether another thread of the CPU should ask, too.
+    pub fn try_take(&self, worker: usize) -> (Next<T>, bool) {
+        let mut state = self.lock();
+        let now = self.now();
+        let next = state.dispatcher.take(now, worker);
+        let called = if matches!(next, Next::Work(_)) { state.dispatcher.call(now) } else { None };
+        if state.closed && state.dispatcher.is_empty() {
+            self.changed.iter().for_each(Condvar::notify_all);
+        }
+        drop(state);
+        if called == Some(Processor::Gpu) {
+            self.changed[Processor::Gpu as usize].notify_one();
+        }
+        (next, called == Some(Processor::Cpu))
+    }
+
+    /// Somebody has done its work, and does not ask for more at once.
+    pub fn done(&self, worker: usize) {
+        let mut state = self.lock();
+        let now = self.now();
+        state.dispatcher.done(now, worker);
+        let called = state.dispatcher.call(now);
+        self.wake(state, called);
+    }
+
+    /// No more queries come; those that are there are still taken.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.dispatcher.hurry();
+        drop(state);
+        self.changed.iter().for_each(Condvar::notify_all);
+        if let Some(awake) = self.awake {
+            awake();
+        }
+    }
+
+    /// Queries that wait.
+    pub fn waiting(&self) -> usize {
+        self.lock().dispatcher.len()
+    }
+
+    /// What has happened.
+    pub fn counts(&self) -> Counts {
+        self.lock().dispatcher.counts()
+    }
+}

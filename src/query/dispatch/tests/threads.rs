@@ -1,0 +1,65 @@
+//! The dispatcher between threads.
+
+use super::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn soon(shared: &Shared<'_, u32>, cpu: f64, gpu: f64) -> Arrival {
+    let now = shared.now();
+    Arrival { arrived: now, deadline: now + ms(500.0), ..arrival(0.0, cpu, gpu) }
+}
+
+#[test]
+fn test_threads_take_every_query_once() {
+    let workers = [Processor::Cpu, Processor::Cpu, Processor::Cpu, Processor::Gpu];
+    for rules in [Rules::default(), batches(16, 1 << 40, 0.2)] {
+        let shared = Shared::new(rules, &workers, None);
+        let all = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for (number, &processor) in workers.iter().enumerate() {
+                let (shared, all) = (&shared, &all);
+                scope.spawn(move || {
+                    while let Some(work) = shared.take(number, processor) {
+                        assert!(processor == Processor::Gpu || work.queries.len() == 1);
+                        std::thread::sleep(Duration::from_micros(20));
+                        all.lock().unwrap().extend(work.queries.iter().map(|query| query.work));
+                    }
+                });
+            }
+            for number in 0..3000 {
+                let (cpu, gpu) = [(0.01, 0.2), (0.2, 0.01), (0.1, 0.1)][number as usize % 3];
+                shared.put([(soon(&shared, cpu, gpu), number)]);
+                if number % 100 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            shared.close();
+        });
+        let mut all = all.into_inner().unwrap();
+        all.sort_unstable();
+        assert!(all.iter().copied().eq(0..3000));
+        let counts = shared.counts();
+        assert_eq!((counts.taken.iter().sum::<usize>(), shared.waiting()), (3000, 0));
+        assert!(counts.taken.iter().all(|&taken| taken > 0), "{counts:?}");
+    }
+}
+
+/// Threads of the CPU that wait elsewhere are told, and not while anything is locked.
+#[test]
+fn test_threads_that_wait_elsewhere_are_told() {
+    let told = AtomicUsize::new(0);
+    let awake = || _ = told.fetch_add(1, Ordering::Relaxed);
+    let shared = Shared::new(Rules::default(), &Processor::BOTH, Some(&awake));
+    shared.put([(soon(&shared, 1.0, 9.0), 1)]);
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+    let (next, another) = shared.try_take(CPU);
+    assert!(matches!(next, Next::Work(work) if work.queries[0].work == 1) && !another);
+    assert!(matches!(shared.try_take(CPU), (Next::Wait(None), false)));
+    // its thread took no time, so others are expected to take none
+    shared.put([(soon(&shared, 1e6, 1.0), 2)]);
+    assert_eq!(shared.take(GPU, Processor::Gpu).map(|work| work.queries.len()), Some(1));
+    shared.done(GPU);
+    shared.close();
+    assert_eq!(told.load(Ordering::Relaxed), 2);
+    assert!(shared.take(GPU, Processor::Gpu).is_none());
+}

@@ -1,0 +1,102 @@
+//! Who is free when, and how far expected costs are off.
+
+use super::Processor;
+use super::rules::{NEVER, Nanos};
+
+/// Of a longer and longer past, each call counts for so much less than the next one.
+const FADING: f64 = 0.98;
+/// Costs are corrected by no more than this factor.
+const MOST: f64 = 1e4;
+
+/// What somebody does.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Nothing; asks again at that time.
+    Idle(Nanos),
+    /// Queries, from then on; they are expected to take so many nanoseconds by the model alone, and to end then.
+    Busy { begun: Nanos, model: f64, until: Nanos },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Worker {
+    processor: Processor,
+    state: State,
+}
+
+/// Seconds of the past, by the clock and by the model.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scale {
+    real: f64,
+    model: f64,
+}
+
+/// All who take queries.
+#[derive(Debug)]
+pub(super) struct Workers {
+    all: Vec<Worker>,
+    scales: [Scale; 2],
+}
+
+impl Workers {
+    pub(super) fn new(processors: &[Processor]) -> Self {
+        let worker = |&processor: &Processor| Worker { processor, state: State::Idle(0) };
+        Self { all: processors.iter().map(worker).collect(), scales: [Scale::default(); 2] }
+    }
+
+    pub(super) fn processor(&self, worker: usize) -> Processor {
+        self.all[worker].processor
+    }
+
+    fn of(&self, processor: Processor) -> impl Iterator<Item = &Worker> {
+        self.all.iter().filter(move |worker| worker.processor == processor)
+    }
+
+    /// How many a processor has.
+    pub(super) fn count(&self, processor: Processor) -> usize {
+        self.of(processor).count()
+    }
+
+    /// When one of them is free, as far as is known.
+    pub(super) fn free_at(&self, processor: Processor, now: Nanos) -> Nanos {
+        let free = |worker: &Worker| match worker.state {
+            State::Idle(_) => now,
+            State::Busy { until, .. } => until.max(now),
+        };
+        self.of(processor).map(free).min().unwrap_or(NEVER)
+    }
+
+    /// Whether one of them does nothing, and when the first of these asks again.
+    pub(super) fn idle(&self, processor: Processor) -> Option<Nanos> {
+        let asks = |worker: &Worker| match worker.state {
+            State::Idle(at) => Some(at),
+            State::Busy { .. } => None,
+        };
+        self.of(processor).filter_map(asks).min()
+    }
+
+    pub(super) fn rests(&mut self, worker: usize, until: Nanos) {
+        self.all[worker].state = State::Idle(until);
+    }
+
+    pub(super) fn begins(&mut self, worker: usize, now: Nanos, model: f64) {
+        let until = now.saturating_add((model * self.scale(self.processor(worker))) as u64).min(NEVER);
+        self.all[worker].state = State::Busy { begun: now, model, until };
+    }
+
+    /// What it did, if anything, is done.
+    pub(super) fn done(&mut self, worker: usize, now: Nanos) {
+        let Worker { processor, state } = &mut self.all[worker];
+        if let State::Busy { begun, model, .. } = *state {
+            let scale = &mut self.scales[*processor as usize];
+            scale.real = FADING * scale.real + now.saturating_sub(begun) as f64;
+            scale.model = FADING * scale.model + model;
+            *state = State::Idle(0);
+        }
+    }
+
+    /// By what costs of the model are multiplied.
+    pub(super) fn scale(&self, processor: Processor) -> f64 {
+        let Scale { real, model } = self.scales[processor as usize];
+        if model > 0.0 { (real / model).clamp(1.0 / MOST, MOST) } else { 1.0 }
+    }
+}
