@@ -8,8 +8,9 @@
 //! looks whether it did.
 
 use super::super::table::{Table, figure};
+use super::common::Common;
 use super::{Args, Engine, mode_name};
-use crate::query::{Mode, Topic, parse_topics};
+use crate::query::{Mode, Topic};
 use anyhow::{Context as _, bail, ensure};
 use clap::ValueEnum as _;
 use std::fs::File;
@@ -59,9 +60,7 @@ struct Line<'a> {
 /// A process fails; files cannot be read or written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     ensure!(args.rounds > 0, "--rounds 0 measures nothing");
-    let bytes = std::fs::read(&args.topics).map_err(crate::Error::io("read", &args.topics))?;
-    let (_, mut topics) = parse_topics(&bytes).with_context(|| format!("in {}", args.topics.display()))?;
-    topics.truncate(args.queries.map_or(usize::MAX, |n| n as usize));
+    let topics = args.common.topics(&args.topics)?;
     let folder = tempfile::tempdir().context("cannot make a folder for run files")?;
     let mut files = Vec::new();
     for count in counts(topics.len()) {
@@ -71,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut engines = args.engine.clone();
     let wanted = engines.iter().any(|&engine| engine != Engine::Cpu);
-    if wanted && super::hardware_gpu(&args.device)?.is_none() {
+    if wanted && crate::bench::hardware_gpu(&args.common.device)?.is_none() {
         engines.retain(|&engine| engine == Engine::Cpu);
     }
     let process = Process { args, folder: folder.path() };
@@ -162,7 +161,8 @@ impl Process<'_> {
 
     /// The options of `gamut query` that these of `bench query` mean.
     fn options(&self, line: &Line<'_>) -> anyhow::Result<Vec<String>> {
-        let Args { codec, k, k1, b, scores, device, gpu_memory, preload, .. } = self.args;
+        let Args { codec, preload, common, .. } = self.args;
+        let Common { k, k1, b, scores, device, gpu_memory, .. } = common;
         let name =
             |value: Option<clap::builder::PossibleValue>| value.map_or_else(String::new, |v| v.get_name().to_owned());
         let mut options = vec![
@@ -290,7 +290,7 @@ mod tests {
         let topics = [topic("a", "family \"tree\"^2.5", &[]), topic("b", "", &[("famili", 0.1), ("tree", 2.0)])];
         let text: Vec<String> = topics.iter().map(|t| lines(std::slice::from_ref(t)).unwrap()).collect();
         for (topic, text) in topics.iter().zip(&text) {
-            let (_, found) = parse_topics(text.as_bytes()).unwrap();
+            let (_, found) = crate::query::parse_topics(text.as_bytes()).unwrap();
             assert_eq!((&found[0].id, &found[0].text, &found[0].terms), (&topic.id, &topic.text, &topic.terms));
         }
     }

@@ -23,6 +23,7 @@
 //! | `answers` | whether two answers are the same |
 //! | `sizes` | bits a posting and decoding |
 //! | `output` | tables, CSV, charts |
+//! | `common` | what this command and `load` ask for alike |
 //! | `cold` | whole processes |
 //! | `load` | queries that arrive over time |
 
@@ -30,6 +31,7 @@ mod answers;
 mod batches;
 mod both;
 mod cold;
+mod common;
 mod groups;
 mod help;
 mod lines;
@@ -41,21 +43,20 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
-use super::{count, hardware_gpu, orders, say};
+use super::say;
 use crate::gpu::Gpu;
 use crate::query::migrate::Migration;
 use crate::query::schedule::Schedule;
-use crate::query::{Bm25, Hit, Mode, Plan, Scores, Topic, WithoutWords, parse_topics, without_words};
+use crate::query::{Hit, Mode, Plan, Topic, WithoutWords, without_words};
 
 pub(super) use lines::readable;
 
 use both::{Moves, OnBoth};
+use common::{Common, write_head};
 use groups::Shape;
 use lines::{Engine, Line, Methods, Place, mode_name};
 use measure::{Batched, Clock, Cpu, Measured, OnGpu, Shares};
@@ -90,9 +91,6 @@ pub struct Args {
     /// File of queries, in any format of `gamut query --topics`
     #[arg(long, value_name = "FILE")]
     topics: PathBuf,
-    /// Take the first N queries only
-    #[arg(long, value_name = "N", value_parser = count)]
-    queries: Option<u64>,
     /// Which documents match, comma-separated
     #[arg(long, value_enum, value_delimiter = ',', default_value = "and,or,and-or", value_name = "LIST")]
     mode: Vec<Mode>,
@@ -117,18 +115,6 @@ pub struct Args {
     /// first one and a GPU the other
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     codec: Option<Vec<String>>,
-    /// How many documents to rank
-    #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    k: u32,
-    /// BM25: how fast repetitions of a term saturate, 0 to 1000
-    #[arg(long, default_value_t = Bm25::default().k1)]
-    k1: f32,
-    /// BM25: how much the length of a document counts, 0 to 1
-    #[arg(long, default_value_t = Bm25::default().b)]
-    b: f32,
-    /// What scores are: BM25, or sums of stored impacts
-    #[arg(long, value_enum, default_value = "bm25")]
-    scores: Scores,
     /// Rounds that count; with 0, and --check, answers are compared and nothing is measured
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: u32,
@@ -139,9 +125,6 @@ pub struct Args {
     /// buckets:size=1024 …
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Schedule::parse, long_help = help::batch())]
     batch: Vec<Schedule>,
-    /// Threads for batches on the CPU [default: one a core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
     /// Measure whole processes instead, from their start to the run file, by phases: for the first query, 100, 1,000
     /// and all; with the index in the page cache, and without. Takes one codec and one method of a kind
     #[arg(long, conflicts_with_all = ["batch", "check", "csv", "svg", "threads"])]
@@ -153,21 +136,8 @@ pub struct Args {
     /// across indexes by external id. A difference is an error
     #[arg(long)]
     check: bool,
-    /// Seconds of work of the GPU that does not count, before each turn
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
-    warm_up: f64,
-    /// GPU by name or by its number in `gamut devices`; software ones must be named
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    device: String,
-    /// Memory of the GPU for lists, such as 256MiB: lists come as queries ask for them [default: all lists are there]
-    #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size)]
-    gpu_memory: Option<u64>,
-    /// Write every figure as CSV, too
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Draw charts, too
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Measures, and prints tables.
@@ -178,23 +148,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.cold {
         return cold::run(args);
     }
-    let bm25 = Bm25 { k1: args.k1, b: args.b }.checked()?;
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
     ensure!(args.rounds > 0 || args.check, "--rounds 0 measures nothing; give --check, too, to compare answers only");
-    let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
-    let indexes = orders::open(&args.index)?;
-    let places = lines::places(&indexes, args.codec.as_deref(), bm25, args.scores)?;
-    let bytes = std::fs::read(&args.topics).map_err(crate::Error::io("read", &args.topics))?;
-    let (_, mut topics) = parse_topics(&bytes).with_context(|| format!("in {}", args.topics.display()))?;
-    topics.truncate(args.queries.map_or(usize::MAX, |n| n as usize));
-    let csv = args.csv.as_ref().map(create).transpose()?;
-    let svg = args.svg.as_ref().map(create).transpose()?;
-    let wanted = args.engine.iter().any(|&engine| engine != Engine::Cpu);
-    let gpu = if wanted { hardware_gpu(&args.device)? } else { None };
-    ensure!(
-        gpu.is_some() || args.engine.contains(&Engine::Cpu),
-        "--engine gpu and griffin need a GPU, and there is none"
-    );
+    let common = &args.common;
+    let indexes = common.indexes(&args.index)?;
+    let places = common.places(&indexes, args.codec.as_deref())?;
+    let topics = common.topics(&args.topics)?;
+    let outputs = common.outputs()?;
+    let gpu = common.gpu(&args.engine.iter().map(|engine| engine.name()).collect::<Vec<_>>())?;
 
     let of_index =
         |index| places.iter().find(|place| place.index == index).map(|place| lines::plan(&place.searcher, &topics));
@@ -208,27 +169,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             places: &places,
             plans: &plans,
             clock: Clock {
-                k: args.k as usize,
+                k: common.k as usize,
                 rounds: args.rounds,
                 fastest: args.fastest,
-                warm_up: args.warm_up,
-                memory: args.gpu_memory,
+                warm_up: common.warm_up,
+                memory: common.gpu_memory,
             },
         },
     };
     let results = bench.run(&methods, gpu.as_ref())?;
-    if let Some(file) = csv {
-        output::write_csv(&mut std::io::BufWriter::new(file), &results.rows).context("cannot write the CSV file")?;
-    }
-    if let Some(mut file) = svg {
-        let chart = results.chart(&title).map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
-        file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
-    }
+    outputs.write(|mut out| output::write_csv(&mut out, &results.rows), || results.chart(&title))?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{title}")?;
-    if let Some(gpu) = &gpu {
-        writeln!(out, "device: {} ({})", gpu.report().name, gpu.report().driver)?;
-    }
+    write_head(&mut out, &title, gpu.as_ref())?;
     if args.rounds > 0 {
         results.tables().iter().try_for_each(|table| table.write(&mut out))?;
     }
@@ -253,7 +205,7 @@ fn title(args: &Args, places: &[Place<'_>], topics: &[Topic], planned: &[(Vec<Pl
         plans.len(),
         places[0].searcher.index().statistics().documents,
         postings as f64 / plans.len() as f64,
-        args.k,
+        args.common.k,
         1e6 * planned[0].1
     )
 }
@@ -279,8 +231,7 @@ impl<'a> Bench<'a> {
             }
             let lines = if self.args.rounds > 0 { lines } else { Vec::new() };
             measured.extend(self.cpu.latencies(&lines)?);
-            let threads = self.args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
-            let pool = measure::threads(threads)?;
+            let pool = measure::threads(self.args.common.threads())?;
             let chosen = (0..places.len()).flat_map(|place| methods.chosen_lines(place, &self.args.mode));
             for line in chosen.take_while(|_| self.args.rounds > 0) {
                 for &schedule in &self.args.batch {

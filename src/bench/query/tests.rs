@@ -6,6 +6,7 @@ use crate::index::tests::{Plan as BuildPlan, Text, build, reordered};
 use crate::order::Permutation;
 use crate::query::method::EngineKind;
 use crate::query::or::OR;
+use crate::query::{Bm25, Scores};
 use clap::Parser as _;
 use std::path::Path;
 

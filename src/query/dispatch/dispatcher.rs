@@ -102,6 +102,11 @@ impl<T> Dispatcher<T> {
         self.hurried = true;
     }
 
+    /// Drops all that wait.
+    pub fn clear(&mut self) {
+        self.queues = Queues::new();
+    }
+
     /// A query comes.
     pub fn put(&mut self, now: Duration, arrival: Arrival, work: T) {
         let now = nanos(now);

@@ -131,6 +131,12 @@ impl<'a, T> Shared<'a, T> {
         }
     }
 
+    /// No more queries come, and those that wait are dropped.
+    pub fn abandon(&self) {
+        self.lock().dispatcher.clear();
+        self.close();
+    }
+
     /// Queries that wait.
     pub fn waiting(&self) -> usize {
         self.lock().dispatcher.len()

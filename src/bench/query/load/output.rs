@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::bench::plot::{self, Panel};
 use crate::bench::statistics::{PERCENTILES, Summary};
 use crate::bench::table::{Table, csv_field, figure};
+use crate::query::dispatch::Counts;
 
 use super::rows::{Level, Row};
 use super::search::Highest;
@@ -35,6 +36,31 @@ fn share(row: &Row, level: &Level) -> Option<f64> {
     (level.run.served.len() > 1 && row.name.batch > 0 && all > 0).then(|| on_gpu as f64 / all as f64)
 }
 
+/// Figures of a dispatcher's queues.
+const QUEUES: [&str; 12] = [
+    "by_cpu",
+    "by_gpu",
+    "either_by_cpu",
+    "either_by_gpu",
+    "stolen_by_cpu",
+    "stolen_by_gpu",
+    "urgent",
+    "batches",
+    "threshold_cpu",
+    "threshold_gpu",
+    "highest_threshold_cpu",
+    "highest_threshold_gpu",
+];
+
+/// Those of [`QUEUES`].
+fn queues(counts: &Counts) -> [String; QUEUES.len()] {
+    let Counts { taken, either, stolen, urgent, batches, thresholds, highest, scale: _ } = *counts;
+    let whole = [taken, either, stolen, [urgent, batches]].concat().into_iter().map(|count| count.to_string());
+    let thresholds = [thresholds, highest].concat().into_iter().map(|threshold| format!("{threshold:.3}"));
+    let mut all = whole.chain(thresholds);
+    std::array::from_fn(|_| all.next().unwrap_or_default())
+}
+
 /// The lines of a row in the table: what each is, and its level if there is one.
 fn lines(row: &Row) -> Vec<(String, Option<&Level>)> {
     let at = |name: &str, rate: f64| (format!("{name}{}", figure(rate)), row.level(rate));
@@ -46,10 +72,10 @@ fn lines(row: &Row) -> Vec<(String, Option<&Level>)> {
     }
 }
 
-/// Latencies at the highest rate and at half of it, or at the given rates.
+/// Latencies at the highest rate and at half of it, or at the given rates; queries that the CPU and the GPU stole.
 pub(super) fn table(rows: &[Row]) -> Table {
     let head = ["engine", "mode", "method", "threads", "batch", "queries/s"];
-    let head = head.into_iter().chain(heads()).chain(["missed", "GPU's share"]);
+    let head = head.into_iter().chain(heads()).chain(["missed", "GPU's share", "stolen"]);
     let cells = |row: &Row, (at, level): (String, Option<&Level>)| -> Vec<String> {
         let name = &row.name;
         let number = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
@@ -60,7 +86,9 @@ pub(super) fn table(rows: &[Row]) -> Table {
         let missed = level.map_or("-".to_owned(), |level| level.run.missed.to_string());
         let share = level.and_then(|level| share(row, level));
         let share = share.map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share));
-        names.chain(times).chain([missed, share]).collect()
+        let stolen = level.and_then(|level| level.run.dispatched.as_ref());
+        let stolen = stolen.map_or("-".to_owned(), |counts| format!("{} {}", counts.stolen[0], counts.stolen[1]));
+        names.chain(times).chain([missed, share, stolen]).collect()
     };
     Table {
         title: "Rates of arrivals, and milliseconds from arrival to answer (Ding et al., figure 7)".to_owned(),
@@ -77,7 +105,9 @@ pub(super) fn table(rows: &[Row]) -> Table {
 pub(super) fn write_csv(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     write!(out, "engine,mode,method,threads,batch,queries_per_second,holds,arrivals,answers,missed,late")?;
     heads().try_for_each(|name| write!(out, ",{}_ms", name.replace('.', "_")))?;
-    writeln!(out, ",gpu_share")?;
+    write!(out, ",gpu_share")?;
+    QUEUES.iter().try_for_each(|name| write!(out, ",{name}"))?;
+    writeln!(out)?;
     for row in rows {
         for level in &row.levels {
             let name = &row.name;
@@ -90,7 +120,12 @@ pub(super) fn write_csv(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
                 Some(times) => times.iter().try_for_each(|time| write!(out, ",{time:.6}"))?,
                 None => heads().try_for_each(|_| write!(out, ","))?,
             }
-            writeln!(out, ",{}", share(row, level).map_or(String::new(), |share| format!("{share:.4}")))?;
+            write!(out, ",{}", share(row, level).map_or(String::new(), |share| format!("{share:.4}")))?;
+            match run.dispatched.as_ref().map(queues) {
+                Some(figures) => figures.iter().try_for_each(|figure| write!(out, ",{figure}"))?,
+                None => QUEUES.iter().try_for_each(|_| write!(out, ","))?,
+            }
+            writeln!(out)?;
         }
     }
     Ok(())

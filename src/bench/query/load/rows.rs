@@ -10,7 +10,8 @@ use crate::bench::table::figure;
 use crate::query::engine::{Answers, Engine, Queries};
 use crate::query::{Hit, Mode, Plan};
 
-use super::arrivals::poisson;
+use super::arrivals::Arrivals;
+use super::dispatched::{self, Desk};
 use super::search::{self, Highest};
 use super::serve::{self, Load, Run, Server};
 
@@ -32,17 +33,36 @@ impl Server for OnEngine<'_> {
         self.most
     }
 
-    fn serve(&mut self, queries: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers> {
         if let [query] = queries {
             return self.engine.search_one(&self.plans[*query], self.mode, self.k);
         }
         let plans: Vec<Plan> = queries.iter().map(|&query| self.plans[query].clone()).collect();
-        self.engine.search(&Queries { plans: &plans, sizes: &[plans.len()], k: self.k }, self.mode)
+        self.engine.search(&Queries { plans: &plans, sizes, k: self.k }, self.mode)
+    }
+}
+
+/// The better of two engines for each query, one query at a time (Ding et al., section 9: serialized).
+pub(super) struct Better<'a> {
+    pub(super) cpu: OnEngine<'a>,
+    pub(super) gpu: OnEngine<'a>,
+    /// Whether the GPU is expected to be sooner, for each query.
+    pub(super) on_gpu: Vec<bool>,
+}
+
+impl Server for Better<'_> {
+    fn most(&self) -> usize {
+        1
+    }
+
+    fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers> {
+        let on_gpu = queries.iter().all(|&query| self.on_gpu[query]);
+        if on_gpu { &mut self.gpu } else { &mut self.cpu }.serve(queries, sizes)
     }
 }
 
 /// How a rate is tried.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Trial {
     /// At least so many arrivals.
     pub(super) arrivals: u64,
@@ -50,7 +70,7 @@ pub(super) struct Trial {
     pub(super) seconds: f64,
     /// So often.
     pub(super) repeats: u32,
-    pub(super) seed: u64,
+    pub(super) timetable: Arrivals,
     /// Seconds from arrival to answer that are still in time.
     pub(super) deadline: f64,
     /// Seconds of work that does not count.
@@ -140,9 +160,18 @@ pub(super) struct Servers<'a> {
     pub(super) all: Vec<Box<dyn Server + 'a>>,
     /// The right answers.
     pub(super) expected: &'a [Vec<Hit>],
+    /// Who gives them their work; without one they have one queue, first come first served.
+    pub(super) desk: Option<Desk>,
 }
 
 impl Servers<'_> {
+    fn run(&mut self, load: Load<'_>) -> anyhow::Result<Run> {
+        match &mut self.desk {
+            Some(desk) => dispatched::run(&mut self.all, load, desk),
+            None => serve::run(&mut self.all, load),
+        }
+    }
+
     /// Runs them with arrivals all at once, more and more, for some seconds. Returns queries a second of the last run.
     fn warm_up(&mut self, seconds: f64) -> anyhow::Result<f64> {
         let start = Instant::now();
@@ -150,7 +179,7 @@ impl Servers<'_> {
         loop {
             let arrivals = vec![0.0; count];
             let load = Load { arrivals: &arrivals, expected: self.expected, deadline: f64::INFINITY, stop: false };
-            let run = serve::run(&mut self.all, load)?;
+            let run = self.run(load)?;
             if start.elapsed().as_secs_f64() >= seconds || count as f64 > MOST_ARRIVALS / 2.0 {
                 return Ok(count as f64 / run.seconds.max(1e-9));
             }
@@ -162,11 +191,11 @@ impl Servers<'_> {
     fn level(&mut self, trial: &Trial, rate: f64, stop: bool) -> anyhow::Result<Level> {
         let count = trial.count(rate);
         ensure!(count.is_some(), "{rate} queries a second for {} seconds are too many; lower --seconds", trial.seconds);
-        let arrivals = poisson(rate, count.unwrap_or_default(), trial.seed);
+        let arrivals = trial.timetable.times(rate, count.unwrap_or_default());
         let load = Load { arrivals: &arrivals, expected: self.expected, deadline: trial.deadline, stop };
         let mut level = Level { rate, arrivals: arrivals.len(), run: Run::default(), stopped: false };
         for _ in 0..trial.repeats {
-            level.run.merge(serve::run(&mut self.all, load)?);
+            level.run.merge(self.run(load)?);
             if stop && level.run.missed > 0 {
                 level.stopped = true;
                 break;

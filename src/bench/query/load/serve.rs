@@ -6,12 +6,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
 use crate::bench::query::answers::difference;
 use crate::query::Hit;
+use crate::query::dispatch::Counts;
 use crate::query::engine::Answers;
 
 /// Every so many arrivals an answer is compared.
@@ -21,7 +23,7 @@ const LATE: f64 = 1e-3;
 /// Seconds before an arrival in which a server does not sleep.
 const SPIN: f64 = 200e-6;
 /// Seconds for starting threads, before the first arrival.
-const LEAD: f64 = 0.01;
+pub(super) const LEAD: f64 = 0.01;
 
 /// What tells the time.
 pub(super) trait Time {
@@ -33,7 +35,7 @@ pub(super) trait Time {
 }
 
 /// The clock on the wall.
-struct Wall(Instant);
+pub(super) struct Wall(pub(super) Instant);
 
 impl Time for Wall {
     fn now(&self) -> f64 {
@@ -60,11 +62,11 @@ pub(super) trait Server: Send {
     /// How many queries it takes at once, if so many have arrived.
     fn most(&self) -> usize;
 
-    /// Answers queries, given by their numbers.
+    /// Answers queries, given by their numbers; a GPU gets so many of them at once.
     ///
     /// # Errors
     /// Those of its engine.
-    fn serve(&mut self, queries: &[usize]) -> crate::Result<Answers>;
+    fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers>;
 }
 
 /// A timetable, and what is asked of the servers.
@@ -99,6 +101,8 @@ pub(super) struct Run {
     pub(super) served: Vec<usize>,
     /// Seconds from the start to the last answer.
     pub(super) seconds: f64,
+    /// What the dispatcher did, if there was one.
+    pub(super) dispatched: Option<Counts>,
 }
 
 impl Run {
@@ -113,6 +117,47 @@ impl Run {
         self.served.resize(self.served.len().max(other.served.len()), 0);
         self.served.iter_mut().zip(other.served).for_each(|(sum, count)| *sum += count);
         self.seconds = self.seconds.max(other.seconds);
+        match (&mut self.dispatched, other.dispatched) {
+            (Some(all), Some(more)) => all.add(&more),
+            (all @ None, more) => *all = more,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Adds what became of some arrivals, answered at `end`. True if one was late, and the load stops there.
+    ///
+    /// # Errors
+    /// An answer differs from the expected one.
+    pub(super) fn add(
+        &mut self,
+        load: &Load<'_>,
+        taken: &[usize],
+        answers: &Answers,
+        end: f64,
+    ) -> anyhow::Result<bool> {
+        let mut missed = false;
+        for (&arrival, hits) in taken.iter().zip(&answers.hits) {
+            let latency = end - load.arrivals[arrival];
+            self.latencies.push(latency);
+            if latency > load.deadline {
+                self.missed += 1;
+                missed = true;
+            }
+            if arrival.is_multiple_of(SAMPLE) {
+                self.compared += 1;
+                let query = arrival % load.expected.len();
+                compare(query, &load.expected[query], hits)?;
+            }
+        }
+        self.by_cpu += answers.effort.by_cpu();
+        self.seconds = end;
+        Ok(missed && load.stop)
+    }
+
+    /// Somebody idle began so many seconds after the arrival.
+    pub(super) fn began_behind(&mut self, seconds: f64) {
+        self.late += usize::from(seconds > LATE);
+        self.latest = self.latest.max(seconds);
     }
 }
 
@@ -143,7 +188,7 @@ impl<'a> Queue<'a> {
     /// # Errors
     /// As of [`run`].
     pub(super) fn turn(&self, server: &mut dyn Server, time: &impl Time, run: &mut Run) -> anyhow::Result<bool> {
-        let Load { arrivals, expected, deadline, stop } = self.load;
+        let Load { arrivals, expected, .. } = self.load;
         if self.stopped.load(Ordering::Relaxed) {
             return Ok(false);
         }
@@ -152,9 +197,7 @@ impl<'a> Queue<'a> {
         time.wait_until(arrivals[first]);
         let begun = time.now();
         if idle {
-            let behind = begun - arrivals[first];
-            run.late += usize::from(behind > LATE);
-            run.latest = run.latest.max(behind);
+            run.began_behind(begun - arrivals[first]);
         }
         let mut taken = vec![first];
         while taken.len() < server.most()
@@ -163,24 +206,10 @@ impl<'a> Queue<'a> {
             taken.push(more);
         }
         let queries: Vec<usize> = taken.iter().map(|arrival| arrival % expected.len()).collect();
-        let answers = server.serve(&queries)?;
-        let end = time.now();
-        for ((&arrival, &query), hits) in taken.iter().zip(&queries).zip(&answers.hits) {
-            let latency = end - arrivals[arrival];
-            run.latencies.push(latency);
-            if latency > deadline {
-                run.missed += 1;
-                if stop {
-                    self.stopped.store(true, Ordering::Relaxed);
-                }
-            }
-            if arrival.is_multiple_of(SAMPLE) {
-                run.compared += 1;
-                compare(query, &expected[query], hits)?;
-            }
+        let answers = server.serve(&queries, &[queries.len()])?;
+        if run.add(&self.load, &taken, &answers, time.now())? {
+            self.stopped.store(true, Ordering::Relaxed);
         }
-        run.by_cpu += answers.effort.by_cpu();
-        run.seconds = end;
         Ok(true)
     }
 
@@ -237,18 +266,26 @@ pub(super) fn run(servers: &mut [Box<dyn Server + '_>], load: Load<'_>) -> anyho
                 }
             }
         }
-        let mut all = Run::default();
-        let mut failed = None;
-        for (number, thread) in threads.into_iter().enumerate() {
-            match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-                Ok(run) => {
-                    let mut served = vec![0; number + 1];
-                    served[number] = run.latencies.len();
-                    all.merge(Run { served, ..run });
-                }
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        failed.map_or(Ok(all), Err)
+        join(threads)
     })
+}
+
+/// The runs of all servers together.
+///
+/// # Errors
+/// The first one of a server.
+pub(super) fn join(threads: Vec<ScopedJoinHandle<'_, anyhow::Result<Run>>>) -> anyhow::Result<Run> {
+    let mut all = Run::default();
+    let mut failed = None;
+    for (number, thread) in threads.into_iter().enumerate() {
+        match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+            Ok(run) => {
+                let mut served = vec![0; number + 1];
+                served[number] = run.latencies.len();
+                all.merge(Run { served, ..run });
+            }
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(all), Err)
 }

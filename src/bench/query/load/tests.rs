@@ -1,5 +1,6 @@
 //! Loads in virtual time, without sleeping, and the command on a small index. Times of the machine are not checked.
 
+use super::dispatched;
 use super::output;
 use super::rows::Level;
 use super::search::{self, Highest, WITHIN};
@@ -7,14 +8,21 @@ use super::serve::{self, Load, Queue, Run, Time};
 use super::*;
 use crate::bench::query::tests::index;
 use crate::index::Index;
+use crate::query::dispatch::{Batches, Counts, Rules};
 use crate::query::engine::{Answers, Effort};
+use crate::query::{Bm25, Scores, parse_topics};
 use clap::Parser as _;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 #[derive(clap::Parser)]
 struct CommandLine {
     #[command(flatten)]
     args: Args,
+}
+
+fn poisson(rate: f64, count: usize, seed: u64) -> Vec<f64> {
+    Arrivals::Poisson(seed).times(rate, count)
 }
 
 fn args(line: &str) -> Args {
@@ -72,7 +80,7 @@ impl Server for Fixed<'_> {
         self.most
     }
 
-    fn serve(&mut self, queries: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], _: &[usize]) -> crate::Result<Answers> {
         self.time.set(self.time.now() + self.seconds);
         self.asked.push(queries.to_vec());
         Ok(Answers { hits: queries.iter().map(|&query| right(query)).collect(), effort: Effort::Cpu(Vec::new()) })
@@ -123,7 +131,7 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 fn test_known_service_times_give_known_latencies() {
     let expected = all_right(10);
     for (servers, rate) in [(1, 50.0), (1, 99.0), (1, 300.0), (3, 250.0), (4, 1000.0)] {
-        let arrivals = arrivals::poisson(rate, 3000, 5);
+        let arrivals = poisson(rate, 3000, 5);
         let times: Vec<Virtual> = (0..servers).map(|_| Virtual::default()).collect();
         let mut all: Vec<Fixed<'_>> = times.iter().map(|time| Fixed::new(time, 0.01, 1)).collect();
         let run = simulate(load(&arrivals, &expected), &mut all).unwrap();
@@ -180,7 +188,7 @@ fn test_the_highest_rate_of_a_fixed_service_time() {
     let expected = all_right(7);
     // a server answers 100 a second in the long run
     for (servers, deadline) in [(1, 0.05), (1, 0.5), (2, 0.1)] {
-        let arrivals = |rate| arrivals::poisson(rate, 5000, 3);
+        let arrivals = |rate| poisson(rate, 5000, 3);
         let plain = |rate| plain_latencies(&arrivals(rate), servers, 0.01).iter().all(|&time| time <= deadline);
         let found = search::highest(
             20.0,
@@ -223,7 +231,7 @@ impl Server for Quick {
         2
     }
 
-    fn serve(&mut self, queries: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], _: &[usize]) -> crate::Result<Answers> {
         if self.fails {
             return Err(crate::Error::Invalid { what: "a server".to_owned(), why: "fails".to_owned() });
         }
@@ -233,7 +241,7 @@ impl Server for Quick {
 
 #[test]
 fn test_threads_share_the_queue() {
-    let (arrivals, expected) = (arrivals::poisson(1e6, 5000, 1), all_right(11));
+    let (arrivals, expected) = (poisson(1e6, 5000, 1), all_right(11));
     let servers = |fails: [bool; 3]| fails.map(|fails| Box::new(Quick { fails }) as Box<dyn Server>);
     let run = serve::run(&mut servers([false; 3]), load(&arrivals, &expected)).unwrap();
     assert_eq!((run.latencies.len(), run.served.len(), run.served.iter().sum::<usize>()), (5000, 3, 5000));
@@ -244,12 +252,50 @@ fn test_threads_share_the_queue() {
     assert!(serve::run(&mut servers([false; 3]), load(&arrivals, &[])).is_err(), "no query");
 }
 
+fn desk(processors: &[Processor]) -> dispatched::Desk {
+    let costs = |query| {
+        let cpu = if query % 2 == 0 { 1e-6 } else { 1e-3 };
+        (Costs { cpu, gpu: 1e-4, gpu_batched: 1e-5 }, 1000)
+    };
+    let rules = Rules { batches: Batches { most: 2, postings: 1 << 40, wait: Duration::ZERO }, ..Rules::default() };
+    dispatched::Desk { rules, processors: processors.to_vec(), queries: (0..11).map(costs).collect(), scale: [1.0; 2] }
+}
+
+#[test]
+fn test_a_dispatcher_shares_the_load_out() {
+    let (arrivals, expected) = (poisson(1e5, 5000, 1), all_right(11));
+    let servers = |fails: [bool; 3]| fails.map(|fails| Box::new(Quick { fails }) as Box<dyn Server>);
+    let mut desk = desk(&[Processor::Cpu, Processor::Cpu, Processor::Gpu]);
+    let run = dispatched::run(&mut servers([false; 3]), load(&arrivals, &expected), &mut desk).unwrap();
+    assert_eq!((run.latencies.len(), run.served.iter().sum::<usize>()), (5000, 5000));
+    assert_eq!(run.compared, 5000usize.div_ceil(serve::SAMPLE));
+    assert!(run.latencies.iter().all(|&latency| latency >= 0.0), "no answer before its query");
+    let counts = run.dispatched.unwrap();
+    assert_eq!(counts.taken, [run.served[0] + run.served[1], run.served[2]]);
+    assert_eq!(desk.scale, counts.scale, "the next run knows better");
+    // one that fails ends it for all
+    for fails in [[true; 3], [true, false, false], [false, false, true]] {
+        let error = dispatched::run(&mut servers(fails), load(&arrivals, &expected), &mut desk).unwrap_err();
+        assert!(error.to_string().contains("fails"), "{error}");
+    }
+    // so does the first late answer, and a wrong one
+    let late = Load { deadline: 0.0, stop: true, ..load(&arrivals, &expected) };
+    let run = dispatched::run(&mut servers([false; 3]), late, &mut desk).unwrap();
+    assert!(run.missed > 0 && run.latencies.len() < 5000, "{}", run.latencies.len());
+    let mut wrong = all_right(11);
+    wrong[serve::SAMPLE % 11][0].doc += 1;
+    let error = dispatched::run(&mut servers([false; 3]), load(&arrivals, &wrong), &mut desk).unwrap_err();
+    assert!(error.to_string().contains("wrong answer"), "{error}");
+}
+
 fn row() -> Row {
     let name =
         Name { engine: "parallel".to_owned(), mode: "and", method: "daat, x".to_owned(), threads: 3, batch: 256 };
     let level = |rate: f64, missed: usize, stopped: bool| {
         let latencies: Vec<f64> = (1..=1000).map(|i| f64::from(i) * 1e-3).collect();
-        let run = Run { latencies, missed, served: vec![100, 150, 750], ..Run::default() };
+        let dispatched =
+            Some(Counts { taken: [250, 750], stolen: [7, 0], thresholds: [0.2, 0.75], ..Counts::default() });
+        let run = Run { latencies, missed, served: vec![100, 150, 750], dispatched, ..Run::default() };
         Level { rate, arrivals: 1000, run, stopped }
     };
     let levels = vec![level(100.0, 0, false), level(200.0, 1, true), level(50.0, 0, false)];
@@ -264,8 +310,8 @@ fn test_rows_as_table_csv_and_chart() {
     assert!(table.rows.iter().all(|row| row.len() == table.head.len()));
     let shown: Vec<&str> = table.rows.iter().map(|row| row[5].as_str()).collect();
     assert_eq!(shown, ["highest 100.0", "half 50.00", "below 0.5000"]);
-    assert_eq!(table.rows[0][6..], ["500.5", "500.0", "950.0", "990.0", "999.0", "1000", "0", "75 %"]);
-    assert_eq!(table.rows[2][6..], ["-"; 8]);
+    assert_eq!(table.rows[0][6..], ["500.5", "500.0", "950.0", "990.0", "999.0", "1000", "0", "75 %", "7 0"]);
+    assert_eq!(table.rows[2][6..], ["-"; 9]);
     let mut csv = Vec::new();
     output::write_csv(&mut csv, &rows).unwrap();
     let csv = String::from_utf8(csv).unwrap();
@@ -276,7 +322,8 @@ fn test_rows_as_table_csv_and_chart() {
         "{}",
         lines[1]
     );
-    assert!(lines[1].ends_with(",1000.000000,0.7500"), "{}", lines[1]);
+    let queues = ",1000.000000,0.7500,250,750,0,0,7,0,0,0,0.200,0.750,0.000,0.000";
+    assert!(lines[1].ends_with(queues), "{}", lines[1]);
     assert!(lines[2].contains(",200,false,1000,1000,1,0,,,,,,,"), "it lacks the slow ones: {}", lines[2]);
     let columns = |line: &str| line.replace("\"daat, x\"", "").split(',').count();
     assert!(lines.iter().all(|line| columns(line) == columns(lines[0])));
@@ -286,9 +333,9 @@ fn test_rows_as_table_csv_and_chart() {
 
 #[test]
 fn test_how_many_arrivals_a_rate_has() {
-    let trial = args("i --topics t --arrivals 500 --seconds 10").trial();
+    let trial = args("i --topics t --arrivals 500 --seconds 10").trial(Arrivals::Poisson(1));
     assert_eq!([trial.count(1.0), trial.count(99.99), trial.count(1e9)], [Some(500), Some(1000), None]);
-    assert_eq!((trial.deadline, trial.repeats, trial.seed), (0.5, 3, 1));
+    assert_eq!((trial.deadline, trial.repeats), (0.5, 3));
     for bad in ["--rate 0", "--rate 1,nan", "--deadline -1", "--seconds inf", "--batch 0", "--repeats 0"] {
         let line = format!("x i --topics t {bad}");
         assert!(CommandLine::try_parse_from(line.split_whitespace()).is_err(), "{bad}");
@@ -315,6 +362,10 @@ fn test_the_command_on_a_small_index() {
     assert_eq!(modes_and_rates, [("and", "2000"), ("and", "4000"), ("or", "2000"), ("or", "4000")]);
     assert!(all.iter().all(|row| row[3] == "2" && row[7] == "100" && row[8] == "300"), "three runs of 100");
     assert!(std::fs::read_to_string(&svg).unwrap().contains("cpu and, 2 threads"));
+    // in the rhythm of a log
+    std::fs::write(at("log"), "7\tred apple\n7.5\tpie\n9\ttree red\n").unwrap();
+    let log = rates(format!("{a} --log {} {quick} --rate 3000 --csv {csv}", at("log")));
+    assert!(log.len() == 1 && log[0][8] == "300", "{log:?}");
     // nothing can be answered in no time
     let none = rates(format!("{a} --topics {topics} {quick} --deadline 0.000001 --csv {csv}"));
     assert!(none.len() > 5 && none.iter().all(|row| row[6] == "false" && row[11].is_empty()), "{none:?}");
@@ -328,6 +379,7 @@ fn test_the_command_on_a_small_index() {
         (format!("{a} --topics {topics} --codec raw"), "vbyte, simdbp"),
         (format!("{a} --topics {a}/none"), "none"),
         (format!("{a} --topics {topics} --csv {a}/no/such"), "cannot write"),
+        (format!("{a} --log {topics}"), "line 1 has no tab"),
         (format!("{a} --topics {topics} --warm-up 0 --rate 1e12"), "--seconds"),
     ] {
         let error = run(&args(&format!("{line} --engine cpu"))).expect_err(&line);
@@ -344,11 +396,11 @@ fn test_all_engines_have_rows_with_right_answers() {
     let places = lines::places(&indexes, Some(&codec), Bm25::default(), Scores::Bm25).unwrap();
     let (_, topics) = parse_topics(b"red apple\npie tree leaf\npie\nnothing red").unwrap();
     let plans = [lines::plan(&places[0].searcher, &topics).unwrap().0];
-    let line = "i --topics t --engine cpu,gpu,parallel,griffin --mode and,or --threads 2 --batch 1,8 --warm-up 0 \
+    let line = "i --topics t --engine cpu,gpu,serialized,parallel,griffin --mode and,or --threads 2 --batch 1,8 --warm-up 0 \
         --migrate ratio=128,fixed=gpu-cpu --rate 2000 --arrivals 200 --seconds 0 --repeats 1";
     let args = args(line);
-    let bench =
-        Bench { args: &args, place: &places[0], cpu: Cpu { places: &places, plans: &plans, clock: args.clock() } };
+    let cpu = Cpu { places: &places, plans: &plans, clock: args.clock() };
+    let bench = Bench { args: &args, place: &places[0], cpu, trial: args.trial(Arrivals::Poisson(1)) };
     let methods = Methods::parse("best", "best", "best").unwrap();
     let rows = bench.rows(&methods, Some(&gpu)).unwrap();
     let shown: Vec<(&str, &str, usize, usize)> =
@@ -356,6 +408,7 @@ fn test_all_engines_have_rows_with_right_answers() {
     let expected = |mode| {
         [
             ("cpu", mode, 2, 0),
+            ("serialized", mode, 1, 1),
             ("gpu", mode, 0, 1),
             ("parallel", mode, 1, 1),
             ("gpu", mode, 0, 8),
@@ -365,6 +418,10 @@ fn test_all_engines_have_rows_with_right_answers() {
     let griffin = ("griffin", "and", 1, 1);
     assert_eq!(shown, [&expected("and")[..], &[griffin, griffin], &expected("or")].concat());
     assert!(rows.iter().all(|row| row.levels[0].run.latencies.len() == 200 && row.levels[0].run.compared == 3));
-    assert!(rows.iter().filter(|row| row.name.engine == "parallel").all(|row| row.levels[0].run.served.len() == 2));
-    assert_ne!(rows[5].name.method, rows[6].name.method, "the rule is named");
+    for row in rows.iter().filter(|row| row.name.engine == "parallel") {
+        let run = &row.levels[0].run;
+        let counts = run.dispatched.unwrap();
+        assert_eq!((run.served.len(), counts.taken), (2, [run.served[0], run.served[1]]));
+    }
+    assert_ne!(rows[6].name.method, rows[7].name.method, "the rule is named");
 }

@@ -62,4 +62,9 @@ fn test_threads_that_wait_elsewhere_are_told() {
     shared.close();
     assert_eq!(told.load(Ordering::Relaxed), 2);
     assert!(shared.take(GPU, Processor::Gpu).is_none());
+    // what is put when nobody wants it any more is dropped
+    shared.put([(soon(&shared, 1e6, 1.0), 3), (soon(&shared, 1e6, 1.0), 4)]);
+    assert_eq!(shared.waiting(), 2);
+    shared.abandon();
+    assert!(shared.waiting() == 0 && shared.take(GPU, Processor::Gpu).is_none());
 }
