@@ -1,6 +1,6 @@
 //! What a request to `/search` asks for.
 
-use crate::query::Mode;
+use crate::query::{Mode, Scores};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -15,6 +15,8 @@ pub struct Ask {
     pub mode: Option<Mode>,
     /// How many documents; `None` as the server was told.
     pub k: Option<usize>,
+    /// What scores are; `None` as the server was told.
+    pub scores: Option<Scores>,
     /// With the plan and the work.
     pub explain: bool,
     /// With snippets; `None` if the index stores texts.
@@ -43,6 +45,7 @@ struct Body {
     terms: Option<BTreeMap<String, f32>>,
     k: Option<usize>,
     mode: Option<String>,
+    scores: Option<String>,
     explain: Option<bool>,
     snippets: Option<bool>,
     queries: Option<Vec<One>>,
@@ -75,6 +78,18 @@ fn mode(name: &str) -> Result<Mode, String> {
         "or" => Ok(Mode::Or),
         "and-or" => Ok(Mode::AndOr),
         _ => Err(format!("mode is \"{}\"; choose one of and, or, and-or", shortened(name))),
+    }
+}
+
+/// Reads a kind of score.
+///
+/// # Errors
+/// What is wrong.
+fn scores(name: &str) -> Result<Scores, String> {
+    match name {
+        "bm25" => Ok(Scores::Bm25),
+        "impacts" => Ok(Scores::Impacts),
+        _ => Err(format!("scores is \"{}\"; choose one of bm25, impacts", shortened(name))),
     }
 }
 
@@ -115,14 +130,17 @@ pub fn of_parameters(query: &str, limits: &Limits) -> Result<Option<Ask>, String
         match &*name {
             "q" => (ask.text, there) = (value.into_owned(), true),
             // a form sends empty fields, too
-            _ if value.is_empty() && matches!(&*name, "k" | "mode") => {}
+            _ if value.is_empty() && matches!(&*name, "k" | "mode" | "scores") => {}
             "k" => ask.k = Some(value.parse().map_err(|_| format!("k must be from 1 to {}", limits.k))?),
             "mode" => ask.mode = Some(mode(&value)?),
+            "scores" => ask.scores = Some(scores(&value)?),
             "explain" => ask.explain = switch("explain", &value)?,
             "snippets" => ask.snippets = Some(switch("snippets", &value)?),
             _ => {
                 let name = shortened(&name);
-                return Err(format!("there is no parameter \"{name}\"; choose from q, k, mode, explain, snippets"));
+                return Err(format!(
+                    "there is no parameter \"{name}\"; choose from q, k, mode, scores, explain, snippets"
+                ));
             }
         }
     }
@@ -147,6 +165,7 @@ pub fn of_json(body: &[u8], limits: &Limits) -> Result<Asked, String> {
             text: one.q.clone().unwrap_or_default(),
             terms: one.terms.clone().unwrap_or_default().into_iter().collect(),
             mode: name.map(mode).transpose()?,
+            scores: one.scores.as_deref().or(all.scores.as_deref()).map(scores).transpose()?,
             k: one.k.or(all.k),
             explain: one.explain.or(all.explain).unwrap_or(false),
             snippets: one.snippets.or(all.snippets),
@@ -185,25 +204,27 @@ mod tests {
     #[test]
     fn test_parameters() {
         let asked = |query| of_parameters(query, &LIMITS);
-        let ask = asked("q=caf%C3%A9+au%20lait&k=3&mode=and-or&explain&snippets=off").unwrap().unwrap();
+        let ask = asked("q=caf%C3%A9+au%20lait&k=3&mode=and-or&explain&snippets=off&scores=impacts").unwrap().unwrap();
         let mode = Some(Mode::AndOr);
         let expected = Ask {
             text: "café au lait".into(),
             mode,
             k: Some(3),
+            scores: Some(Scores::Impacts),
             explain: true,
             snippets: Some(false),
             ..Ask::default()
         };
         assert_eq!(ask, expected);
         assert_eq!(asked("").unwrap(), None);
-        assert_eq!(asked("q=&k=&mode=").unwrap(), Some(Ask::default()));
+        assert_eq!(asked("q=&k=&mode=&scores=").unwrap(), Some(Ask::default()));
         for (query, error) in [
             ("q=a&k=0", "k must be"),
             ("q=a&k=101", "k must be"),
             ("q=a&k=-1", "k must be"),
             ("q=a&k=99999999999999999999999", "k must be"),
             ("q=a&mode=xor", "choose one of"),
+            ("q=a&scores=tfidf", "choose one of bm25, impacts"),
             ("q=1+2+3+4+5+6", "6 words"),
             ("q=a&kk=1", "no parameter"),
             ("q=a&explain=maybe", "true or false"),
@@ -217,10 +238,15 @@ mod tests {
         let asked = |body: &str| of_json(body.as_bytes(), &LIMITS);
         let one = asked(r#"{"q": "a b", "k": 7}"#).unwrap();
         assert_eq!((one.many, one.asks.len(), one.asks[0].k), (false, 1, Some(7)));
-        let many =
-            asked(r#"{"queries": ["a", {"query": "b", "k": 2}, {"terms": {"c": 2.5, "d": -1}}], "k": 9}"#).unwrap();
+        let many = asked(
+            r#"{"queries": ["a", {"query": "b", "k": 2}, {"terms": {"c": 2.5, "d": -1}, "scores": "bm25"}],
+                "k": 9, "scores": "impacts"}"#,
+        )
+        .unwrap();
         assert!(many.many);
         assert_eq!(many.asks.iter().map(|ask| ask.k).collect::<Vec<_>>(), [Some(9), Some(2), Some(9)]);
+        let kinds = [Scores::Impacts, Scores::Impacts, Scores::Bm25].map(Some);
+        assert_eq!(many.asks.iter().map(|ask| ask.scores).collect::<Vec<_>>(), kinds);
         assert_eq!(many.asks[2].terms, [("c".to_owned(), 2.5), ("d".to_owned(), -1.0)]);
         for (body, error) in [
             ("", "no such JSON"),
@@ -236,6 +262,7 @@ mod tests {
             (r#"{"queries": ["a", {"queries": ["b"]}]}"#, "query 1"),
             (r#"{"queries": ["a b c d e f"]}"#, "query 0: the query has 6 words"),
             (r#"{"q": "a", "mode": "And"}"#, "choose one of"),
+            (r#"{"q": "a", "scores": "BM25"}"#, "choose one of"),
         ] {
             let found = asked(body).unwrap_err();
             assert!(found.contains(error), "{body}: {found}");

@@ -22,7 +22,7 @@ pub struct Counts {
     taken: Histogram,
     /// Queries that were answered.
     pub queries: Counter,
-    /// From the desk to the answer, for each query alone or each batch.
+    /// From a free processor to the hits, for each query alone or each batch.
     pub searches: Histogram,
     /// Queries of a batch; 1 where queries are answered one by one.
     pub batches: Histogram,
@@ -34,6 +34,12 @@ pub struct Counts {
     pub cache_hits: Counter,
     /// Queries whose hits were not.
     pub cache_misses: Counter,
+    /// Queries that threads of the CPU searched.
+    pub by_cpu: Counter,
+    /// Queries that a GPU's thread searched.
+    pub by_gpu: Counter,
+    /// Threads that panicked, and were replaced.
+    pub panics: Counter,
     /// Connections that are open.
     pub connections: Gauge,
     /// Queries that wait.
@@ -64,13 +70,17 @@ impl Counts {
         let late = counter("late", "Requests whose time was over");
         let cache_hits = counter("cache_hits", "Queries whose hits were kept from before");
         let cache_misses = counter("cache_misses", "Queries whose hits were not");
+        let by_cpu = counter("queries_by_cpu", "Queries that threads of the CPU searched");
+        let by_gpu = counter("queries_by_gpu", "Queries that a GPU's thread searched");
+        let panics = counter("panics", "Threads that panicked, and were replaced");
         let reloads = counter("reloads", "Indexes that took the place of another");
         let mut histogram = |name: &str, help: &str, histogram: Histogram| {
             registry.register(name, help, histogram.clone());
             histogram
         };
         let taken = histogram("request_seconds", "From a request's head to its response", seconds());
-        let searches = histogram("search_seconds", "From the queue to the answers of a query or a batch", seconds());
+        let searches =
+            histogram("search_seconds", "From a free processor to the hits of a query or a batch", seconds());
         let sizes = Histogram::new((0..11).map(|i| f64::from(1 << i)));
         let batches = histogram("batch_queries", "Queries that were answered together", sizes);
         let mut gauge = |name: &str, help: &str| {
@@ -91,6 +101,9 @@ impl Counts {
             late,
             cache_hits,
             cache_misses,
+            by_cpu,
+            by_gpu,
+            panics,
             connections,
             waiting,
             reloads,

@@ -50,12 +50,33 @@ pub struct Job {
     pub reply: oneshot::Sender<Outcome>,
 }
 
+/// What somebody who is free does.
+#[derive(Debug)]
+pub enum Turn<T> {
+    /// A job off the desk.
+    Job(Job),
+    /// Something else.
+    Other(T),
+}
+
+/// What else there is for somebody who is free.
+#[derive(Debug)]
+pub enum Offer<T> {
+    /// This.
+    Do(T),
+    /// Nothing before that time has passed, unless somebody calls.
+    Wait(Option<Duration>),
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// Each with the time when it came.
-    waiting: VecDeque<(Instant, Job)>,
-    /// The weight of all that wait.
+    waiting: VecDeque<Job>,
+    /// The weight of all that wait here.
     weight: usize,
+    /// Queries that were taken off, and wait for a processor.
+    held: usize,
+    /// Queries that were taken off, and are not answered.
+    open: usize,
     closed: bool,
 }
 
@@ -74,7 +95,7 @@ impl Desk {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // nothing that can panic runs while it is locked
+        // numbers stay right: nothing between two of their changes can panic
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,71 +104,87 @@ impl Desk {
     /// # Errors
     /// The job.
     pub fn put(&self, job: Job) -> Result<(), Job> {
-        self.put_at(Instant::now(), job)
-    }
-
-    fn put_at(&self, came: Instant, job: Job) -> Result<(), Job> {
         let mut state = self.lock();
-        if state.closed || state.weight >= self.room {
+        if state.closed || state.weight + state.held >= self.room {
             return Err(job);
         }
         state.weight += job.work.weight();
-        state.waiting.push_back((came, job));
+        state.waiting.push_back(job);
         drop(state);
         self.changed.notify_one();
         Ok(())
     }
 
-    /// Queries that wait.
+    /// Queries that wait: here, or for a processor.
     pub fn waiting(&self) -> usize {
-        self.lock().weight
+        let state = self.lock();
+        state.weight + state.held
     }
 
     /// Takes the next job; `None` once the desk is closed and empty. Jobs whose time is over are answered here.
     pub fn take(&self) -> Option<Job> {
-        self.take_batch(1, Duration::ZERO)?.pop()
+        match self.take_or(|_| (Offer::<std::convert::Infallible>::Wait(None), false))? {
+            Turn::Job(job) => Some(job),
+            Turn::Other(never) => match never {},
+        }
     }
 
-    /// Takes the next jobs, at least one and up to `most` queries. Once there is one, it waits for more until there are
-    /// so many, or until the oldest has waited for `wait`. A job with more queries comes alone or last.
-    pub fn take_batch(&self, most: usize, wait: Duration) -> Option<Vec<Job>> {
+    /// Takes the next job, or else what `other` offers; `None` once the desk is closed and empty, and all is answered
+    /// that was taken off. Jobs whose time is over are answered here. `other` hears whether the desk is closed, and
+    /// says whether there is something for another one, too; it is called while the desk is locked.
+    pub fn take_or<T>(&self, mut other: impl FnMut(bool) -> (Offer<T>, bool)) -> Option<Turn<T>> {
         let mut state = self.lock();
         loop {
-            let Some(&(oldest, _)) = state.waiting.front() else {
-                if state.closed {
-                    return None;
-                }
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            if !wait.is_zero() {
-                let until = oldest + wait;
-                while state.weight < most && !state.closed {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break;
-                    }
-                    state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-                }
-            }
-            let (mut batch, mut queries) = (Vec::new(), 0);
-            while queries < most
-                && let Some((_, job)) = state.waiting.pop_front()
-            {
+            while let Some(job) = state.waiting.pop_front() {
                 state.weight -= job.work.weight();
                 if job.deadline <= Instant::now() {
                     let _ = job.reply.send(Outcome::Late);
                 } else if !job.reply.is_closed() {
-                    queries += job.work.weight();
-                    batch.push(job);
+                    if !state.waiting.is_empty() {
+                        self.changed.notify_one();
+                    }
+                    return Some(Turn::Job(job));
                 }
             }
-            if !state.waiting.is_empty() {
+            let (offer, more) = other(state.closed);
+            if more {
                 self.changed.notify_one();
             }
-            if !batch.is_empty() {
-                return Some(batch);
+            state = match offer {
+                Offer::Do(work) => return Some(Turn::Other(work)),
+                Offer::Wait(_) if state.closed && state.open == 0 => return None,
+                Offer::Wait(None) => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Offer::Wait(Some(time)) => {
+                    self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+                }
             }
+        }
+    }
+
+    /// Whoever waits here looks whether there is something else for it.
+    pub fn call(&self) {
+        drop(self.lock());
+        self.changed.notify_one();
+    }
+
+    /// Queries of a job were looked up, and wait for a processor.
+    pub fn hold(&self, queries: usize) {
+        let mut state = self.lock();
+        state.held += queries;
+        state.open += queries;
+    }
+
+    /// A query does not wait any more.
+    pub fn begin(&self) {
+        self.lock().held -= 1;
+    }
+
+    /// A query is answered, or nobody will answer it.
+    pub fn end(&self) {
+        let mut state = self.lock();
+        state.open -= 1;
+        if state.closed && state.open == 0 {
+            self.changed.notify_all();
         }
     }
 
@@ -190,32 +227,52 @@ mod tests {
         assert!(desk.take().is_some() && desk.take().is_some() && desk.take().is_none());
     }
 
+    /// Queries that were taken off and wait for a processor take room, and the desk is not done before they are.
     #[test]
-    fn test_batches_have_as_many_queries_as_wait() {
-        let desk = Desk::new(100);
-        let answers: Vec<_> = [3, 3, 3, 9]
-            .into_iter()
-            .map(|queries| {
-                let (job, answer) = job(queries, LONG);
-                desk.put(job).unwrap();
-                answer
-            })
-            .collect();
-        let sizes =
-            |batch: Option<Vec<Job>>| batch.map(|jobs| jobs.iter().map(|job| job.work.weight()).collect::<Vec<_>>());
-        // six are there, so nobody waits for a seventh
-        assert_eq!(sizes(desk.take_batch(6, LONG)), Some(vec![3, 3]));
-        assert_eq!(sizes(desk.take_batch(6, Duration::from_millis(1))), Some(vec![3, 9]));
-        drop(answers);
+    fn test_held_queries_take_room() {
+        let desk = Desk::new(3);
+        let (first, _a) = job(2, LONG);
+        desk.put(first).unwrap();
+        let Some(Turn::Job(_)) = desk.take_or(|_| (Offer::<()>::Wait(None), false)) else { panic!("no job") };
+        desk.hold(3);
+        assert_eq!(desk.waiting(), 3);
+        let (second, _b) = job(1, LONG);
+        assert!(desk.put(second).is_err());
+        (0..3).for_each(|_| desk.begin());
+        assert_eq!(desk.waiting(), 0);
+        desk.close();
+        let offer = |left: &mut u32| {
+            *left -= 1;
+            if *left == 0 { Offer::Do("done") } else { Offer::Wait(Some(Duration::from_millis(1))) }
+        };
+        // it waits for what is open
+        let mut left = 3;
+        assert!(matches!(desk.take_or(|_| (offer(&mut left), false)), Some(Turn::Other("done"))));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| desk.take_or(|_| (Offer::<()>::Wait(None), false)).is_none());
+            (0..3).for_each(|_| desk.end());
+            assert!(waits.join().unwrap());
+        });
     }
 
-    /// A query that came while the last batch was answered has waited: it does not wait again.
+    /// A call wakes those who wait, and a job goes before anything else.
     #[test]
-    fn test_a_batch_waits_from_the_first_arrival() {
-        let desk = Desk::new(100);
-        let (old, _answer) = job(1, LONG);
-        desk.put_at(Instant::now() - Duration::from_secs(100), old).unwrap();
-        assert_eq!(desk.take_batch(6, Duration::from_secs(100)).map(|jobs| jobs.len()), Some(1));
+    fn test_others_are_called() {
+        let desk = Desk::new(3);
+        let there = std::sync::atomic::AtomicBool::new(false);
+        let offer = |_| match there.load(std::sync::atomic::Ordering::SeqCst) {
+            true => (Offer::Do(7), false),
+            false => (Offer::Wait(None), false),
+        };
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| matches!(desk.take_or(offer), Some(Turn::Other(7))));
+            there.store(true, std::sync::atomic::Ordering::SeqCst);
+            desk.call();
+            assert!(waits.join().unwrap());
+        });
+        let (first, _a) = job(1, LONG);
+        desk.put(first).unwrap();
+        assert!(matches!(desk.take_or(offer), Some(Turn::Job(_))));
     }
 
     #[test]

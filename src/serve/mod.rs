@@ -33,7 +33,7 @@ mod tests;
 pub use ask::{Ask, Limits};
 pub use cache::{NameCache, ResultCache};
 pub use counts::Counts;
-pub use desk::{Desk, Job, Outcome, Work};
+pub use desk::{Desk, Job, Offer, Outcome, Turn, Work};
 pub use guard::{Guard, Refused};
 pub use http::{Listening, Options, bind, run};
 pub use log::{Log, LogForm};

@@ -328,8 +328,14 @@ impl Server {
 
     /// The search page. What is wrong with a query stands on the page.
     async fn page(&self, parameters: &str) -> Result<Reply, Wrong> {
-        let (index, rest) = self.named(parameters)?;
         let names: Vec<&str> = self.indexes.iter().map(Residents::name).collect();
+        let (index, rest) = match self.named(parameters) {
+            Ok(named) => named,
+            Err(Wrong(status, message)) => {
+                let html = page(&Ask::default(), ("", &names), &Shown::Wrong(&message));
+                return Ok(Reply::new(status, HTML, html));
+            }
+        };
         let of = (index.name(), &names[..]);
         let html = |status, ask: &Ask, shown: &Shown<'_>| Reply::new(status, HTML, page(ask, of, shown));
         let ask = match of_parameters(&rest, &self.limits) {

@@ -128,6 +128,8 @@ fn test_every_route() {
         let page = one(get("/?q=%3Cb%3E")).await;
         assert!(page.0 == 200 && page.1.contains("&lt;b&gt;") && !page.1.contains("<b>"), "{page:?}");
         assert_eq!(one(get("/?q=a&k=0")).await.0, 400);
+        let lost = one(get("/?q=a&index=%3Cb%3E")).await;
+        assert!(lost.0 == 404 && lost.1.starts_with("<!DOCTYPE html>") && lost.1.contains("no such index"), "{lost:?}");
         assert_eq!(one(get("/?q=wrong")).await.0, 400);
         assert_eq!(one(get("/search?q=damaged")).await.0, 500);
         assert_eq!(one(get("/search?q=lost")).await.0, 500);

@@ -104,6 +104,11 @@ impl Asked {
         Ok(Self { text: text.to_owned(), query, plan, times })
     }
 
+    /// As it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// With what was found by an engine of that kind. `names` says what documents are called.
     ///
     /// # Errors

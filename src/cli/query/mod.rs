@@ -24,8 +24,10 @@ mod topics;
 
 use crate::index::Index;
 use crate::query::engine::help;
+#[cfg(test)]
+pub use answer::ask;
 pub use answer::{Asked, Found, Names, names};
-pub use auto::for_server;
+pub use auto::{for_server, knowledge};
 pub use devices::Devices;
 pub use settings::{EngineChoice, Settings};
 use std::io::{self, IsTerminal as _};

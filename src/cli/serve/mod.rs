@@ -3,13 +3,21 @@
 //! | file | its one job |
 //! |---|---|
 //! | `place` | an index in a directory, and the threads that answer from it |
+//! | `worker` | what these threads do with a job |
+//! | `request` | a request that waits for its answers |
 
 mod place;
+mod request;
+#[cfg(test)]
+mod tests;
+mod worker;
 
 use super::query::Settings;
 use crate::Error;
 use crate::base::memory::parse_size;
 use crate::cli::ui;
+use crate::query::dispatch::Batches;
+use crate::query::engine::EngineKind;
 use crate::serve::{Counts, Guard, Limits, Log, LogForm, Options, Residents, bind, run as serve};
 use anyhow::ensure;
 use place::Place;
@@ -33,6 +41,7 @@ Examples:
   gamut serve out/gov2 --watch                             take up a rebuilt index by itself
   gamut serve out/gov2 out/wiki --listen 127.0.0.1:9000    the second one by /search?q=oil&index=wiki
   gamut serve out/gov2 --engine gpu --preload              batches of queries on a GPU
+  gamut serve out/gov2 --engine gpu --preload --parallel   and threads of the CPU beside it
   gamut serve out/gov2 --listen 0.0.0.0:80 --host search.example.org --token-file token
   curl 'http://127.0.0.1:7878/search?q=oil+industry&k=3'
   curl -H 'content-type: application/json' -d '{\"queries\": [\"oil\", \"gas\"], \"k\": 3}' http://127.0.0.1:7878/search
@@ -69,6 +78,10 @@ pub struct Args {
     cache: u64,
     #[command(flatten)]
     settings: Settings,
+    /// With --engine gpu or griffin: threads of the CPU search, too. Each query goes where it is answered soonest, as
+    /// in the rows `parallel` of `gamut bench load`.
+    #[arg(long, help_heading = "With --engine gpu or griffin")]
+    parallel: bool,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -77,7 +90,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Bounds {
-    /// Threads that answer queries on the CPU [default: one a core].
+    /// Threads of the CPU, which look queries up, search unless a GPU does, and write answers [default: one a core].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
     /// Queries that may wait for each index. More are turned away, with status 429.
@@ -104,6 +117,9 @@ struct Bounds {
     /// With --engine gpu: queries that are answered together at most.
     #[arg(long, default_value_t = 1024)]
     batch: usize,
+    /// With --engine gpu: a batch is full, too, once the shortest lists of its queries have so many postings together.
+    #[arg(long, default_value_t = 1_000_000)]
+    batch_postings: u64,
     /// With --engine gpu: microseconds that the first query of a batch waits for others.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     batch_wait: u64,
@@ -137,6 +153,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         !settings.explain && !settings.snippets,
         "a request says itself whether it wants explain or snippets; leave the options out"
     );
+    ensure!(
+        !args.parallel || settings.engine_kind() != EngineKind::Cpu,
+        "--parallel sets threads of the CPU beside a GPU, and the CPU answers; add --engine gpu"
+    );
     ensure!(settings.k <= bounds.max_k, "-k {} is more than --max-k {}", settings.k, bounds.max_k);
     let mut guard = Guard {
         hosts: args.host.iter().map(|name| name.to_ascii_lowercase()).collect(),
@@ -163,7 +183,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             settings: settings.clone(),
             cache: args.cache,
             threads: ui::threads(bounds.threads),
-            batch: (bounds.batch.max(1), Duration::from_micros(bounds.batch_wait)),
+            batches: Batches {
+                most: bounds.batch.max(1),
+                postings: bounds.batch_postings,
+                wait: Duration::from_micros(bounds.batch_wait),
+            },
+            parallel: args.parallel,
         };
         Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
     };

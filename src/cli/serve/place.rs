@@ -1,16 +1,22 @@
 //! An index in a directory, and the threads that answer from it.
+//!
+//! Threads of the CPU take jobs off the desk: they say what a document is, or look a query's terms up. A query whose
+//! hits are not known goes to the dispatcher ([`crate::query::dispatch`]), which gives it to one of them or to whoever
+//! drives a GPU. Whoever found the hits, a thread of the CPU makes the answer: the GPU goes on with its next batch.
 
-use crate::cli::query::{Asked, Devices, Found, Settings, for_server};
-use crate::index::{DocName, Index};
-use crate::query::engine::{Answers, Effort, Engine as _, EngineKind, Fallback};
-use crate::query::{Hit, Mode, Plan, Searcher};
-use crate::serve::{Ask, Counts, Desk, Job, NameCache, Opener, Outcome, ResultCache, Work};
-use crate::{Error, Result};
-use rayon::prelude::*;
-use std::collections::HashMap;
+use super::request::{Hits, Ticket};
+use super::worker::Worker;
+use crate::cli::query::{Devices, Settings, for_server, knowledge};
+use crate::index::Index;
+use crate::query::Scores;
+use crate::query::dispatch::{Batches, Next, Processor, Rules, Shared};
+use crate::query::engine::{Engine as _, EngineKind, Fallback, Methods};
+use crate::serve::{Counts, Desk, NameCache, Offer, Opener, ResultCache, Turn};
+use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An index in a directory.
 pub(super) struct Place {
@@ -20,10 +26,67 @@ pub(super) struct Place {
     pub(super) settings: Settings,
     /// Bytes for hits of queries that came before.
     pub(super) cache: u64,
-    /// Threads that answer on the CPU.
+    /// Threads of the CPU.
     pub(super) threads: usize,
-    /// For a GPU: queries of a batch at most, and how long the first one waits for others.
-    pub(super) batch: (usize, Duration),
+    /// What a GPU takes at once.
+    pub(super) batches: Batches,
+    /// Whether threads of the CPU search beside a GPU.
+    pub(super) parallel: bool,
+}
+
+/// What a thread of the CPU does beside looking terms up.
+pub(super) enum Task<'d> {
+    Search(Ticket<'d>),
+    Answer(Ticket<'d>, Hits),
+}
+
+/// The queues of an open index.
+pub(super) struct Queues<'d> {
+    pub(super) desk: &'d Desk,
+    pub(super) waiting: Shared<'d, Ticket<'d>>,
+    /// What threads of the CPU do first.
+    tasks: Mutex<VecDeque<Task<'d>>>,
+}
+
+impl<'d> Queues<'d> {
+    fn tasks(&self) -> MutexGuard<'_, VecDeque<Task<'d>>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Threads of the CPU do these.
+    pub(super) fn put(&self, tasks: impl Iterator<Item = Task<'d>>) {
+        let mut all = self.tasks();
+        all.extend(tasks);
+        let any = !all.is_empty();
+        drop(all);
+        // each of those who are called calls the next one
+        if any {
+            self.desk.call();
+        }
+    }
+
+    /// What a thread of the CPU does next, besides new jobs; and whether there is something for another one. `number`
+    /// is its place among those who search, if it does.
+    fn next(&self, number: Option<usize>, closed: bool) -> (Offer<Task<'d>>, bool) {
+        let mut tasks = self.tasks();
+        if let Some(task) = tasks.pop_front() {
+            return (Offer::Do(task), !tasks.is_empty());
+        }
+        drop(tasks);
+        if closed {
+            self.waiting.hurry();
+        }
+        let Some(number) = number else { return (Offer::Wait(None), false) };
+        match self.waiting.try_take(number) {
+            (Next::Work(mut work), more) => match work.queries.pop() {
+                Some(query) => (Offer::Do(Task::Search(query.work)), more),
+                None => (Offer::Wait(None), more),
+            },
+            (Next::Wait(until), more) => {
+                (Offer::Wait(until.map(|until| until.saturating_sub(self.waiting.now()))), more)
+            }
+        }
+    }
 }
 
 impl Opener for Place {
@@ -39,258 +102,91 @@ impl Opener for Place {
     fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut()) -> anyhow::Result<()> {
         let index = Index::open(&self.path)?;
         let searcher = self.settings.searcher(&index)?;
+        // the other kind of score, for requests that ask for it
+        let scores = if self.settings.scores == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
+        let other = Settings { scores, ..self.settings.clone() }.searcher(&index).map_err(|error| error.to_string());
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));
         let mut devices = Devices::default();
         let settings = &for_server(&self.settings, &searcher, &mut devices, self.threads);
-        let worker = || Worker { place: self, settings, searcher: &searcher, cache: &cache, known: &known, counts };
-        if settings.engine_kind() != EngineKind::Cpu {
-            let mut engine = settings.engine(&searcher, &mut devices)?;
-            ready();
-            let (most, wait) = self.batch;
-            while let Some(jobs) = desk.take_batch(most, wait) {
-                worker().answer(&mut engine, jobs);
-            }
-            return Ok(());
-        }
+        let kind = settings.engine_kind();
+        let on_gpu = match kind {
+            EngineKind::Cpu => None,
+            _ => Some(settings.engine(&searcher, &mut devices)?),
+        };
+        // without a device its engine is the CPU, whose threads are there anyway
+        let on_gpu = on_gpu.filter(|engine| engine.capabilities().kind != EngineKind::Cpu);
+        let searching = if on_gpu.is_none() || self.parallel { self.threads } else { 0 };
+        let mut processors = vec![Processor::Cpu; searching];
+        processors.extend(on_gpu.is_some().then_some(Processor::Gpu));
+        let batches = if kind == EngineKind::Griffin { Batches::ALONE } else { self.batches };
+        let awake = || desk.call();
+        let waiting = Shared::new(Rules { batches, ..Rules::default() }, &processors, Some(&awake));
+        let queues = Queues { desk, waiting, tasks: Mutex::default() };
+        let device = on_gpu.iter().flat_map(|engine| engine.devices()).map(|device| device.gpu().report()).next();
+        let worker = Worker {
+            place: self,
+            settings,
+            model: &knowledge(&searcher, device),
+            searcher: &searcher,
+            other: &other,
+            cache: &cache,
+            known: &known,
+            counts,
+            queues: &queues,
+            engine: if on_gpu.is_some() { kind } else { EngineKind::Cpu },
+        };
         let methods = settings.methods()?;
         ready();
         std::thread::scope(|scope| {
-            for _ in 0..self.threads {
-                scope.spawn(|| {
-                    let mut engine = Fallback::on_cpu(&searcher, &methods);
-                    while let Some(job) = desk.take() {
-                        worker().answer(&mut engine, vec![job]);
-                    }
-                });
+            let threads = (0..self.threads).map(|number| {
+                let (worker, methods, number) = (&worker, &methods, (number < searching).then_some(number));
+                scope.spawn(move || serve(worker, methods, number))
+            });
+            let threads: Vec<_> = threads.collect();
+            let queues = &queues;
+            scope.spawn(move || {
+                // a thread that ends has caught its panics
+                threads.into_iter().for_each(|thread| _ = thread.join());
+                queues.waiting.close();
+            });
+            if let Some(engine) = on_gpu {
+                drive(&worker, engine, (searching, &methods));
             }
         });
         Ok(())
     }
 }
 
-/// What answers jobs.
-struct Worker<'a> {
-    place: &'a Place,
-    /// With an engine that is chosen.
-    settings: &'a Settings,
-    searcher: &'a Searcher<'a>,
-    cache: &'a ResultCache,
-    known: &'a NameCache,
-    counts: &'a Counts,
+/// Drives a GPU: takes batches until no more come.
+fn drive<'d>(worker: &Worker<'_, 'd>, mut engine: Fallback<'d>, (number, methods): (usize, &Methods)) {
+    while let Some(work) = worker.queues.waiting.take(number, Processor::Gpu) {
+        if !catch_unwind(AssertUnwindSafe(|| worker.batch(&mut engine, work))).unwrap_or(false) {
+            worker.counts.panics.inc();
+            // nobody knows what the old engine is in the middle of
+            drop(engine);
+            let again = worker.settings.engine(worker.searcher, &mut Devices::default());
+            engine = again.unwrap_or_else(|_| Fallback::on_cpu(worker.searcher, methods));
+        }
+    }
 }
 
-/// A query that came with others.
-struct Waiting {
-    settings: Settings,
-    asked: Asked,
-    hits: Option<Vec<Hit>>,
-    effort: Option<Effort>,
-    seconds: f64,
-}
-
-/// An answer in JSON, or what is wrong with the query.
-type Finished = std::result::Result<Vec<u8>, String>;
-
-impl Worker<'_> {
-    /// Answers jobs, all their queries together.
-    fn answer(&self, engine: &mut Fallback<'_>, jobs: Vec<Job>) {
-        let index = self.searcher.index();
-        let mut searches = Vec::new();
-        for Job { work, reply, .. } in jobs {
-            let outcome = match work {
-                Work::Search(asks) => {
-                    searches.push((asks, reply));
-                    continue;
+/// A thread of the CPU. If it panics, another one goes on in its place: the same, with an engine of its own.
+fn serve(worker: &Worker<'_, '_>, methods: &Methods, number: Option<usize>) {
+    loop {
+        let mut engines = worker.engines(methods);
+        let work = || {
+            let Worker { queues, .. } = worker;
+            while let Some(turn) = queues.desk.take_or(|closed| queues.next(number, closed)) {
+                match turn {
+                    Turn::Job(job) => worker.look_up(&mut engines, job),
+                    Turn::Other(Task::Search(ticket)) => worker.search(&mut engines, ticket, number),
+                    Turn::Other(Task::Answer(ticket, hits)) => worker.answer(&engines, ticket, hits),
                 }
-                Work::Document(id) => self.document(&id),
-                Work::Stats => self.stats(),
-            };
-            let outcome = index.settle(outcome);
-            // whoever waited may have left
-            let _ = reply.send(outcome.unwrap_or_else(|error| Outcome::Failed(error.to_string())));
-        }
-        if searches.is_empty() {
-            return;
-        }
-        let start = Instant::now();
-        let asks: Vec<&Ask> = searches.iter().flat_map(|(asks, _)| asks).collect();
-        let answered = index.settle(self.search(engine, &asks));
-        self.counts.batches.observe(asks.len() as f64);
-        self.counts.searches.observe(start.elapsed().as_secs_f64());
-        let mut answers = match answered {
-            Ok(answers) => answers.into_iter(),
-            Err(error) => {
-                searches.into_iter().for_each(|(_, reply)| _ = reply.send(Outcome::Failed(error.to_string())));
-                return;
             }
         };
-        for (asks, reply) in searches {
-            let _ = reply.send(Outcome::Answers(answers.by_ref().take(asks.len()).collect()));
-        }
-    }
-
-    /// For each query an answer in JSON, or what is wrong with the query.
-    ///
-    /// # Errors
-    /// The index is damaged.
-    fn search(&self, engine: &mut Fallback<'_>, asks: &[&Ask]) -> Result<Vec<Finished>> {
-        let mut waiting: Vec<std::result::Result<Waiting, String>> =
-            on_cores(asks.to_vec(), |ask| self.waiting(ask)).into_iter().collect::<Result<_>>()?;
-        // those with the same mode and k are answered together
-        let mut groups: HashMap<(u8, usize), Vec<usize>> = HashMap::new();
-        for (number, one) in waiting.iter().enumerate() {
-            if let Ok(Waiting { settings, hits: None, .. }) = one {
-                groups.entry((settings.mode as u8, settings.k)).or_default().push(number);
-            }
-        }
-        for numbers in groups.into_values() {
-            self.run_group(engine, &mut waiting, &numbers)?;
-        }
-        // reading names and choosing snippets takes longer than finding hits
-        let kind = engine.capabilities().kind;
-        on_cores(waiting, |one| self.finish(one, kind)).into_iter().collect()
-    }
-
-    /// The answer to a query whose hits are there.
-    fn finish(&self, one: std::result::Result<Waiting, String>, kind: EngineKind) -> Result<Finished> {
-        let Waiting { settings, asked, hits, effort, seconds } = match one {
-            Ok(one) => one,
-            Err(error) => return Ok(Err(error)),
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(()) => return,
+            Err(_) => worker.counts.panics.inc(),
         };
-        let found = Found { hits: hits.unwrap_or_default(), effort, seconds };
-        let names = |docs| self.known.names(self.searcher.index(), docs);
-        let answer = asked.answered(&settings, self.searcher, kind, found, &names)?;
-        let mut json = Vec::new();
-        // writing to a Vec does not fail
-        let _ = answer.write_json(&mut json, &settings, self.searcher, false);
-        Ok(Ok(json))
-    }
-
-    /// A query with its terms looked up, and with its hits if they were kept.
-    fn waiting(&self, ask: &Ask) -> Result<std::result::Result<Waiting, String>> {
-        let own = self.settings;
-        let stored = self.searcher.index().has_texts();
-        if ask.snippets == Some(true) && !stored {
-            return Ok(Err(self.searcher.index().no_texts().to_string()));
-        }
-        let settings = Settings {
-            mode: ask.mode.unwrap_or(own.mode),
-            k: ask.k.unwrap_or(own.k),
-            explain: ask.explain,
-            snippets: ask.snippets.unwrap_or(stored),
-            ..own.clone()
-        };
-        let asked = match Asked::new(self.searcher, &ask.text, &ask.terms) {
-            Ok(asked) => asked,
-            Err(error @ (Error::Invalid { .. } | Error::Limit { .. })) => return Ok(Err(error.to_string())),
-            Err(error) => return Err(error),
-        };
-        let start = Instant::now();
-        let kept = if ask.explain { None } else { self.cache.get(&asked.query, settings.mode, settings.k) };
-        let seconds = start.elapsed().as_secs_f64();
-        if !ask.explain {
-            if kept.is_some() { &self.counts.cache_hits } else { &self.counts.cache_misses }.inc();
-        }
-        Ok(Ok(Waiting { settings, asked, hits: kept.map(|hits| hits.to_vec()), effort: None, seconds }))
-    }
-
-    /// Finds the hits of queries with the same mode and k.
-    fn run_group(
-        &self,
-        engine: &mut Fallback<'_>,
-        waiting: &mut [std::result::Result<Waiting, String>],
-        numbers: &[usize],
-    ) -> Result<()> {
-        let plans: Vec<Plan> = numbers
-            .iter()
-            .filter_map(|&number| waiting[number].as_ref().ok())
-            .map(|one| one.asked.plan.clone())
-            .collect();
-        let Some(Ok(Waiting { settings, .. })) = numbers.first().map(|&number| &waiting[number]) else { return Ok(()) };
-        let (mode, k): (Mode, usize) = (settings.mode, settings.k);
-        let start = Instant::now();
-        let refused = |error: Error| match error {
-            // weights that the method cannot take
-            Error::Invalid { .. } | Error::Limit { .. } => Ok(error.to_string()),
-            error => Err(error),
-        };
-        let answers = match &plans[..] {
-            [plan] => engine.search_one(plan, mode, k),
-            plans => engine.search_all(plans, mode, k, &self.settings.schedule(None)?),
-        };
-        let Answers { hits, effort } = match answers {
-            Ok(answers) => answers,
-            Err(error) if numbers.len() == 1 => {
-                waiting[numbers[0]] = Err(refused(error)?);
-                return Ok(());
-            }
-            Err(error) => {
-                refused(error)?;
-                // one of them cannot be answered: which, is seen one by one
-                return numbers.iter().try_for_each(|&number| self.run_group(engine, waiting, &[number]));
-            }
-        };
-        let seconds = start.elapsed().as_secs_f64();
-        for (&number, hits) in numbers.iter().zip(hits) {
-            if let Ok(one) = &mut waiting[number] {
-                self.cache.put(&one.asked.query, mode, k, &hits);
-                (one.hits, one.seconds) = (Some(hits), seconds);
-                one.effort = (numbers.len() == 1).then(|| effort.clone());
-            }
-        }
-        Ok(())
-    }
-
-    fn document(&self, id: &str) -> Result<Outcome> {
-        let index = self.searcher.index();
-        let docs = index.find_id(id)?;
-        if docs.is_empty() {
-            return Ok(Outcome::NotFound);
-        }
-        let describe = |&doc: &u32| -> Result<serde_json::Value> {
-            let DocName { id, url, title } = index.name(doc)?;
-            let length = index.lens().get(doc as usize).copied().unwrap_or(0);
-            let mut object = serde_json::json!({ "doc": doc, "id": id, "url": url, "title": title, "length": length });
-            if let Some(rank) = index.pagerank().and_then(|ranks| ranks.get(doc as usize)) {
-                object["pagerank"] = (*rank).into();
-            }
-            if index.has_texts() {
-                object["text"] = index.text(doc)?.into();
-            }
-            Ok(object)
-        };
-        let documents = docs.iter().take(MOST_DOCUMENTS).map(describe).collect::<Result<Vec<_>>>()?;
-        let object = serde_json::json!({ "count": docs.len(), "documents": documents });
-        Ok(Outcome::Found((object.to_string() + "\n").into_bytes()))
-    }
-
-    fn stats(&self) -> Result<Outcome> {
-        let index = self.searcher.index();
-        let [hits, misses] = self.cache.counts();
-        let object = serde_json::json!({
-            "name": self.place.name,
-            "statistics": index.statistics(),
-            "analyzer": index.manifest().analyzer.name,
-            "codec": self.searcher.codec().codec().name(),
-            "engine": self.settings.engine_kind().name(),
-            "texts": index.has_texts(),
-            "cache": { "hits": hits, "misses": misses, "bytes": self.cache.bytes() },
-        });
-        Ok(Outcome::Found((object.to_string() + "\n").into_bytes()))
     }
 }
-
-/// Work on each of some items, in their order: on all cores if there are many. A few are done sooner than other threads
-/// are woken.
-fn on_cores<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    match items.len() {
-        0..MANY => items.into_iter().map(&work).collect(),
-        MANY.. => items.into_par_iter().with_min_len(MANY / 2).map(&work).collect(),
-    }
-}
-
-/// Items from which it pays to wake other threads, which takes some 20 us.
-const MANY: usize = 16;
-
-/// Documents of one id that are sent at most; `count` says how many there are.
-const MOST_DOCUMENTS: usize = 100;

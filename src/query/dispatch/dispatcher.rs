@@ -8,7 +8,7 @@ use crate::query::schedule::bucket;
 use std::time::Duration;
 
 /// Who steals looks at so many of a queue at most, from its end.
-const LOOKED_AT: usize = 256;
+pub(super) const LOOKED_AT: usize = 32;
 /// A batch of so many queries is cut in two.
 const CUT: usize = 64;
 

@@ -119,6 +119,12 @@ impl<'a, T> Shared<'a, T> {
         self.wake(state, called);
     }
 
+    /// From now on no batch waits for more queries.
+    pub fn hurry(&self) {
+        self.lock().dispatcher.hurry();
+        self.changed[Processor::Gpu as usize].notify_all();
+    }
+
     /// No more queries come; those that are there are still taken.
     pub fn close(&self) {
         let mut state = self.lock();

@@ -1,5 +1,6 @@
 //! The same rules over a list that is searched anew each time.
 
+use super::super::dispatcher::LOOKED_AT;
 use super::super::rules::{NEVER, Nanos, cost, nanos};
 use super::super::workers::Workers;
 use super::*;
@@ -52,6 +53,11 @@ impl Plain {
         };
         own.sort_by_key(order);
         own
+    }
+
+    /// The last ones of a queue, from its end.
+    fn last(&self, processor: Processor) -> Vec<&Query> {
+        self.own(processor).into_iter().rev().take(LOOKED_AT).collect()
     }
 
     fn sum(&self, processor: Processor) -> Nanos {
@@ -114,7 +120,11 @@ impl Plain {
         let takes = |query: &Query| if processor == Processor::Cpu { query.cpu } else { query.gpu };
         let in_time = |query: &&&Query| now + takes(query) <= nanos(query.arrival.deadline);
         let busy = self.workers.idle(processor.other()).is_none();
-        self.due(processor.other(), now).iter().find(|query| busy && in_time(query)).map(|query| query.number)
+        self.due(processor.other(), now)
+            .iter()
+            .take(LOOKED_AT)
+            .find(|query| busy && in_time(query))
+            .map(|query| query.number)
     }
 
     fn for_cpu(&self, now: Nanos) -> Option<usize> {
@@ -126,10 +136,10 @@ impl Plain {
         let first = |queries: Vec<&Query>| queries.first().map(|query| query.number);
         let oldest = || self.either().into_iter().next().filter(|query| !leaves(query)).map(|query| query.number);
         let stolen = || {
-            let mut own = self.own(Processor::Gpu);
+            let mut own = self.last(Processor::Gpu);
             own.retain(|query| now + query.cpu < self.answered_at(Processor::Gpu, query.number, now));
             let ratio = |query: &Query| query.cpu as f64 / query.beside as f64;
-            own.into_iter().rev().min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(|query| query.number)
+            own.into_iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(|query| query.number)
         };
         first(self.due(Processor::Cpu, now))
             .or_else(|| first(self.own(Processor::Cpu)))
@@ -162,7 +172,7 @@ impl Plain {
             return vec![number];
         }
         let mut done = now;
-        for query in self.own(Processor::Cpu).into_iter().rev() {
+        for query in self.last(Processor::Cpu) {
             let more = if batch.is_empty() { query.gpu } else { query.batched };
             if !full(&batch) && done + more < self.answered_at(Processor::Cpu, query.number, now) {
                 done += more;
