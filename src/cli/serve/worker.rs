@@ -105,10 +105,13 @@ impl<'d> Worker<'_, 'd> {
             snippets: ask.snippets.unwrap_or(stored),
             ..own.clone()
         };
-        if let (true, Err(why)) = (settings.scores != own.scores, self.other) {
-            return Ok(Err(why.clone()));
-        }
-        let asked = match Asked::new(self.searcher, &ask.text, &ask.terms) {
+        // a plan holds what a term adds to a score of its kind
+        let searcher = match self.other {
+            _ if settings.scores == own.scores => self.searcher,
+            Ok(other) => other,
+            Err(why) => return Ok(Err(why.clone())),
+        };
+        let asked = match Asked::new(searcher, &ask.text, &ask.terms) {
             Ok(asked) => asked,
             Err(error) => return refused(error).map(Err),
         };

@@ -37,8 +37,10 @@ use super::common::write_head;
 use super::lines::{self, Line, Methods, Place, Way};
 use super::measure::{Cpu, device};
 use super::say;
+use crate::base::kept;
 use crate::gpu::Gpu;
-use crate::query::cost::{CostModel as _, Costs, Features, Rule};
+use crate::query::cost::file::{DeviceId, Kept};
+use crate::query::cost::{CostModel as _, Costs, Features, Knowledge};
 use crate::query::dispatch::Processor;
 use crate::query::engine::{CpuEngine, Griffin};
 use crate::query::gpu::GpuEngine;
@@ -82,12 +84,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     say(&title);
     let plans = [plans];
     let cpu = Cpu { places: &places, plans: &plans, clock: args.clock() };
-    let bench = Bench { args, place: &places[0], cpu, trial: args.trial(arrivals) };
+    let model = knowledge(&places[0], gpu.as_ref());
+    let bench = Bench { args, place: &places[0], cpu, trial: args.trial(arrivals), model };
     let rows = bench.rows(&methods, gpu.as_ref())?;
     outputs.write(|mut out| output::write_csv(&mut out, &rows), || output::chart(&title, &rows))?;
     let mut out = std::io::stdout().lock();
     write_head(&mut out, &title, gpu.as_ref())?;
     Ok(output::table(&rows).write(&mut out)?)
+}
+
+/// What queries should cost, by `gamut calibrate` or by the rule; of interest for both processors only.
+fn knowledge(place: &Place<'_>, gpu: Option<&Gpu>) -> Knowledge {
+    let Some(gpu) = gpu else { return Knowledge::default() };
+    let checksum = &place.searcher.index().manifest().checksum;
+    let kept = kept::folder().map(|folder| Kept::read(&folder, checksum)).unwrap_or_default();
+    kept.refused.iter().for_each(|line| say(line));
+    let knowledge = Knowledge::of(&kept, &place.codec, Some(&DeviceId::of(gpu.report())));
+    let [cpu, gpu] = knowledge.sources();
+    say(&format!("expected costs of the CPU by {cpu}, of the GPU by {gpu}"));
+    knowledge
 }
 
 /// What is measured on, and when a rate holds.
@@ -121,6 +136,8 @@ struct Bench<'a> {
     place: &'a Place<'a>,
     cpu: Cpu<'a>,
     trial: Trial,
+    /// What queries should cost.
+    model: Knowledge,
 }
 
 /// Queries of a mode, and their answers by the plainest methods.
@@ -196,7 +213,7 @@ impl<'a> Bench<'a> {
     fn costs(&self, mode: Mode) -> Vec<(Costs, u32)> {
         let of = |plan: &Plan| {
             let features = Features::of(plan, mode, self.args.common.k as usize);
-            (Rule.costs(&features), features.shortest)
+            (self.model.costs(&features), features.shortest)
         };
         self.cpu.plans[0].iter().map(of).collect()
     }

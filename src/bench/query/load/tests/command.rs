@@ -74,7 +74,13 @@ fn test_all_engines_have_rows_with_right_answers() {
         --migrate ratio=128,fixed=gpu-cpu --rate 2000 --arrivals 200 --seconds 0 --repeats 1";
     let args = args(line);
     let cpu = Cpu { places: &places, plans: &plans, clock: args.clock() };
-    let bench = Bench { args: &args, place: &places[0], cpu, trial: args.trial(Arrivals::Poisson(1)) };
+    let bench = Bench {
+        args: &args,
+        place: &places[0],
+        cpu,
+        trial: args.trial(Arrivals::Poisson(1)),
+        model: Knowledge::default(),
+    };
     let methods = Methods::parse("best", "best", "best").unwrap();
     let rows = bench.rows(&methods, Some(&gpu)).unwrap();
     let shown: Vec<(&str, &str, usize, usize)> =
