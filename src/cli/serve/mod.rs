@@ -80,7 +80,7 @@ pub struct Args {
     settings: Settings,
     /// With --engine gpu or griffin: threads of the CPU search, too. Each query goes where it is answered soonest, as
     /// in the rows `parallel` of `gamut bench load`.
-    #[arg(long, help_heading = "With --engine gpu or griffin")]
+    #[arg(long, help_heading = "With a GPU")]
     parallel: bool,
     #[command(flatten)]
     bounds: Bounds,
