@@ -3,7 +3,7 @@
 //! ```text
 //! files ──read──► records ──parse──► batches ──sequence──► batches with global ids ──pack──► block of u64 keys
 //!                                                                                            │
-//!                                                            sort (GPU bitonic | GPU radix | CPU)
+//!                                                            sort (GPU bitonic, radix, quick | CPU)
 //!                                                                                            │
 //!   index directory ◄──encode── postings lists ◄──n-way heap merge── runs on disk ◄──spill───┘
 //! ```

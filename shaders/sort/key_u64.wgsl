@@ -24,3 +24,23 @@ fn high(key: Key) -> u32 {
 fn join(low: u32, high: u32) -> Key {
     return (u64(high) << 32u) | u64(low);
 }
+
+// The lowest 32 bits of a key from `shift` on.
+fn bits_from(key: Key, shift: u32) -> u32 {
+    return u32(key >> shift);
+}
+
+// Halfway between two keys, rounded down.
+fn halfway(a: Key, b: Key) -> Key {
+    return (a & b) + ((a ^ b) >> 1u);
+}
+
+// The key that is less by 1.
+fn previous(key: Key) -> Key {
+    return key - 1lu;
+}
+
+// The key that is greater by 1.
+fn next(key: Key) -> Key {
+    return key + 1lu;
+}

@@ -2,7 +2,7 @@
 
 // Reduce: how many keys of each span have each digit.
 
-var<storage, read> source: array<vec2<u32>>;
+var<storage, read> source: array<Key>;
 // [digit][span]
 var<storage, read_write> counts: array<u32>;
 

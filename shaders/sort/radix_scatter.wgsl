@@ -8,8 +8,8 @@
 // A key's *team* finds its rank: threads that see one another's digits (a subgroup, or a thread alone: rank_*.wgsl).
 // The rank counts keys of the same digit in lower teams, plus earlier ones in its own team.
 
-var<storage, read> source: array<vec2<u32>>;
-var<storage, read_write> target_keys: array<vec2<u32>>;
+var<storage, read> source: array<Key>;
+var<storage, read_write> target_keys: array<Key>;
 // [digit][span]: keys with this digit in the spans before
 var<storage, read> counts: array<u32>;
 var<storage, read> totals: array<u32>;
@@ -59,7 +59,7 @@ fn main(
         // places missing from the last tile sort after everything else
         //#for ITEMS
         let i@ = at + @u * stride;
-        var key@ = vec2<u32>(0xffffffffu, 0xffffffffu);
+        var key@ = LAST;
         if i@ < filled {
             key@ = source[base + i@];
         }
@@ -90,7 +90,7 @@ fn main(
         workgroupBarrier();
         //#for ITEMS
         let to@ = atomicLoad(&bins[bin(digit@, me.team)]) + rank@;
-        tile[to@] = key@.x;
+        tile[to@] = low(key@);
         //#end
         if thread < RADIX {
             let first = atomicLoad(&bins[bin(thread, 0u)]);
@@ -105,15 +105,17 @@ fn main(
         //#for ITEMS
         let low@ = tile[thread + @u * THREADS];
         //#end
-        workgroupBarrier();
-        //#for ITEMS
-        tile[to@] = key@.y;
-        //#end
-        workgroupBarrier();
+        if KEY_WORDS == 2u {
+            workgroupBarrier();
+            //#for ITEMS
+            tile[to@] = high(key@);
+            //#end
+            workgroupBarrier();
+        }
         //#for ITEMS
         let j@ = thread + @u * THREADS;
         if j@ < filled {
-            let key = vec2<u32>(low@, tile[j@]);
+            let key = join(low@, tile[j@]);
             target_keys[offsets[digit(key)] + j@] = key;
         }
         //#end

@@ -1,25 +1,6 @@
-// Teams of one thread, for adapters without subgroup operations.
+//#import sort/sums_alone
 
-struct Me {
-    thread: u32,
-    team: u32,
-}
-
-var<workgroup> partial: array<u32, THREADS>;
-
-// Exclusive sum over the threads of the workgroup.
-fn scan(x: u32, me: Me) -> u32 {
-    var sum = x;
-    for (var distance = 1u; distance < THREADS; distance *= 2u) {
-        partial[me.thread] = sum;
-        workgroupBarrier();
-        if me.thread >= distance {
-            sum += partial[me.thread - distance];
-        }
-        workgroupBarrier();
-    }
-    return sum - x;
-}
+// Ranks by teams of one thread, for adapters without subgroup operations.
 
 // A thread takes ITEMS neighbouring keys.
 fn first_of(me: Me) -> u32 {
@@ -34,10 +15,3 @@ fn stride_of(me: Me) -> u32 {
 fn rank(d: u32, me: Me) -> u32 {
     return atomicAdd(&bins[bin(d, me.team)], 1u);
 }
-
-//#fill team_builtins
-    @builtin(local_invocation_index) invocation: u32,
-//#end
-//#fill me
-    let me = Me(invocation, invocation);
-//#end

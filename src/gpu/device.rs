@@ -280,6 +280,8 @@ impl Gpu {
     /// # Errors
     /// The shader or its bindings are wrong, it needs more than the adapter has, or the device is lost.
     pub fn pipeline(&self, kernel: &Kernel) -> Result<Pipeline, GpuError> {
+        #[cfg(test)]
+        let kernel = &super::testing::tap(self).map_or_else(|| kernel.clone(), |tap| (tap.edit)(kernel));
         // wgpu does not check this, and a driver may hang
         let limit = self.shared.report.workgroup_memory_bytes;
         if kernel.workgroup_bytes > limit {

@@ -145,6 +145,15 @@ impl Gpu {
     /// # Errors
     /// Anything that [`GpuError`] names.
     pub fn run(&self, what: &str, dispatches: &[Dispatch<'_>]) -> Result<f64, GpuError> {
+        #[cfg(test)]
+        if let Some(tap) = super::testing::tap(self) {
+            return tap.run(self, what, dispatches);
+        }
+        self.run_at_once(what, dispatches)
+    }
+
+    /// As [`Self::run`].
+    pub(super) fn run_at_once(&self, what: &str, dispatches: &[Dispatch<'_>]) -> Result<f64, GpuError> {
         let start = std::time::Instant::now();
         let clock = if self.timestamps() { Some(Clock::new(self, 2)?) } else { None };
         let max = self.report().max_workgroups;

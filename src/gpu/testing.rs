@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::device::Wait;
-use super::{Access, Binding, Choice, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Usage};
+use super::{Access, Binding, Buffer, Choice, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage};
 
 /// The device of all tests, since opening one takes longer than most tests. A test holds the lock until its thread
 /// ends: tests that use and lose a device at the same time would test the driver, not gamut.
@@ -67,6 +67,45 @@ pub fn written(gpu: &Gpu, pipeline: &Pipeline) -> u32 {
     let mut number = [u32::MAX];
     Download::default().run(gpu, &words, &mut number).expect("download");
     number[0]
+}
+
+/// Edits every kernel of a device, and looks at a buffer of the edited kernels' own after each dispatch.
+pub struct Tap {
+    /// The device.
+    pub gpu: Gpu,
+    /// What is compiled instead of a kernel.
+    pub edit: Box<dyn Fn(&Kernel) -> Kernel + Send + Sync>,
+    /// What edited kernels know as `notes`; its first word is 0 when a dispatch begins.
+    pub notes: Arc<Buffer>,
+    /// Called after each dispatch.
+    pub seen: Box<dyn Fn() + Send + Sync>,
+}
+
+static TAP: Mutex<Option<Arc<Tap>>> = Mutex::new(None);
+
+/// The tap of this device.
+pub fn tap(gpu: &Gpu) -> Option<Arc<Tap>> {
+    let tap = TAP.lock().unwrap_or_else(PoisonError::into_inner);
+    tap.as_ref().filter(|tap| Arc::ptr_eq(&tap.gpu.shared, &gpu.shared)).cloned()
+}
+
+/// Sets the tap, or removes it. One test at a time has the device, see [`gpu`].
+pub fn set_tap(tap: Option<Tap>) {
+    *TAP.lock().unwrap_or_else(PoisonError::into_inner) = tap.map(Arc::new);
+}
+
+impl Tap {
+    pub(super) fn run(&self, gpu: &Gpu, what: &str, dispatches: &[Dispatch<'_>]) -> Result<f64, GpuError> {
+        let mut seconds = 0.0;
+        for dispatch in dispatches {
+            let mut buffers = dispatch.buffers.to_vec();
+            buffers.push(("notes", &self.notes));
+            Upload::default().run(gpu, &[0u32], &self.notes, &|_| ())?;
+            seconds += gpu.run_at_once(what, &[Dispatch { buffers: &buffers, ..*dispatch }])?;
+            (self.seen)();
+        }
+        Ok(seconds)
+    }
 }
 
 /// Fails unless a compiler accepts the kernel and finds in it what Rust says of it.

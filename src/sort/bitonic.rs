@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::counts::Model;
 use super::gamma::{Superstep, schedule};
 use super::network::{KeyWords, Params, Shape, workgroup_bytes};
-use super::{SortTimes, Sorter};
+use super::{DeviceKey, SortTimes, Sorter};
+use crate::Error;
 use crate::gpu::{AdapterKind, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
 
 /// Sizes that the kernels are made for.
@@ -35,7 +37,39 @@ impl Tuning {
         // a processor gains nothing from large parts, and takes long to compile them
         let sizes: &[(u32, u32)] = if report.kind == AdapterKind::Software { &[] } else { &[(12, 4), (11, 4)] };
         let (log_sigma, log_regs) = sizes.iter().copied().find(fits).unwrap_or((9, 3));
-        Self { log_sigma, log_k: 4, log_regs, words: if gpu.int64() { KeyWords::One } else { KeyWords::Two } }
+        Self { log_sigma, log_k: 4, log_regs, words: KeyWords::of(gpu) }
+    }
+}
+
+impl Tuning {
+    /// Others with parts of `sigma` keys, of which 2^`log_k` neighbours are never parted.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless `sigma` is a power of two over 2^`log_k` that the adapter's workgroups can hold.
+    pub fn with(self, gpu: &Gpu, sigma: u32, log_k: u32) -> crate::Result<Self> {
+        let invalid = |why: String| Error::Invalid { what: format!("--sigma {sigma} --log-k {log_k}"), why };
+        if !sigma.is_power_of_two() || !(16..=1 << 16).contains(&sigma) {
+            return Err(invalid("sigma is a power of two from 16 to 65536".into()));
+        }
+        let log_sigma = sigma.ilog2();
+        if log_k >= log_sigma {
+            return Err(invalid(format!(
+                "a part of {sigma} keys cannot keep 2^{log_k} together; take less than {log_sigma}"
+            )));
+        }
+        let report = gpu.report();
+        let (most, room) = (report.max_workgroup_size, report.workgroup_memory_bytes);
+        // as many registers as usual, and more only if the workgroup has too few threads
+        let log_regs = (self.log_regs.min(log_sigma - 1)..=5).find(|regs| 1 << (log_sigma - regs) <= most);
+        let fits = |regs: &u32| workgroup_bytes(log_sigma, *regs) <= room;
+        let log_regs = log_regs.filter(fits).ok_or_else(|| {
+            let bytes = workgroup_bytes(log_sigma, self.log_regs);
+            invalid(format!(
+                "a part takes {bytes} bytes of workgroup memory and {} threads; the adapter has {room} and {most}",
+                sigma >> 5
+            ))
+        })?;
+        Ok(Self { log_sigma, log_k, log_regs, ..self })
     }
 }
 
@@ -78,8 +112,8 @@ impl Bitonic {
         schedule(self.log_capacity(keys), self.tuning.log_sigma, self.tuning.log_k)
     }
 
-    fn shape(&self, superstep: &Superstep) -> Shape {
-        Shape::of(superstep, self.tuning.log_regs, self.tuning.words, self.tuning.log_k)
+    fn shape(&self, superstep: &Superstep, words: KeyWords) -> Shape {
+        Shape::of(superstep, self.tuning.log_regs, words, self.tuning.log_k)
     }
 
     /// All kernels that blocks of up to `keys` keys need.
@@ -99,25 +133,26 @@ impl Bitonic {
     #[cfg(test)]
     pub(super) fn sabotage(&mut self, keys: usize, edit: impl Fn(String) -> String) {
         for superstep in self.supersteps(keys) {
-            let mut kernel = self.shape(&superstep).kernel().expect("a valid kernel");
+            let mut kernel = self.shape(&superstep, self.tuning.words).kernel().expect("a valid kernel");
             kernel.source = edit(kernel.source);
             let pipeline = self.gpu.pipeline(&kernel).expect("still a valid kernel");
-            self.pipelines.insert(self.shape(&superstep), pipeline);
+            self.pipelines.insert(self.shape(&superstep, self.tuning.words), pipeline);
         }
     }
 
-    fn sort_on_device(&mut self, keys: &mut [u64]) -> Result<SortTimes, GpuError> {
+    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K]) -> Result<SortTimes, GpuError> {
         let gpu = self.gpu.clone();
         gpu.check()?;
+        let words = K::held_as(self.tuning.words);
         let log_n = self.log_capacity(keys.len());
-        let bytes = (size_of::<u64>() as u64) << log_n;
+        let bytes = (size_of::<K>() as u64) << log_n;
         if self.block.as_ref().is_none_or(|b| b.bytes() < bytes) {
             self.block = None;
             self.block = Some(gpu.buffer("block of keys", bytes, Usage::Storage)?);
         }
         let supersteps = self.supersteps(keys.len());
         for superstep in &supersteps {
-            let shape = self.shape(superstep);
+            let shape = self.shape(superstep, words);
             if let Entry::Vacant(entry) = self.pipelines.entry(shape) {
                 entry.insert(gpu.pipeline(&shape.kernel()?)?);
             }
@@ -136,7 +171,7 @@ impl Bitonic {
             .iter()
             .zip(&immediates)
             .map(|(superstep, immediates)| Dispatch {
-                pipeline: &self.pipelines[&self.shape(superstep)],
+                pipeline: &self.pipelines[&self.shape(superstep, words)],
                 buffers: &buffers,
                 immediates: bytemuck::bytes_of(immediates),
                 groups,
@@ -174,7 +209,23 @@ impl Sorter for Bitonic {
         transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
     }
 
+    fn device_bytes(&self, keys: usize) -> u64 {
+        (size_of::<u64>() as u64) << self.log_capacity(keys)
+    }
+
     fn sort(&mut self, keys: &mut [u64], _sorted_low_bits: u32) -> crate::Result<SortTimes> {
+        super::check_block(keys.len(), self.max_keys())?;
+        if keys.len() < 2 {
+            return Ok(SortTimes::default());
+        }
+        Ok(self.sort_on_device(keys)?)
+    }
+
+    fn model(&self) -> Option<Model> {
+        Some(Model::Bitonic(self.tuning))
+    }
+
+    fn sort_u32(&mut self, keys: &mut [u32]) -> crate::Result<SortTimes> {
         super::check_block(keys.len(), self.max_keys())?;
         if keys.len() < 2 {
             return Ok(SortTimes::default());

@@ -5,25 +5,30 @@
 //! they make progress; and no subgroup width is assumed. Only digits that hold bits in which keys
 //! differ take a pass. Needs the block twice on the device.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{SortTimes, Sorter};
+use super::counts::Model;
+use super::network::KeyWords;
+use super::{DeviceKey, SortTimes, Sorter};
 use crate::gpu::{
-    Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, gpu_struct, transfer, wgsl,
+    Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Text, Upload, Usage, gpu_struct, transfer,
+    wgsl,
 };
 
 gpu_struct! {
     /// Parameters of a pass. Keys are cut into spans of whole tiles: a workgroup has a span, and ranks a tile at a
     /// time.
-    struct Params as "Params" {
+    pub(super) struct Params as "Params" {
         /// How many keys.
-        keys: u32,
+        pub(super) keys: u32,
         /// How many spans.
-        spans: u32,
+        pub(super) spans: u32,
         /// Keys of a span, a multiple of those of a tile.
-        span_keys: u32,
+        pub(super) span_keys: u32,
         /// Lowest bit of the digit.
-        shift: u32,
+        pub(super) shift: u32,
     }
 }
 
@@ -39,6 +44,32 @@ pub enum Team {
     },
     /// Each thread for itself.
     Alone,
+}
+
+impl Team {
+    /// The teams of an adapter.
+    pub fn of(gpu: &Gpu) -> Self {
+        match gpu.subgroups() {
+            Some((min, max)) if min >= 4 && max <= 128 => Self::Subgroup { min, max },
+            _ => Self::Alone,
+        }
+    }
+
+    /// The text that sums over them.
+    pub(super) fn sums(self) -> Text {
+        match self {
+            Self::Subgroup { .. } => wgsl!("sort/sums_subgroup"),
+            Self::Alone => wgsl!("sort/sums_alone"),
+        }
+    }
+
+    /// How many there are at most in a workgroup of so many threads.
+    pub(super) fn count(self, threads: u32) -> u32 {
+        match self {
+            Self::Subgroup { min, .. } => threads / min,
+            Self::Alone => threads,
+        }
+    }
 }
 
 /// Sizes that the kernels are made for.
@@ -59,7 +90,7 @@ pub struct Tuning {
 /// Counters a digit while counting.
 const COPIES: u32 = 4;
 /// Threads of the counting and summing kernels.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// Keys that a thread of the counting kernel has in flight.
 const COUNT_ITEMS: u32 = 8;
 
@@ -67,10 +98,7 @@ impl Tuning {
     /// What measured best on hardware, as far as the adapter allows it.
     pub fn of(gpu: &Gpu) -> Self {
         let report = gpu.report();
-        let team = match gpu.subgroups() {
-            Some((min, max)) if min >= 4 && max <= 128 => Team::Subgroup { min, max },
-            _ => Team::Alone,
-        };
+        let team = Team::of(gpu);
         let sizes: &[(u32, u32, u32)] = match team {
             Team::Subgroup { .. } => &[(8, 256, 14), (7, 128, 14), (6, 128, 8)],
             Team::Alone => &[(4, 256, 8), (4, 128, 8)],
@@ -83,15 +111,18 @@ impl Tuning {
     }
 
     fn teams(self) -> u32 {
-        match self.team {
-            Team::Subgroup { min, .. } => self.threads / min,
-            Team::Alone => self.threads,
-        }
+        self.team.count(self.threads)
     }
 
     /// Keys of a tile.
     pub fn tile(self) -> u32 {
         self.threads * self.items
+    }
+
+    /// Keys of a span of a block of so many keys.
+    pub(super) fn span_keys(self, keys: usize) -> u32 {
+        let tiles = (keys as u64).div_ceil(u64::from(self.tile())) as u32;
+        tiles.div_ceil(self.spans) * self.tile()
     }
 
     fn bins(self) -> u32 {
@@ -104,15 +135,11 @@ impl Tuning {
 
     /// Workgroup memory of the scatter kernel.
     fn workgroup_bytes(self) -> u32 {
-        let sums = match self.team {
-            Team::Subgroup { .. } => self.teams(),
-            Team::Alone => self.threads,
-        };
-        4 * (self.bin_slots() + self.tile() + (1 << self.bits) + sums)
+        4 * (self.bin_slots() + self.tile() + (1 << self.bits) + self.teams())
     }
 
-    fn assembler(self, threads: u32, items: u32) -> Assembler {
-        Assembler::new().params::<Params>().constants(&[
+    fn assembler(self, threads: u32, items: u32, words: KeyWords) -> Assembler {
+        Assembler::new().params::<Params>().provide("key", [words.text()]).constants(&[
             ("RADIX_BITS", self.bits),
             ("RADIX", 1 << self.bits),
             ("THREADS", threads),
@@ -122,21 +149,22 @@ impl Tuning {
     }
 
     /// Counts the digits of each span.
-    fn count_kernel(self) -> Result<Kernel, GpuError> {
-        let assembler = self.assembler(THREADS, COUNT_ITEMS);
+    fn count_kernel(self, words: KeyWords) -> Result<Kernel, GpuError> {
+        let assembler = self.assembler(THREADS, COUNT_ITEMS, words);
         let assembler = assembler.constants(&[("COPIES", COPIES), ("BINS", COPIES << self.bits)]);
         assembler.kernel("radix count", wgsl!("sort/radix_count"))
     }
 
     /// Sums the counts.
-    fn scan_kernel(self) -> Result<Kernel, GpuError> {
-        self.assembler(THREADS, COUNT_ITEMS).kernel("radix scan", wgsl!("sort/radix_scan"))
+    fn scan_kernel(self, words: KeyWords) -> Result<Kernel, GpuError> {
+        self.assembler(THREADS, COUNT_ITEMS, words).kernel("radix scan", wgsl!("sort/radix_scan"))
     }
 
     /// Moves the keys.
-    fn scatter_kernel(self) -> Result<Kernel, GpuError> {
+    fn scatter_kernel(self, words: KeyWords) -> Result<Kernel, GpuError> {
         let constants = [("TEAMS", self.teams()), ("BINS", self.bins()), ("BIN_SLOTS", self.bin_slots())];
-        let assembler = self.assembler(self.threads, self.items).constants(&constants);
+        let assembler = self.assembler(self.threads, self.items, words).constants(&constants);
+        let assembler = assembler.constants(&[("KEY_WORDS", words.count())]);
         let assembler = match self.team {
             Team::Subgroup { max, .. } => {
                 let votes = if max <= 32 { wgsl!("sort/votes_32") } else { wgsl!("sort/votes_128") };
@@ -147,12 +175,12 @@ impl Tuning {
         assembler.kernel("radix scatter", wgsl!("sort/radix_scatter"))
     }
 
-    /// All kernels.
+    /// All kernels for keys that shaders hold so.
     ///
     /// # Errors
     /// [`GpuError::Shader`]
-    pub fn kernels(self) -> Result<[Kernel; 3], GpuError> {
-        Ok([self.count_kernel()?, self.scan_kernel()?, self.scatter_kernel()?])
+    pub fn kernels(self, words: KeyWords) -> Result<[Kernel; 3], GpuError> {
+        Ok([self.count_kernel(words)?, self.scan_kernel(words)?, self.scatter_kernel(words)?])
     }
 }
 
@@ -179,8 +207,8 @@ impl Varying {
         Self { or: AtomicU64::new(0), and: AtomicU64::new(u64::MAX) }
     }
 
-    pub(super) fn add(&self, keys: &[u64]) {
-        let (or, and) = keys.iter().fold((0, u64::MAX), |(or, and), &key| (or | key, and & key));
+    pub(super) fn add<K: DeviceKey>(&self, keys: &[K]) {
+        let (or, and) = keys.iter().fold((0, u64::MAX), |(or, and), &key| (or | key.into(), and & key.into()));
         self.or.fetch_or(or, Ordering::Relaxed);
         self.and.fetch_and(and, Ordering::Relaxed);
     }
@@ -197,7 +225,7 @@ impl Varying {
 pub struct Radix {
     gpu: Gpu,
     tuning: Tuning,
-    pipelines: Option<[Pipeline; 3]>,
+    pipelines: HashMap<KeyWords, [Pipeline; 3]>,
     blocks: Option<[Buffer; 2]>,
     counts: Option<[Buffer; 2]>,
     upload: Upload,
@@ -216,7 +244,7 @@ impl Radix {
         Self {
             gpu,
             tuning,
-            pipelines: None,
+            pipelines: HashMap::new(),
             blocks: None,
             counts: None,
             upload: Upload::default(),
@@ -224,11 +252,11 @@ impl Radix {
         }
     }
 
-    fn prepare(&mut self, bytes: u64) -> Result<(), GpuError> {
+    fn prepare(&mut self, bytes: u64, words: KeyWords) -> Result<(), GpuError> {
         let gpu = &self.gpu;
-        if self.pipelines.is_none() {
-            let [count, scan, scatter] = self.tuning.kernels()?;
-            self.pipelines = Some([gpu.pipeline(&count)?, gpu.pipeline(&scan)?, gpu.pipeline(&scatter)?]);
+        if let Entry::Vacant(entry) = self.pipelines.entry(words) {
+            let [count, scan, scatter] = self.tuning.kernels(words)?;
+            entry.insert([gpu.pipeline(&count)?, gpu.pipeline(&scan)?, gpu.pipeline(&scatter)?]);
         }
         if self.counts.is_none() {
             let counts = (u64::from(self.tuning.spans) * 4) << self.tuning.bits;
@@ -247,12 +275,13 @@ impl Radix {
         Ok(())
     }
 
-    fn sort_on_device(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
+    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K], sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
         let gpu = self.gpu.clone();
         gpu.check()?;
-        self.prepare(size_of_val(keys) as u64)?;
+        let words = K::held_as(KeyWords::Two);
+        self.prepare(size_of_val(keys) as u64, words)?;
         let (Some([count, scan, scatter]), Some(blocks), Some([counts, totals])) =
-            (&self.pipelines, &self.blocks, &self.counts)
+            (self.pipelines.get(&words), &self.blocks, &self.counts)
         else {
             unreachable!("made by prepare")
         };
@@ -261,14 +290,13 @@ impl Radix {
         self.upload.run(&gpu, keys, &blocks[0], &|piece| varying.add(piece))?;
         let upload = start.elapsed().as_secs_f64();
 
-        let tiles = (keys.len() as u64).div_ceil(u64::from(self.tuning.tile())) as u32;
-        let span_tiles = tiles.div_ceil(self.tuning.spans);
-        let spans = tiles.div_ceil(span_tiles);
+        let span_keys = self.tuning.span_keys(keys.len());
+        let spans = (keys.len() as u32).div_ceil(span_keys);
         let shifts = digits(varying.bits(sorted_low_bits), self.tuning.bits);
         if shifts.is_empty() {
             return Ok(SortTimes { upload, ..SortTimes::default() });
         }
-        let (keys_in_all, span_keys) = (keys.len() as u32, span_tiles * self.tuning.tile());
+        let keys_in_all = keys.len() as u32;
         let params = |&shift: &u32| Params { keys: keys_in_all, spans, span_keys, shift };
         let immediates: Vec<Params> = shifts.iter().map(params).collect();
         let [a, b] = blocks;
@@ -315,12 +343,28 @@ impl Sorter for Radix {
         transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
     }
 
+    fn device_bytes(&self, keys: usize) -> u64 {
+        2 * (size_of::<u64>() * keys) as u64 + (u64::from(self.tuning.spans + 1) << (self.tuning.bits + 2))
+    }
+
     fn sort(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> crate::Result<SortTimes> {
         super::check_block(keys.len(), self.max_keys())?;
         if keys.len() < 2 {
             return Ok(SortTimes::default());
         }
         Ok(self.sort_on_device(keys, sorted_low_bits)?)
+    }
+
+    fn model(&self) -> Option<Model> {
+        Some(Model::Radix(self.tuning))
+    }
+
+    fn sort_u32(&mut self, keys: &mut [u32]) -> crate::Result<SortTimes> {
+        super::check_block(keys.len(), self.max_keys())?;
+        if keys.len() < 2 {
+            return Ok(SortTimes::default());
+        }
+        Ok(self.sort_on_device(keys, 0)?)
     }
 }
 

@@ -3,7 +3,9 @@
 use super::bitonic::{self, Bitonic};
 use super::cpu::Cpu;
 use super::network::KeyWords;
+use super::quick::{self, Quick};
 use super::radix::{self, Radix, Team};
+use super::radix_split::{self, RadixSplit};
 use super::*;
 use crate::gpu::{Kernel, testing};
 
@@ -20,7 +22,7 @@ impl Random {
 }
 
 /// Keys and the number of low bits in which they are sorted already.
-fn inputs(n: usize) -> Vec<(&'static str, Vec<u64>, u32)> {
+pub(super) fn inputs(n: usize) -> Vec<(&'static str, Vec<u64>, u32)> {
     let mut r = Random(n as u64 + 1);
     let mut keys = |f: &mut dyn FnMut(&mut Random, u64) -> u64| (0..n as u64).map(|i| f(&mut r, i)).collect::<Vec<_>>();
     let zipf = |r: &mut Random| ((1u64 << 20) as f64).powf(r.next() as f64 / u64::MAX as f64) as u64;
@@ -166,6 +168,109 @@ fn test_radix_as_tuned() {
     check(&mut sorter, 1 << 17);
 }
 
+fn quick_tunings(subgroups: Option<(u32, u32)>) -> Vec<quick::Tuning> {
+    let alone =
+        quick::Tuning { log_leaf: 6, log_regs: 1, threads: 128, items: 1, team: Team::Alone, words: KeyWords::Two };
+    let mut all = vec![alone, quick::Tuning { log_leaf: 8, log_regs: 2, items: 3, ..alone }];
+    if let Some((min, max)) = subgroups {
+        let team = Team::Subgroup { min, max };
+        all.push(quick::Tuning { log_leaf: 7, threads: 256, items: 2, team, ..alone });
+    }
+    all
+}
+
+#[test]
+fn test_quick_shapes() {
+    let Some(gpu) = testing::gpu() else { return };
+    for tuning in quick_tunings(gpu.subgroups()) {
+        let held = [KeyWords::One, KeyWords::Two].into_iter().filter(|words| *words == KeyWords::Two || gpu.int64());
+        for words in held {
+            let mut sorter = Quick::with_tuning(gpu.clone(), quick::Tuning { words, ..tuning });
+            let (leaf, tile) = (tuning.leaf() as usize, tuning.tile() as usize);
+            for n in [0, 1, 2, leaf - 1, leaf, leaf + 1, 2 * tile, 2 * tile + 1, 5 * leaf + tile + 3, 20_011] {
+                check(&mut sorter, n);
+            }
+        }
+    }
+}
+
+#[test]
+fn test_radix_split() {
+    let Some(gpu) = testing::gpu() else { return };
+    check_around(&mut RadixSplit::new(gpu.clone()), radix_split::SPAN as usize);
+    check(&mut RadixSplit::with_team(gpu, Team::Alone), 5000);
+}
+
+#[test]
+fn test_sizes_of_the_bitonic_sort() {
+    let Some(gpu) = testing::gpu() else { return };
+    let usual = bitonic::Tuning::of(&gpu);
+    for (sigma, log_k) in [(16, 0), (64, 5), (256, 0), (512, 4)] {
+        let tuning = usual.with(&gpu, sigma, log_k).expect("small enough");
+        assert_eq!((1 << tuning.log_sigma, tuning.log_k), (sigma, log_k));
+        check(&mut Bitonic::with_tuning(gpu.clone(), tuning), 1000);
+    }
+    for (sigma, log_k, why) in [(100, 0, "power of two"), (64, 6, "less than 6"), (1 << 16, 4, "workgroup memory")] {
+        let error = usual.with(&gpu, sigma, log_k).expect_err("refused").to_string();
+        assert!(error.contains(why) && error.contains(&format!("--sigma {sigma}")), "{error}");
+    }
+}
+
+#[test]
+fn test_quick_as_tuned() {
+    let Some(gpu) = testing::gpu() else { return };
+    let tuning = quick::Tuning::of(&gpu);
+    let mut sorter = Quick::new(gpu);
+    check(&mut sorter, tuning.tile() as usize + 1);
+    check(&mut sorter, (1 << 17) + 3);
+}
+
+#[test]
+fn test_quick_as_on_hardware() {
+    let Some(gpu) = testing::gpu() else { return };
+    let tuning = quick::Tuning { log_leaf: 12, log_regs: 4, ..quick::Tuning::of(&gpu) };
+    check(&mut Quick::with_tuning(gpu, tuning), (1 << 14) - 1);
+}
+
+/// Keys that put the worst samples there is at the places that are looked at: the median of a level is among the least
+/// keys of its segment, so that a level takes away as little as it can.
+#[test]
+fn test_quick_ends_with_the_worst_keys() {
+    let Some(gpu) = testing::gpu() else { return };
+    let tuning = quick_tunings(None)[0];
+    let n = 4096u64;
+    let samples = u64::from(quick::SAMPLES);
+    let keys: Vec<u64> = (0..n).map(|i| if i % (n / samples) == 0 { i } else { u64::MAX - mix(i) }).collect();
+    let mut got = keys.clone();
+    Quick::with_tuning(gpu, tuning).sort(&mut got, 0).expect("sorts");
+    let mut expected = keys;
+    expected.sort_unstable();
+    assert_eq!(got, expected);
+}
+
+fn mix(i: u64) -> u64 {
+    Random(i + 1).next() >> 1
+}
+
+/// Keys of 32 bits: the upper halves of the others.
+#[test]
+fn test_short_keys_on_every_sorter() {
+    let Some(gpu) = testing::gpu() else { return };
+    for entry in SORTERS {
+        let mut sorter = entry.make_on(&gpu);
+        for n in [0, 1, 2, 513, 4095, 4097, 20_003] {
+            for (name, keys, _) in inputs(n) {
+                let keys: Vec<u32> = keys.iter().map(|key| (key >> 32 ^ key) as u32).collect();
+                let mut got = keys.clone();
+                sorter.sort_u32(&mut got).expect("sorts");
+                let mut expected = keys;
+                expected.sort_unstable();
+                assert!(got == expected, "{} of {n} short keys, {name}", entry.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn test_a_million_keys_on_every_sorter() {
     let Some(gpu) = testing::gpu() else { return };
@@ -217,7 +322,12 @@ fn test_registry() {
 fn kernels() -> Vec<Kernel> {
     let mut all = Vec::new();
     let tuned = [(12, 4), (11, 4), (9, 3)].into_iter().flat_map(|(log_sigma, log_regs)| {
-        [KeyWords::One, KeyWords::Two].map(|words| bitonic::Tuning { log_sigma, log_k: 4, log_regs, words })
+        [KeyWords::One, KeyWords::Two, KeyWords::Short].map(|words| bitonic::Tuning {
+            log_sigma,
+            log_k: 4,
+            log_regs,
+            words,
+        })
     });
     for tuning in bitonic_tunings().into_iter().chain(tuned) {
         all.extend(Bitonic::kernels(tuning, 1 << 22).unwrap());
@@ -225,7 +335,18 @@ fn kernels() -> Vec<Kernel> {
     let large =
         radix::Tuning { bits: 8, threads: 256, items: 14, spans: 2048, team: Team::Subgroup { min: 32, max: 32 } };
     for tuning in radix_tunings(Some((8, 8))).into_iter().chain([large]) {
-        all.extend(tuning.kernels().unwrap());
+        all.extend([KeyWords::Two, KeyWords::Short].into_iter().flat_map(|words| tuning.kernels(words).unwrap()));
+    }
+    for words in [KeyWords::Two, KeyWords::Short] {
+        for team in [Team::Alone, Team::Subgroup { min: 8, max: 8 }] {
+            all.extend(radix_split::kernels(team, words).unwrap());
+        }
+    }
+    for tuning in quick_tunings(Some((8, 8))) {
+        for words in [KeyWords::One, KeyWords::Two, KeyWords::Short] {
+            all.extend(tuning.kernels(words).unwrap());
+            all.extend(tuning.leaf_kernels(words).unwrap());
+        }
     }
     all
 }

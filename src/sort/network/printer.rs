@@ -1,114 +1,11 @@
-//! Prints a superstep as WGSL: the Γ-partition once more, from workgroup memory into registers.
-//!
-//! A workgroup holds a part, and each of its threads 2^r keys of it in registers: a *layout* says which
-//! r consecutive bits of the local index tell a thread's keys apart. Steps on those bits are compare and
-//! exchange in registers; for others the keys change layout through workgroup memory, written as the
-//! old layout has them, read as the new one wants them. The two words of the keys go one after the
-//! other: that takes a barrier more, but half the memory, and so twice the workgroups in flight, which
-//! on an NVIDIA H200 made the whole sort 1.4 times as fast. A thread writes exactly the slots that it
-//! read last, so nobody waits before the first write.
+//! Prints what a superstep does with the keys of a thread, step by step.
 
 use std::fmt::Write as _;
 
-use super::gamma::Superstep;
-use crate::gpu::{Assembler, GpuError, Kernel, gpu_struct, wgsl};
-
-gpu_struct! {
-    /// Parameters of a superstep.
-    pub struct Params as "Params" {
-        /// How many keys are real; the rest counts as greater than all of them.
-        pub keys: u32,
-        /// How many parts.
-        pub groups: u32,
-        /// Stage of the first step.
-        pub stage: u32,
-        /// [`super::gamma::Gamma::base`].
-        pub base: u32,
-    }
-}
-
-/// How keys are held by shaders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KeyWords {
-    /// As a 64-bit integer.
-    One,
-    /// As two 32-bit integers, for adapters without 64-bit ones; 0.97 times the speed on an NVIDIA H200.
-    Two,
-}
-
-/// What tells the kernels of one sorter apart; supersteps with the same shape share a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
-    /// log of the keys a thread holds.
-    pub log_regs: u32,
-    /// How it holds them.
-    pub words: KeyWords,
-    /// log of the neighbouring keys that one access to device memory should touch.
-    pub log_k: u32,
-    /// [`super::gamma::Gamma::low`].
-    pub low: u32,
-    /// [`super::gamma::Gamma::high`].
-    pub high: u32,
-    /// Sort the part from scratch.
-    pub sorts: bool,
-    /// Steps in the lower run of bits, the last one on bit 0; then the stage ends. 0 for Γ≥.
-    pub low_steps: u32,
-}
-
-impl Shape {
-    /// The shape that does `superstep`.
-    pub fn of(superstep: &Superstep, log_regs: u32, words: KeyWords, log_k: u32) -> Self {
-        let gamma = superstep.gamma;
-        let wide = superstep.first.bit >= gamma.low;
-        Self {
-            log_regs,
-            words,
-            log_k,
-            low: gamma.low,
-            high: gamma.high,
-            sorts: superstep.sorts,
-            low_steps: if superstep.sorts || wide { 0 } else { superstep.steps },
-        }
-    }
-
-    /// The kernel.
-    ///
-    /// # Errors
-    /// [`GpuError::Shader`]
-    ///
-    /// # Panics
-    /// If a part has fewer keys than a thread.
-    pub fn kernel(self) -> Result<Kernel, GpuError> {
-        let bits = self.low + self.high;
-        assert!(self.log_regs <= bits, "a thread holds more than a part");
-        let key = match self.words {
-            KeyWords::One => wgsl!("sort/key_u64"),
-            KeyWords::Two => wgsl!("sort/key_u32x2"),
-        };
-        let pad = self.log_regs;
-        let constants = [
-            ("LOW", self.low),
-            ("HIGH", self.high),
-            ("PAD", pad),
-            ("SLOTS", slots(bits, pad)),
-            ("THREADS", 1 << (bits - self.log_regs)),
-        ];
-        let assembler = Assembler::new().constants(&constants).provide("key", [key]).params::<Params>();
-        assembler.fill("network", Printer::new(self).print()).kernel("bitonic", wgsl!("sort/bitonic"))
-    }
-}
-
-fn slots(bits: u32, pad: u32) -> u32 {
-    (1 << bits) + (1 << bits >> pad)
-}
-
-/// Bytes of workgroup memory of a kernel for parts of 2^`bits` keys.
-pub fn workgroup_bytes(bits: u32, log_regs: u32) -> u32 {
-    slots(bits, log_regs) * size_of::<u32>() as u32
-}
+use super::{KeyWords, Move, Place, Shape};
 
 /// Writes the body of `main`. Values are named once and never assigned again.
-struct Printer {
+pub(super) struct Printer {
     shape: Shape,
     bits: u32,
     text: String,
@@ -117,12 +14,13 @@ struct Printer {
     /// Lowest local bit that tells them apart.
     layout: u32,
     names: u32,
+    moves: Vec<Move>,
 }
 
 impl Printer {
-    fn new(shape: Shape) -> Self {
+    pub(super) fn new(shape: Shape) -> Self {
         let bits = shape.low + shape.high;
-        Self { shape, bits, text: String::new(), keys: Vec::new(), layout: 0, names: 0 }
+        Self { shape, bits, text: String::new(), keys: Vec::new(), layout: 0, names: 0, moves: Vec::new() }
     }
 
     fn name(&mut self) -> u32 {
@@ -170,13 +68,16 @@ impl Printer {
 
     fn load(&mut self, layout: u32) {
         self.layout = layout;
+        self.moves.push(Move::Load(layout));
         let l = self.local(layout);
         self.line(format_args!("let g{l} = start + spread(l{l});"));
         self.keys.clear();
         for j in 0..self.regs() {
             let name = self.name();
             let offset = self.offset(layout, j);
-            if self.shape.sorts {
+            if self.shape.place == Place::Leaf {
+                self.line(format_args!("let k{name} = fetch(leaf, g{l} + {offset});"));
+            } else if self.shape.sorts {
                 self.line(format_args!("let i{name} = g{l} + {offset};"));
                 self.line(format_args!("let k{name} = select(LAST, keys[i{name}], i{name} < params.keys);"));
             } else {
@@ -190,11 +91,15 @@ impl Printer {
         if !self.coalesces(self.layout) {
             self.change(self.top());
         }
+        self.moves.push(Move::Store(self.layout));
         let l = self.local(self.layout);
         self.line(format_args!("let g{l} = start + spread(l{l});"));
         for j in 0..self.regs() {
             let (offset, key) = (self.offset(self.layout, j), self.keys[j as usize].clone());
-            self.line(format_args!("keys[g{l} + {offset}] = {key};"));
+            match self.shape.place {
+                Place::Block => self.line(format_args!("keys[g{l} + {offset}] = {key};")),
+                Place::Leaf => self.line(format_args!("put(leaf, g{l} + {offset}, {key});")),
+            }
         }
     }
 
@@ -203,6 +108,7 @@ impl Printer {
         if layout == self.layout {
             return;
         }
+        self.moves.push(Move::Change { from: self.layout, to: layout });
         let pad = self.shape.log_regs;
         // local indexes of a thread's keys share no bit with those of its first key, so slots just add
         let slot = |layout: u32, j: u32| (j << layout) + (j << layout >> pad);
@@ -210,7 +116,8 @@ impl Printer {
         self.line(format_args!("let s{from} = slot(l{from});"));
         let to = self.local(layout);
         self.line(format_args!("let s{to} = slot(l{to});"));
-        for word in ["low", "high"] {
+        let words = if self.shape.words == KeyWords::Short { &["low"][..] } else { &["low", "high"] };
+        for &word in words {
             if word == "high" {
                 self.line(format_args!("workgroupBarrier();"));
             }
@@ -225,7 +132,8 @@ impl Printer {
         }
         for j in 0..self.regs() {
             let name = self.name();
-            self.line(format_args!("let k{name} = join(low{to}_{j}, high{to}_{j});"));
+            let high = if words.len() == 1 { "0u".to_owned() } else { format!("high{to}_{j}") };
+            self.line(format_args!("let k{name} = join(low{to}_{j}, {high});"));
             self.keys[j as usize] = format!("k{name}");
         }
         self.layout = layout;
@@ -282,7 +190,8 @@ impl Printer {
         }
     }
 
-    fn print(mut self) -> String {
+    /// The text, and what it does with keys.
+    pub(super) fn print(mut self) -> (String, Vec<Move>) {
         let (bits, low) = (self.bits, self.shape.low);
         if self.shape.sorts {
             self.load(self.top());
@@ -303,7 +212,7 @@ impl Printer {
             }
         }
         self.store();
-        self.text
+        (self.text, self.moves)
     }
 }
 

@@ -1,0 +1,396 @@
+//! `gamut bench sort`: every sorter on arrays of keys, after Capannini et al., section 6.
+//!
+//! **What is measured**: seconds of the sort alone (device timestamps; the host's clock for the CPU) over several
+//! arrays of a distribution, with their deviation, the wall time with both transfers, and the ratio to the time of the
+//! sort's passes over memory at the speed of a copy kernel. With `--counts`, what a machine of the K-model would count.
+//! **Data**: arrays of several distributions, from fixed seeds. **How**: sorters take turns with the arrays in memory.
+//! First come sorts that do not count, and on a GPU a copy kernel without a pause, until it copies as fast as in the
+//! beginning. A card that idled during the processor's turn is three to four times slower, and does not hurry up for
+//! sorts with transfers between them. Then each array is sorted as often as asked for, and its median counts. Each
+//! result is compared with that of a sort of the standard library's kind.
+
+mod arrays;
+mod rows;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail, ensure};
+
+use self::arrays::{Array, Distribution, Key};
+use self::rows::{Row, Times};
+use super::copier::Copier;
+use super::median;
+use crate::gpu::{Choice, Gpu};
+use crate::sort::bitonic::{self, Bitonic};
+use crate::sort::{SORTERS, SortTimes, Sorter};
+
+/// Sort arrays of keys with every sorter, check the results, and compare.
+///
+/// Gkeys/s is by the device's own clock, wall includes the transfers. Mean, deviation (dev), least and greatest are
+/// over the arrays of a distribution, and CV is deviation over mean. Floor is the share of the speed at which the
+/// sort's bytes could be copied.
+///
+/// Examples:
+///   gamut bench sort --from 26 --to 26 --sorters bitonic,radix --arrays 5
+///   gamut bench sort --distributions uniform,gaussian,zipf,equal --bits 32 --arrays 20 --counts 16
+///   gamut bench sort --sorters bitonic --sigma 1024,4096 --log-k 0,2,4,6
+#[derive(Clone, Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Smallest array, as a power of two
+    #[arg(long, value_name = "LOG2", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=31))]
+    from: u32,
+    /// Largest array, as a power of two
+    #[arg(long, value_name = "LOG2", default_value_t = 22, value_parser = clap::value_parser!(u32).range(0..=31))]
+    to: u32,
+    /// From one size to the next, in powers of two
+    #[arg(long, value_name = "LOG2", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=31))]
+    step: u32,
+    /// Sorters to measure, comma-separated [default: all that this machine can run]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    sorters: Vec<String>,
+    /// Distributions of keys, comma-separated: uniform, gaussian, zipf, sorted, reversed, equal, crawl
+    #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "uniform,crawl")]
+    distributions: Vec<String>,
+    /// Bits of a key, comma-separated: 64, 32
+    #[arg(long, value_delimiter = ',', value_name = "N", default_value = "64")]
+    bits: Vec<u32>,
+    /// Arrays of each distribution
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    arrays: u32,
+    /// Sorts of each array; their median counts
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+    /// Keys of a part of the bitonic sort (K-model: words of local memory), powers of two, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    sigma: Vec<u32>,
+    /// log2 of the neighbouring keys that its parts keep together (K-model: processors), comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "LOG2")]
+    log_k: Vec<u32>,
+    /// Also count memory transactions, contention and divergence on a K-model machine with K processors and banks
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=128))]
+    counts: Option<u32>,
+    /// Seconds of work that does not count, before the sorts that do
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.3)]
+    warm_up: f64,
+    /// GPU to use, by name or index; software ones must be named
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    device: String,
+    /// Write the rows as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// A sorter with its name in the table.
+struct Entrant {
+    name: String,
+    on_gpu: bool,
+    sorter: Box<dyn Sorter>,
+}
+
+/// The device, and how fast it copies.
+struct Card {
+    copier: Copier,
+    bytes_per_second: f64,
+}
+
+/// Measures, and prints tables or JSON.
+///
+/// # Errors
+/// Unknown names, no such device, a file that cannot be written, or a wrong result.
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "results go to stdout, remarks to stderr")]
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    ensure!(args.from <= args.to, "--from {} is over --to {}", args.from, args.to);
+    ensure!(args.warm_up >= 0.0 && args.warm_up <= 60.0, "--warm-up {} is not from 0 to 60", args.warm_up);
+    if let Some(bits) = args.bits.iter().find(|bits| ![32, 64].contains(*bits)) {
+        bail!("--bits {bits}: keys have 64 or 32");
+    }
+    if let Some(k) = args.counts.filter(|k| !k.is_power_of_two()) {
+        bail!("--counts {k}: take a power of two, such as 16 (the paper's) or 32");
+    }
+    let distributions = args.distributions.iter().map(|name| Distribution::named(name));
+    let distributions = distributions.collect::<anyhow::Result<Vec<_>>>()?;
+    let csv = args
+        .csv
+        .as_ref()
+        .map(|path| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display())))
+        .transpose()?;
+    let card = card(args)?;
+    let mut entrants = entrants(args, card.as_ref())?;
+    let mut rows = Vec::new();
+    for log_n in (args.from..=args.to).step_by(args.step as usize) {
+        for (distribution, &bits) in distributions.iter().flat_map(|d| args.bits.iter().map(move |bits| (d, bits))) {
+            let card = card.as_ref();
+            rows.extend(match bits {
+                32 => measure::<u32>(args, distribution, 1 << log_n, card, &mut entrants)?,
+                _ => measure::<u64>(args, distribution, 1 << log_n, card, &mut entrants)?,
+            });
+        }
+    }
+    if args.json {
+        let device = card.as_ref().map(|card| card.copier.gpu.report());
+        let bandwidth = card.as_ref().map(|card| card.bytes_per_second);
+        let report = serde_json::json!({ "device": device, "copy_bytes_per_second": bandwidth, "rows": rows });
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        if let Some(card) = &card {
+            let (report, speed) = (card.copier.gpu.report(), card.bytes_per_second / 1e9);
+            println!("device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver);
+        }
+        rows::print(&rows, &mut std::io::stdout().lock())?;
+    }
+    if let Some(file) = csv {
+        rows::write_csv(&rows, &mut std::io::BufWriter::new(file)).context("cannot write the CSV file")?;
+    }
+    Ok(())
+}
+
+/// The device; `None`, with a message, if there is none and none is needed.
+#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
+fn card(args: &Args) -> anyhow::Result<Option<Card>> {
+    let needed = SORTERS.iter().any(|s| s.on_gpu() && args.sorters.iter().any(|name| name == s.name));
+    let gpu = match Gpu::open(&Choice::parse(&args.device)) {
+        Ok(gpu) => gpu,
+        Err(error) if args.device == "auto" && !needed => {
+            eprintln!("gamut: CPU only: {error}");
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let copier = Copier::new(&gpu)?;
+    let bytes_per_second = copier.bytes_per_second(0.7)?;
+    Ok(Some(Card { copier, bytes_per_second }))
+}
+
+/// The sorters that were asked for, as far as the machine can run them.
+fn entrants(args: &Args, card: Option<&Card>) -> anyhow::Result<Vec<Entrant>> {
+    if let Some(name) = args.sorters.iter().find(|name| !SORTERS.iter().any(|s| s.name == **name)) {
+        let all: Vec<_> = SORTERS.iter().map(|s| s.name).collect();
+        bail!("unknown sorter \"{name}\"; there are: {}", all.join(", "));
+    }
+    let wanted = |name: &str| args.sorters.is_empty() || args.sorters.iter().any(|n| n == name);
+    let tuned = !(args.sigma.is_empty() && args.log_k.is_empty());
+    ensure!(!tuned || wanted("bitonic"), "--sigma and --log-k are for the sorter bitonic, which --sorters leaves out");
+    let mut entrants = Vec::new();
+    for entry in SORTERS.iter().filter(|s| wanted(s.name)) {
+        let (name, on_gpu) = (entry.name.to_owned(), entry.on_gpu());
+        match card.map(|card| &card.copier.gpu) {
+            Some(gpu) if tuned && entry.name == "bitonic" => entrants.extend(bitonics(args, gpu)?),
+            Some(gpu) => entrants.push(Entrant { name, on_gpu, sorter: entry.make_on(gpu) }),
+            None if on_gpu => {}
+            None => entrants.push(Entrant { name, on_gpu, sorter: entry.make(&Choice::Auto)? }),
+        }
+    }
+    Ok(entrants)
+}
+
+/// The bitonic sorter in all sizes that were asked for.
+fn bitonics(args: &Args, gpu: &Gpu) -> anyhow::Result<Vec<Entrant>> {
+    let usual = bitonic::Tuning::of(gpu);
+    let or = |given: &[u32], usual: u32| if given.is_empty() { vec![usual] } else { given.to_vec() };
+    let mut entrants = Vec::new();
+    for sigma in or(&args.sigma, 1 << usual.log_sigma) {
+        for log_k in or(&args.log_k, usual.log_k) {
+            let tuning = usual.with(gpu, sigma, log_k)?;
+            let sorter = Box::new(Bitonic::with_tuning(gpu.clone(), tuning));
+            entrants.push(Entrant { name: format!("bitonic:sigma={sigma}:log-k={log_k}"), on_gpu: true, sorter });
+        }
+    }
+    Ok(entrants)
+}
+
+/// A row for each sorter, and before them one for the standard library's sort of the first array.
+#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
+fn measure<K: Key>(
+    args: &Args,
+    distribution: &Distribution,
+    n: usize,
+    card: Option<&Card>,
+    entrants: &mut [Entrant],
+) -> anyhow::Result<Vec<Row>> {
+    let row = |sorter: &str, times: &[SortTimes], bandwidth| Row {
+        sorter: sorter.to_owned(),
+        bits: K::BITS,
+        keys: n as u64,
+        distribution: distribution.name,
+        arrays: times.len(),
+        times: Times::of(times, bandwidth),
+        counts: None,
+        formula: None,
+    };
+    let Some(mut first) = K::keys(distribution, 0, n) else {
+        eprintln!("gamut: there are no {} keys of {} bits", distribution.name, K::BITS);
+        return Ok(Vec::new());
+    };
+    let log_k = args.counts.map(u32::ilog2);
+    let counted: Vec<_> = entrants
+        .iter()
+        .map(|entrant| {
+            let (model, log_k) = (entrant.sorter.model().filter(|_| n > 1)?, log_k?);
+            let long: Vec<u64> = first.iter().map(|&key| key.into()).collect();
+            Some((model.count(&long, K::BITS, log_k), model.formula(n as u64, K::BITS, log_k)))
+        })
+        .collect();
+    let start = Instant::now();
+    first.sort_unstable();
+    let times = SortTimes { sort: start.elapsed().as_secs_f64(), ..SortTimes::default() };
+    let mut rows = vec![row("sort_unstable", &[times], None)];
+    drop(first);
+
+    let mut times: Vec<Vec<SortTimes>> = vec![Vec::new(); entrants.len()];
+    let mut block: Vec<K> = vec![K::zeroed(); n];
+    for begin in (0..args.arrays).step_by(Array::<K>::held(n)) {
+        let end = args.arrays.min(begin + Array::<K>::held(n) as u32);
+        let arrays: Vec<_> =
+            (begin..end).filter_map(|number| K::keys(distribution, number, n)).map(Array::new).collect();
+        for (entrant, times) in entrants.iter_mut().zip(&mut times) {
+            if n > entrant.sorter.max_keys() {
+                if begin == 0 {
+                    eprintln!("gamut: {} sorts at most {} keys here", entrant.name, entrant.sorter.max_keys());
+                }
+                continue;
+            }
+            let mut sort = |array: &Array<K>| array.sort(&mut *entrant.sorter, &mut block, distribution);
+            warm_up(args.warm_up, card.filter(|_| entrant.on_gpu), || sort(&arrays[0]))?;
+            for array in &arrays {
+                let sorts = (0..args.repetitions).map(|_| sort(array)).collect::<anyhow::Result<Vec<_>>>()?;
+                times.push(middle(&sorts));
+            }
+        }
+    }
+    for ((entrant, times), counted) in entrants.iter().zip(&times).zip(counted).filter(|((_, t), _)| !t.is_empty()) {
+        let bandwidth = card.filter(|_| entrant.on_gpu).map(|card| card.bytes_per_second);
+        let (counts, formula) = counted.map_or((None, None), |(counts, formula)| (Some(counts), formula));
+        rows.push(Row { counts, formula, ..row(&entrant.name, times, bandwidth) });
+    }
+    Ok(rows)
+}
+
+/// Sorts that do not count, and on a device copies until it is at its speed.
+#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
+fn warm_up(
+    seconds: f64,
+    card: Option<&Card>,
+    mut sort: impl FnMut() -> anyhow::Result<SortTimes>,
+) -> anyhow::Result<()> {
+    sort()?;
+    if let Some(Card { copier, bytes_per_second }) = card {
+        let reached = copier.warm_up(seconds, *bytes_per_second)?;
+        if reached < 0.9 * bytes_per_second {
+            eprintln!("gamut: the GPU does not get back to its speed; it copies {:.0} GB/s now", reached / 1e9);
+        }
+        return Ok(());
+    }
+    let start = Instant::now();
+    while start.elapsed().as_secs_f64() < seconds {
+        sort()?;
+    }
+    Ok(())
+}
+
+/// Each part's median.
+fn middle(times: &[SortTimes]) -> SortTimes {
+    let of = |part: fn(&SortTimes) -> f64| median(&times.iter().map(part).collect::<Vec<_>>());
+    SortTimes {
+        upload: of(|t| t.upload),
+        sort: of(|t| t.sort),
+        download: of(|t| t.download),
+        moved_bytes: times.first().map_or(0, |t| t.moved_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::gpu::testing;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn measured(line: &str) -> anyhow::Result<String> {
+        let dir = tempfile::tempdir()?;
+        let csv = dir.path().join("rows.csv");
+        let path = csv.to_str().expect("a path");
+        let small = [
+            "sort",
+            "--from",
+            "9",
+            "--to",
+            "9",
+            "--arrays",
+            "2",
+            "--repetitions",
+            "1",
+            "--warm-up",
+            "0",
+            "--csv",
+            path,
+        ];
+        run(&Line::try_parse_from(small.into_iter().chain(line.split_whitespace()))?.args)?;
+        Ok(std::fs::read_to_string(csv)?)
+    }
+
+    /// Values of a column, of rows whose sorter's name begins so.
+    fn column(csv: &str, name: &str, sorter: &str) -> Vec<String> {
+        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let at = lines.next().and_then(|head| head.iter().position(|n| *n == name)).expect("a column");
+        lines.filter(|line| line[0].starts_with(sorter)).map(|line| line[at].to_owned()).collect()
+    }
+
+    #[test]
+    fn test_rows_without_a_device() {
+        let csv = measured("--sorters cpu --device auto --distributions uniform,crawl --bits 32,64").expect("measured");
+        // the keys of a build have 64 bits
+        assert_eq!(column(&csv, "bits", "cpu"), ["32", "64", "64"]);
+        assert_eq!(column(&csv, "arrays", "cpu"), ["2", "2", "2"]);
+        assert_eq!(column(&csv, "sorter", "sort_unstable").len(), 3);
+        assert!(column(&csv, "transactions", "cpu").iter().all(String::is_empty));
+    }
+
+    #[test]
+    fn test_rows_of_every_sorter_and_counts() {
+        // holds the device of all tests
+        let Some(_gpu) = testing::gpu() else { return };
+        let device = std::env::var("GAMUT_TEST_DEVICE").unwrap_or_else(|_| "0".into());
+        let csv = measured(&format!("--device {device} --bits 32 --counts 16 --distributions zipf")).expect("measured");
+        for entry in SORTERS {
+            let counts = column(&csv, "transactions", entry.name);
+            assert!(
+                !counts.is_empty() && counts.iter().all(|c| c.is_empty() != entry.on_gpu()),
+                "{}: {csv}",
+                entry.name
+            );
+        }
+        let csv = measured(&format!("--device {device} --sorters bitonic --sigma 64,128 --log-k 0,4 --counts 16"))
+            .expect("measured");
+        let names = column(&csv, "sorter", "bitonic");
+        assert_eq!(names[..2], ["bitonic:sigma=64:log-k=0", "bitonic:sigma=64:log-k=4"]);
+        let transactions: Vec<u64> =
+            column(&csv, "transactions", "bitonic").iter().map(|c| c.parse().expect("a count")).collect();
+        assert!(transactions[0] > transactions[1] && transactions[2] > transactions[3], "{transactions:?}");
+    }
+
+    #[test]
+    fn test_nonsense_is_refused() {
+        for (line, why) in [
+            ("--bits 16", "64 or 32"),
+            ("--counts 12", "power of two"),
+            ("--sorters bogo", "radix-split"),
+            ("--distributions bell", "gaussian"),
+            ("--sorters cpu --sigma 64", "bitonic"),
+            ("--warm-up=-1", "warm-up"),
+        ] {
+            let error = format!("{:#}", measured(line).expect_err(line));
+            assert!(error.contains(why), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Counts against a slow count, and against the accesses that the kernels note themselves.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::gpu::{Access, Binding, Download, Gpu, Kernel, Usage, testing};
+use crate::sort::bitonic::Bitonic;
+use crate::sort::gamma::schedule;
+use crate::sort::network::{KeyWords, Move, Shape, slot};
+use crate::sort::quick::Quick;
+use crate::sort::radix::{Radix, Team};
+use crate::sort::radix_split::RadixSplit;
+use crate::sort::{Sorter, tests::inputs};
+
+#[test]
+fn test_machine_counts_by_hand() {
+    let mut machine = Machine::new(2);
+    // two groups of four: whole and in one segment, and two of them two segments apart
+    machine.device(8, |thread| [Some(0), Some(1), Some(2), Some(3), None, Some(4), Some(12), None][thread as usize]);
+    assert_eq!(machine.counts, Counts { transactions: 3, contention: 0, divergence: 1 });
+    // slots 0, 4 and 8 share a bank, and twice the same slot is one request
+    machine.local(4, |thread| [Some(0), Some(4), Some(8), Some(8)][thread as usize]);
+    assert_eq!(machine.counts, Counts { transactions: 3, contention: 2, divergence: 1 });
+    machine.local(4, |_| None);
+    assert_eq!(machine.counts, Counts { transactions: 3, contention: 2, divergence: 1 });
+}
+
+/// Thread by thread, for every part.
+fn bitonic_slowly(tuning: bitonic_sort::Tuning, words: u32, keys: usize, log_k: u32) -> Counts {
+    let bitonic_sort::Tuning { log_sigma, log_regs, .. } = tuning;
+    let log_n = keys.next_power_of_two().ilog2().max(log_sigma);
+    let mut machine = Machine::new(log_k);
+    for superstep in schedule(log_n, log_sigma, tuning.log_k) {
+        let shape = Shape::of(&superstep, log_regs, tuning.words, tuning.log_k);
+        for (part, step) in
+            (0..1u64 << (log_n - log_sigma)).flat_map(|p| shape.moves().into_iter().map(move |s| (p, s)))
+        {
+            let threads = 1 << (log_sigma - log_regs);
+            for j in 0..1u64 << log_regs {
+                let at = |layout: u32, thread: u32| {
+                    let thread = u64::from(thread);
+                    (thread / (1 << layout)) * (1 << (layout + log_regs)) + thread % (1 << layout) + j * (1 << layout)
+                };
+                match step {
+                    Move::Load(l) | Move::Store(l) => {
+                        machine.device(threads, |t| Some(superstep.gamma.index(part, at(l, t))));
+                    }
+                    Move::Change { from, to } => (0..words).for_each(|_| {
+                        machine.local(threads, |t| Some(slot(at(from, t), log_regs)));
+                        machine.local(threads, |t| Some(slot(at(to, t), log_regs)));
+                    }),
+                }
+            }
+        }
+    }
+    machine.counts
+}
+
+#[test]
+fn test_bitonic_against_a_slow_count() {
+    for (log_sigma, tuned_k, log_regs) in [(4, 1, 1), (6, 0, 2), (6, 2, 2), (7, 4, 3), (8, 5, 3), (9, 4, 4)] {
+        let tuning = bitonic_sort::Tuning { log_sigma, log_k: tuned_k, log_regs, words: KeyWords::Two };
+        for log_k in [0, 2, 4, 5, 7] {
+            for (words, keys) in [(1, 700), (2, 1 << 11), (2, 3)] {
+                let counts = Model::Bitonic(tuning).count(&vec![0; keys], 32 * words, log_k);
+                assert_eq!(
+                    counts,
+                    bitonic_slowly(tuning, words, keys, log_k),
+                    "{tuning:?}, {keys} keys, k = 2^{log_k}"
+                );
+                assert_eq!(counts.divergence, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn test_coalescing_saves_transactions() {
+    let with = |log_k| {
+        let tuning = bitonic_sort::Tuning { log_sigma: 9, log_k, log_regs: 3, words: KeyWords::Two };
+        Model::Bitonic(tuning).count(&[0; 1 << 14], 64, 4).transactions
+    };
+    let supersteps = |log_k| schedule(14, 9, log_k).len() as u64;
+    // all accesses whole segments: what the formula has for the paper's schedule
+    assert_eq!(with(4), 2 * (1 << 14) / 16 * supersteps(4));
+    assert!(with(0) > with(4) && supersteps(0) < supersteps(4), "fewer supersteps, more transactions");
+}
+
+/// Where a kernel's text accesses keys: what stands before the index, and whether it is local memory.
+const SITES: [(&str, bool); 8] = [
+    ("words[", true),
+    ("tile[", true),
+    ("low_words[", true),
+    ("high_words[", true),
+    ("keys[", false),
+    ("source[", false),
+    ("target_keys[", false),
+    ("first_block[", false),
+];
+
+/// The index of each access of a line to keys, and whether it is local memory.
+fn accesses(line: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for (name, local) in SITES {
+        for (at, _) in line.match_indices(name) {
+            let before = line[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let rest = &line[at + name.len()..];
+            let mut depth = 1;
+            let end = rest.find(|c| {
+                depth += i32::from(c == '[') - i32::from(c == ']');
+                depth == 0
+            });
+            found.push((rest[..end.expect("brackets close")].to_owned(), local));
+        }
+    }
+    for call in ["fetch(leaf, ", "put(leaf, "] {
+        if let Some((_, rest)) = line.split_once(call) {
+            let end = if call.starts_with("fetch") { rest.rfind(')') } else { rest.find(", ") };
+            found.push((format!("leaf.x + {}", &rest[..end.expect("a call")]), false));
+        }
+    }
+    found
+}
+
+/// Words of a note: workgroup, site, how often the thread has been there, thread, index, 1 for local memory.
+const NOTE: usize = 6;
+/// Notes that a buffer takes.
+const NOTES: usize = 1 << 20;
+
+/// Lets a kernel note each access to keys in its `main`.
+fn noting(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    let thread = if kernel.source.contains("let me = Me(") { "me.thread" } else { "thread" };
+    let (before, main) = kernel.source.split_once("fn main(").expect("an entry point");
+    let (mut text, mut sites) = (String::new(), 0);
+    for line in main.lines() {
+        // conditions look at digits, which are tables
+        let condition = line.trim_start().starts_with("if ");
+        for (index, local) in accesses(line).into_iter().filter(|_| !condition) {
+            let guard = match index.strip_prefix("leaf.x + ") {
+                Some(own) => format!("if ({own}) < leaf.y "),
+                None => String::new(),
+            };
+            let (group, local) = ("group.y * grid.x + group.x", u32::from(local));
+            text += &format!("{guard}{{ note({group}, {sites}u, {thread}, {index}, {local}u); }}\n");
+            sites += 1;
+        }
+        text += line;
+        text += "\n";
+    }
+    let binding = kernel.bindings.len();
+    let head = format!(
+        "@group(0) @binding({binding}) var<storage, read_write> notes: array<atomic<u32>>;
+         var<private> visits: array<u32, {}>;
+         fn note(group: u32, site: u32, thread: u32, index: u32, space: u32) {{
+             let at = atomicAdd(&notes[0], 1u);
+             if at < {NOTES}u {{
+                 let words = array<u32, {NOTE}>(group, site, visits[site], thread, index, space);
+                 for (var i = 0u; i < {NOTE}u; i++) {{ atomicStore(&notes[1u + {NOTE}u * at + i], words[i]); }}
+             }}
+             visits[site]++;
+         }}\n",
+        sites.max(1)
+    );
+    kernel.source = format!("{head}{before}fn main({text}");
+    kernel.bindings.push(Binding { name: "notes".to_owned(), access: Access::ReadWrite });
+    kernel
+}
+
+/// What the notes of one dispatch add up to.
+fn counted(notes: &[u32], machine: &mut Machine) {
+    let many = notes[0] as usize;
+    assert!(many <= NOTES, "{many} notes");
+    let mut accesses: BTreeMap<[u32; 4], Vec<(u32, u64)>> = BTreeMap::new();
+    for note in notes[1..].chunks_exact(NOTE).take(many) {
+        let [group, site, visit, thread, index, space] = note.try_into().expect("a note");
+        accesses.entry([group, site, visit, space]).or_default().push((thread, index.into()));
+    }
+    for ([.., space], places) in accesses {
+        // whoever has no place keeps away; a group without any does not count
+        let all: BTreeMap<u32, u64> = places.into_iter().collect();
+        let place = |thread: u32| all.get(&thread).copied();
+        match space {
+            0 => machine.device(1024, place),
+            _ => machine.local(1024, place),
+        }
+    }
+}
+
+/// Sorts keys with kernels that note what they do.
+fn noted(gpu: &Gpu, sorter: &mut dyn Sorter, keys: &[u64], log_k: u32) -> Counts {
+    let buffer = || gpu.buffer("notes", 4 + 4 * (NOTE * NOTES) as u64, Usage::Storage).expect("a buffer");
+    let found = Arc::new(Mutex::new(Machine::new(log_k)));
+    let (machine, notes) = (Arc::clone(&found), Arc::new(buffer()));
+    let seen = {
+        let (gpu, notes) = (gpu.clone(), Arc::clone(&notes));
+        move || {
+            let mut many = [0];
+            Download::default().run(&gpu, &notes, &mut many).expect("notes");
+            let mut words = vec![0; 1 + NOTE * (many[0] as usize).min(NOTES)];
+            Download::default().run(&gpu, &notes, &mut words).expect("notes");
+            counted(&words, &mut machine.lock().unwrap());
+        }
+    };
+    testing::set_tap(Some(testing::Tap { gpu: gpu.clone(), edit: Box::new(noting), notes, seen: Box::new(seen) }));
+    let mut got = keys.to_vec();
+    let outcome = sorter.sort(&mut got, 0);
+    testing::set_tap(None);
+    outcome.expect("sorts");
+    assert!(got.is_sorted(), "{}", sorter.name());
+    let machine = found.lock().unwrap();
+    machine.counts
+}
+
+fn compare(gpu: &Gpu, make: impl Fn() -> Box<dyn Sorter>, n: usize) {
+    for (name, keys, low) in inputs(n) {
+        // the radix sort leaves out bits in which a block in document order is sorted
+        if low > 0 {
+            continue;
+        }
+        for log_k in [2, 4] {
+            let mut sorter = make();
+            let model = sorter.model().expect("it runs on a GPU");
+            let expected = noted(gpu, &mut *sorter, &keys, log_k);
+            let counts = model.count(&keys, 64, log_k);
+            assert_eq!(counts, expected, "{model:?}: {n} keys, {name}, k = 2^{log_k}");
+        }
+    }
+}
+
+#[test]
+fn test_bitonic_counts_as_its_kernels_note() {
+    let Some(gpu) = testing::gpu() else { return };
+    for (log_sigma, log_k, log_regs) in [(6, 2, 2), (7, 0, 3)] {
+        let tuning = bitonic_sort::Tuning { log_sigma, log_k, log_regs, words: KeyWords::Two };
+        for n in [1 << 10, 700] {
+            compare(&gpu, || Box::new(Bitonic::with_tuning(gpu.clone(), tuning)), n);
+        }
+    }
+}
+
+#[test]
+fn test_radix_counts_as_its_kernels_note() {
+    let Some(gpu) = testing::gpu() else { return };
+    let mut teams = vec![Team::Alone];
+    teams.extend(gpu.subgroups().map(|(min, max)| Team::Subgroup { min, max }));
+    for team in teams {
+        let tuning = radix_sort::Tuning { bits: 6, threads: 128, items: 4, spans: 2, team };
+        compare(&gpu, || Box::new(Radix::with_tuning(gpu.clone(), tuning)), 1500);
+    }
+}
+
+#[test]
+fn test_radix_split_counts_as_its_kernels_note() {
+    let Some(gpu) = testing::gpu() else { return };
+    compare(&gpu, || Box::new(RadixSplit::new(gpu.clone())), 1500);
+}
+
+#[test]
+fn test_quick_counts_as_its_kernels_note() {
+    let Some(gpu) = testing::gpu() else { return };
+    let words = KeyWords::Two;
+    for (log_leaf, log_regs, items, n) in [(7, 1, 1, 1500), (8, 2, 3, 2500)] {
+        let tuning = quick_sort::Tuning { log_leaf, log_regs, threads: 128, items, team: Team::Alone, words };
+        compare(&gpu, || Box::new(Quick::with_tuning(gpu.clone(), tuning)), n);
+    }
+}
+
+/// Short keys go through local memory once, not twice.
+#[test]
+fn test_short_keys_wait_less() {
+    let keys: Vec<u64> = inputs(5000)[0].1.iter().map(|key| key >> 32).collect();
+    let tuning = quick_sort::Tuning {
+        log_leaf: 8,
+        log_regs: 2,
+        threads: 128,
+        items: 4,
+        team: Team::Alone,
+        words: KeyWords::Two,
+    };
+    let bitonic = bitonic_sort::Tuning { log_sigma: 8, log_k: 4, log_regs: 2, words: KeyWords::Two };
+    for model in [Model::Quick(tuning), Model::Bitonic(bitonic)] {
+        let [long, short] = [64, 32].map(|bits| model.count(&keys, bits, 4));
+        assert_eq!(long.transactions, short.transactions, "{model:?}");
+        assert!(short.contention < long.contention, "{model:?}");
+    }
+    let [long, short] = [64, 32].map(|bits| Model::RadixSplit.count(&keys, bits, 4));
+    assert!(short.transactions < long.transactions, "half the passes");
+}
