@@ -125,7 +125,8 @@ fn gpu_sorters_give_the_same_bytes() {
     let input = put(dir.path(), "crawl.warc.gz", &members);
     let reference = dir.path().join("reference");
     build(&options(input.clone(), reference.clone())).unwrap();
-    for sorter in ["bitonic", "radix"] {
+    let mut blocks = Vec::new();
+    for sorter in ["bitonic", "radix", "quick", "radix-split", "auto"] {
         let output = dir.path().join(sorter);
         let with_gpu = BuildOptions {
             sorter: SorterChoice::parse(sorter).unwrap(),
@@ -137,7 +138,15 @@ fn gpu_sorters_give_the_same_bytes() {
         assert_eq!(report.warnings, Vec::<String>::new());
         assert_ne!(report.device, "CPU");
         assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{sorter}");
+        assert_eq!(report.sorter, if sorter == "auto" { "bitonic" } else { sorter });
+        // a limit that the network's one buffer of 2^18 keys fits, and no second one
+        let limited = BuildOptions { force: true, block_keys: 1 << 18, device_memory: 3 << 20, ..with_gpu };
+        let report = build(&limited).unwrap();
+        assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{sorter} with little device memory");
+        blocks.push((sorter, report.plan.block_keys));
     }
+    let halves = |sorter: &str| blocks.iter().find(|(name, _)| *name == sorter).map(|(_, keys)| *keys);
+    assert_eq!((halves("bitonic"), halves("radix-split")), (Some(1 << 18), Some(1 << 17)), "{blocks:?}");
 }
 
 /// Words over the limit are dropped, and the report says how many and where the first was, whatever the threads.

@@ -45,6 +45,12 @@ pub struct Args {
     /// GPU by name or number
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
+    /// Keys in a block, from 4096 on [default: what --memory allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1 << 12..=1 << 30))]
+    block_keys: Option<u32>,
+    /// Memory of the GPU that the sorter may take, such as 512MiB
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    device_memory: Option<u64>,
     /// Codecs
     #[arg(long, default_value = "all", value_name = "LIST")]
     codec: String,
@@ -111,6 +117,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         pipeline,
         sorter: if pipeline == Pipeline::Cpu { SorterChoice::Auto } else { sorter },
         device: Choice::parse(args.device.as_deref().unwrap_or_default()),
+        block_keys: args.block_keys.map_or(0, |keys| keys as usize),
+        device_memory: args.device_memory.unwrap_or(0),
         ..BuildOptions::new(args.inputs.clone(), args.scratch.clone())
     };
     let mut rows: Vec<Row> =

@@ -89,6 +89,12 @@ pub struct Args {
     /// Name or number of the GPU, as `gamut devices` prints them
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
+    /// Keys in a block, from 4096 on. A block is sorted at once and becomes a run [default: what --memory allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1 << 12..=1 << 30))]
+    block_keys: Option<u32>,
+    /// Memory of the GPU that the sorter may take, such as 512MiB. Sorters with a second buffer then get smaller blocks
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    device_memory: Option<u64>,
     /// Draw when CPU and GPU were busy, as SVG
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
@@ -150,7 +156,7 @@ fn analyzer_help() -> String {
 
 fn sorter_help() -> String {
     let names: Vec<_> = crate::sort::SORTERS.iter().map(|s| s.name).collect();
-    format!("Sorter of the blocks: auto (a hardware GPU if there is one, else the CPU), {}", names.join(", "))
+    format!("Sorter of the blocks: auto (bitonic on a hardware GPU if there is one, else cpu), {}", names.join(", "))
 }
 
 /// Builds.
@@ -188,6 +194,8 @@ impl Args {
             pipeline: self.pipeline,
             sorter: SorterChoice::parse(&self.sorter)?,
             device: Choice::parse(self.device.as_deref().unwrap_or_default()),
+            block_keys: self.block_keys.map_or(0, |keys| keys as usize),
+            device_memory: self.device_memory.unwrap_or(0),
             timeline: self.timeline.clone(),
             store_urls: !self.no_urls,
             store_titles: !self.no_titles,

@@ -46,8 +46,10 @@ pub struct BuildOptions {
     pub sorter: SorterChoice,
     /// The GPU that it runs on, if it needs one.
     pub device: Choice,
-    /// Keys in a block, a power of two; 0 lets the plan choose.
+    /// Keys in a block; 0 lets the plan choose a power of two.
     pub block_keys: usize,
+    /// Bytes of device memory that the sorter may take; 0 for all of it.
+    pub device_memory: u64,
     /// Where to draw the lanes.
     pub timeline: Option<PathBuf>,
     /// Keep URLs (docs.zst grows by them).
@@ -81,6 +83,7 @@ impl BuildOptions {
             sorter: SorterChoice::Auto,
             device: Choice::Auto,
             block_keys: 0,
+            device_memory: 0,
             timeline: None,
             store_urls: true,
             store_titles: true,

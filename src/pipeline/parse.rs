@@ -96,6 +96,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
         None => BlockSorter::choose(options, threads)?,
     };
     plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
+    plan.fit_device(options.device_memory, |keys| sorter.device_bytes(keys))?;
     let mut corpus_options = options.corpus.clone();
     corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
     corpus_options.solo_bytes = corpus_options.solo_bytes.min(plan.solo_bytes);

@@ -8,6 +8,9 @@ const MIB: u64 = 1 << 20;
 /// The size limit of records that the plan has in mind, the default of [`crate::corpus::CorpusOptions::max_record`].
 const MAX_RECORD: u64 = 64 * MIB;
 
+/// The least keys that a limit of device memory may leave a block.
+pub const LEAST_BLOCK: usize = 1 << 12;
+
 /// Blocks in the ring: one fills, one is sorted, one is spilled.
 pub const RING: usize = 3;
 
@@ -126,6 +129,25 @@ impl MemoryPlan {
             self.block_keys /= 2;
         }
     }
+
+    /// Makes the blocks smaller until they and what the sorter needs besides take at most `most` bytes of device
+    /// memory; 0 is no limit.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if even [`LEAST_BLOCK`] keys take more.
+    pub fn fit_device(&mut self, most: u64, device_bytes: impl Fn(usize) -> u64) -> Result<()> {
+        if most == 0 {
+            return Ok(());
+        }
+        let needed = device_bytes(LEAST_BLOCK.min(self.block_keys));
+        if needed > most {
+            return Err(Error::Memory { given: most, needed, what: "the least block on the GPU (--device-memory)" });
+        }
+        while device_bytes(self.block_keys) > most {
+            self.block_keys = (self.block_keys / 2).max(LEAST_BLOCK);
+        }
+        Ok(())
+    }
 }
 
 /// Makes glibc give large buffers back to the system as soon as they are freed. Left to itself, it keeps all up to 32
@@ -206,5 +228,25 @@ mod tests {
     #[test]
     fn refuses_blocks_over_the_budget() {
         assert!(matches!(MemoryPlan::new(512 * MIB, 2, RING, 1 << 26, false), Err(Error::Memory { .. })));
+    }
+
+    #[test]
+    fn blocks_fit_the_device() {
+        let plan = MemoryPlan::new(4096 * MIB, 2, RING, 1 << 20, false).unwrap();
+        // one buffer, and two of them
+        for (buffers, expected) in [(1, 1 << 19), (2, 1 << 18), (0, 1 << 20)] {
+            let mut plan = plan;
+            plan.fit_device(7 * MIB, |keys| buffers * 8 * keys as u64).unwrap();
+            assert_eq!(plan.block_keys, expected);
+        }
+        let mut tight = plan;
+        tight.fit_device(0, |_| u64::MAX).expect("0 is no limit");
+        assert_eq!(tight.block_keys, plan.block_keys);
+        let error = tight.fit_device(1000, |keys| keys as u64).expect_err("too little").to_string();
+        assert!(error.contains("--device-memory"), "{error}");
+        // sizes that are no power of two come down to the least
+        (tight.block_keys, tight.budget) = (5000, 0);
+        tight.fit_device(4096, |keys| keys as u64).unwrap();
+        assert_eq!(tight.block_keys, LEAST_BLOCK);
     }
 }

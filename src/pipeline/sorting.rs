@@ -86,6 +86,11 @@ impl BlockSorter {
         self.sorter.host_bytes(keys)
     }
 
+    /// Device memory that a block of `keys` keys takes.
+    pub fn device_bytes(&self, keys: usize) -> u64 {
+        self.sorter.device_bytes(keys)
+    }
+
     /// Sorts blocks until the channel closes.
     ///
     /// # Errors
