@@ -46,7 +46,7 @@ gpu_struct! {
 }
 
 /// Levels that a block may take: its own two words a doubling and more, and then a level a bit.
-const LEVELS: u32 = 160;
+const LEVELS: u32 = 192;
 
 gpu_words! {
     /// What the levels count.
@@ -187,9 +187,55 @@ struct Submission {
     tiles: Vec<u32>,
 }
 
-impl Submission {
-    /// Leaves that these levels can make.
-    fn leaves(&self) -> u64 {
-        self.segments.iter().map(|&s| 2 * u64::from(s)).sum()
+/// How many of each there can be at a time, at least one.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    segments: u64,
+    tiles: u64,
+    leaves: u64,
+}
+
+impl Room {
+    /// For a block of so many keys. Each segment of a level makes two leaves at most. The segments of a submission's
+    /// levels add up to less than twice the most there can be while they double, and to that many in each level after.
+    fn of(tuning: Tuning, keys: u32) -> Self {
+        let segments = u64::from(keys / (tuning.leaf() + 1)).max(1);
+        let tiles = u64::from(keys / tuning.tile()) + segments;
+        Self { segments, tiles, leaves: 2 * (2 + 1 + u64::from(SPARE)) * segments }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_there_is_room_for_every_submission() {
+        let words = KeyWords::Two;
+        let tuning = Tuning { log_leaf: 6, log_regs: 1, threads: 128, items: 1, team: Team::Alone, words };
+        for keys in [66, 1000, 5000, 40_000] {
+            let room = Room::of(tuning, keys);
+            for left in (65..=keys).step_by(7).chain([keys]) {
+                for active in 1..=left / 65 {
+                    let submission = tuning.submission(Left { level: 9, active, keys: left });
+                    let leaves: u64 = submission.segments.iter().map(|&s| 2 * u64::from(s)).sum();
+                    assert!(leaves <= room.leaves, "{leaves} leaves of {left} keys in {active} segments");
+                    assert!(submission.segments.iter().all(|&s| u64::from(s) <= room.segments));
+                    assert!(submission.tiles.iter().all(|&t| u64::from(t) <= room.tiles));
+                    // the first level has room for what there is, and the last one for all that there can be
+                    assert_eq!((submission.segments[0], submission.segments.last()), (active, Some(&(left / 65))));
+                }
+            }
+        }
+    }
+
+    /// Levels that medians may take, one for each bit, and those that a submission has in advance.
+    #[test]
+    fn test_levels_are_enough() {
+        let words = KeyWords::Two;
+        let tuning = Tuning { log_leaf: 6, log_regs: 1, threads: 128, items: 1, team: Team::Alone, words };
+        let keys = 1 << 31;
+        let submission = tuning.submission(Left { level: 0, active: 1, keys });
+        assert!(tuning.medians(keys) + 65 + (submission.segments.len() as u32) < LEVELS);
     }
 }

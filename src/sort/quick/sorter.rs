@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::{Left, NETWORKS, Params, State, Submission, Tuning};
+use super::{Left, NETWORKS, Params, Room, State, Submission, Tuning};
 use crate::gpu::{Buffer, Dispatch, Download, Gpu, GpuError, Pipeline, Upload, Usage, transfer};
 use crate::sort::counts::Model;
 use crate::sort::network::{KeyWords, LeafParams};
@@ -21,26 +21,7 @@ struct Tables {
     leaves: Buffer,
 }
 
-/// How many of each there can be.
-#[derive(Clone, Copy, Debug)]
-struct Room {
-    segments: u64,
-    tiles: u64,
-    leaves: u64,
-}
-
 impl Room {
-    /// For a block of so many keys.
-    fn of(tuning: Tuning, keys: u32) -> Self {
-        let submission = tuning.submission(Left { level: 0, active: 1, keys });
-        let most = |all: &[u32]| u64::from(all.iter().copied().max().unwrap_or(0).max(1));
-        Self {
-            segments: most(&submission.segments),
-            tiles: most(&submission.tiles),
-            leaves: submission.leaves().max(1),
-        }
-    }
-
     fn bytes(self) -> u64 {
         4 * u64::from(State::WORDS) + 88 * self.segments + 12 * self.tiles + 16 * self.leaves
     }
