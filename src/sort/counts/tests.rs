@@ -75,6 +75,13 @@ fn test_bitonic_against_a_slow_count() {
     }
 }
 
+/// The sizes for hardware wait for no bank of the paper's sixteen.
+#[test]
+fn test_large_parts_have_no_contention() {
+    let tuning = bitonic_sort::Tuning { log_sigma: 12, log_k: 4, log_regs: 4, words: KeyWords::One };
+    assert_eq!(Model::Bitonic(tuning).count(&[0; 1 << 14], 64, 4).contention, 0);
+}
+
 #[test]
 fn test_coalescing_saves_transactions() {
     let with = |log_k| {
