@@ -62,6 +62,8 @@ fn same_input_same_bytes() {
         ("small blocks, five threads", |o| (o.block_keys, o.means.threads) = (3000, 5)),
         ("serial", |o| o.pipeline = Pipeline::Serial),
         ("serial, small blocks", |o| (o.pipeline, o.block_keys) = (Pipeline::Serial, 1 << 13)),
+        ("spimi", |o| o.pipeline = Pipeline::Spimi),
+        ("spimi, small blocks", |o| (o.pipeline, o.block_keys) = (Pipeline::Spimi, 1 << 12)),
         ("cpu pipeline", |o| o.pipeline = Pipeline::Cpu),
         ("small pieces", |o| o.corpus.piece_bytes = 10_000),
         ("one record at a time", |o| (o.corpus.solo_bytes, o.means.threads) = (500, 4)),
@@ -106,9 +108,12 @@ fn enormous_records_in_several_files_take_turns() {
     }
     let reference = dir.path().join("reference");
     build(&options(crawl.clone(), reference.clone())).unwrap();
-    for (threads, solo_bytes, pipeline) in
-        [(1, 100, Pipeline::Overlapped), (4, 100, Pipeline::Serial), (4, 3000, Pipeline::Overlapped)]
-    {
+    for (threads, solo_bytes, pipeline) in [
+        (1, 100, Pipeline::Overlapped),
+        (4, 100, Pipeline::Serial),
+        (4, 3000, Pipeline::Overlapped),
+        (4, 3000, Pipeline::Spimi),
+    ] {
         let mut changed = options(crawl.clone(), dir.path().join("changed"));
         (changed.force, changed.means.threads, changed.pipeline) = (true, threads, pipeline);
         (changed.corpus.solo_bytes, changed.corpus.piece_bytes, changed.block_keys) = (solo_bytes, 4000, 1 << 12);

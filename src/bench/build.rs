@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         codecs: codecs.clone(),
         means: means.clone(),
         pipeline,
-        sorter: if pipeline == Pipeline::Cpu { SorterChoice::Auto } else { sorter },
+        sorter: if matches!(pipeline, Pipeline::Cpu | Pipeline::Spimi) { SorterChoice::Auto } else { sorter },
         device: Choice::parse(args.device.as_deref().unwrap_or_default()),
         block_keys: args.block_keys.map_or(0, |keys| keys as usize),
         device_memory: args.device_memory.unwrap_or(0),

@@ -14,7 +14,7 @@ fn value(name: &'static str, help: &'static str) -> Option<PossibleValue> {
 
 impl ValueEnum for Pipeline {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Overlapped, Self::Serial, Self::Cpu]
+        &[Self::Overlapped, Self::Serial, Self::Cpu, Self::Spimi]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -22,6 +22,9 @@ impl ValueEnum for Pipeline {
             Self::Overlapped => value("overlapped", "Block i+1 is parsed while block i is sorted (Index_gpu+)"),
             Self::Serial => value("serial", "Parse a block, then sort it, in turn (Index_gpu)"),
             Self::Cpu => value("cpu", "As serial, sorted on the CPU (Index_cpu)"),
+            Self::Spimi => {
+                value("spimi", "Lists grow in memory; only terms are sorted (single-pass in-memory indexing)")
+            }
         }
     }
 }

@@ -20,6 +20,7 @@
 //! | [`batch`] | a worker's output, and how it is made |
 //! | [`dictionary`] | the build's dictionary: term → termID |
 //! | [`sequence`] | global numbers, in input order; packs keys into blocks |
+//! | [`lists`] | lists that grow in memory instead of keys that are sorted (SPIMI) |
 //! | `tail` | smaller blocks at the end of the input |
 //! | [`run`] | sorted keys on disk, in frames with a directory |
 //! | [`merge`] | n-way heap merge of a range of termIDs |
@@ -40,6 +41,7 @@ pub mod batch;
 pub mod dictionary;
 mod leftovers;
 pub mod links;
+pub mod lists;
 pub mod merge;
 pub mod options;
 mod ordered;

@@ -21,6 +21,8 @@ pub enum Pipeline {
     Serial,
     /// As serial, sorted on the CPU (Index_cpu).
     Cpu,
+    /// Lists grow in memory, and only terms are sorted (single-pass in-memory indexing, section 3).
+    Spimi,
 }
 
 /// Options of [`super::build`].

@@ -88,7 +88,8 @@ struct Prepared {
 fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Prepared> {
     let clock = Clock::start();
     let Means { threads, memory, .. } = options.means;
-    let ring = if options.pipeline == Pipeline::Overlapped { plan::RING } else { 1 };
+    let overlaps = matches!(options.pipeline, Pipeline::Overlapped | Pipeline::Spimi);
+    let ring = if overlaps { plan::RING } else { 1 };
     let mut plan = MemoryPlan::new(memory, threads, ring, options.block_keys, options.store_texts)?;
     Analyzer::new(&options.analyzer)?;
     let sorter = match sorter {
@@ -207,7 +208,7 @@ async fn parse_phase(
     let (empty_in, empty) = mpsc::channel::<Block>(plan.ring + 1);
     let (documents_in, documents) = mpsc::channel::<Numbered>(4);
     for _ in 1..plan.ring {
-        let _ = empty_in.try_send(Block::with_room_for(plan.block_keys));
+        let _ = empty_in.try_send(new_block(shared));
     }
 
     let mut workers = Vec::new();
@@ -268,6 +269,12 @@ async fn parse_phase(
     Ok(Parsed { writer, runs, documents, texts, links, dictionary, counts, long_words, skipped, sorting, seconds })
 }
 
+/// An empty block of the kind that the pipeline fills.
+fn new_block(shared: &Shared) -> Block {
+    let keys = shared.plan.block_keys;
+    if shared.options.pipeline == Pipeline::Spimi { Block::of_lists(keys) } else { Block::with_room_for(keys) }
+}
+
 fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
     let options = &shared.options;
     let extractor = Extractor::new(Keep { title: options.store_titles, links: options.links });
@@ -325,8 +332,11 @@ fn spill(
     let mut writer = RunWriter::create(&dir.join("sorted"))?;
     while let Some(mut block) = sorted.blocking_recv() {
         let from = Instant::now();
-        runs.push(writer.write(&block.keys, block.first_doc)?);
-        block.keys.clear();
+        runs.push(match &block.lists {
+            Some(lists) => writer.write_lists(lists, block.first_doc)?,
+            None => writer.write(&block.keys, block.first_doc)?,
+        });
+        block.clear();
         shared.clock.record(Lane::Spill, from);
         // The sequencer may have ended already.
         let _ = empty.blocking_send(block);

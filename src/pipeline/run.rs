@@ -22,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::lists::Lists;
 use crate::{Error, Result};
 
 /// Keys in a frame. Small, because a merge of n runs holds n frames, and each merge task starts in
@@ -214,14 +215,38 @@ impl RunWriter {
     pub fn write(&mut self, keys: &[u64], first_doc: u32) -> Result<Run> {
         let (start, mut frames) = (self.offset, Vec::with_capacity(keys.len().div_ceil(FRAME)));
         for frame in keys.chunks(FRAME) {
-            self.buffer.clear();
-            self.columns.encode(frame, &mut self.buffer);
-            let (bytes, sum) = (self.buffer.len() as u32, xxh3_64(&self.buffer));
-            let keys = frame.len() as u32;
-            frames.push(FrameEntry { first_key: frame[0], offset: self.offset, bytes, keys, sum });
-            self.file.write_all(&self.buffer).map_err(Error::io("write", &self.spill.path))?;
-            self.offset += u64::from(bytes);
+            frames.push(self.frame(frame)?);
         }
+        self.finish(start, frames, first_doc)
+    }
+
+    /// Writes the lists of a block, their terms sorted, as [`Self::write`] would write their keys.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    pub fn write_lists(&mut self, lists: &Lists, first_doc: u32) -> Result<Run> {
+        let (start, mut frames) = (self.offset, Vec::with_capacity(lists.len().div_ceil(FRAME)));
+        let (mut keys, mut frame) = (lists.keys(), Vec::with_capacity(FRAME));
+        loop {
+            frame.clear();
+            frame.extend(keys.by_ref().take(FRAME));
+            if frame.is_empty() {
+                return self.finish(start, frames, first_doc);
+            }
+            frames.push(self.frame(&frame)?);
+        }
+    }
+
+    fn frame(&mut self, keys: &[u64]) -> Result<FrameEntry> {
+        self.buffer.clear();
+        self.columns.encode(keys, &mut self.buffer);
+        let (offset, bytes, sum) = (self.offset, self.buffer.len() as u32, xxh3_64(&self.buffer));
+        self.file.write_all(&self.buffer).map_err(Error::io("write", &self.spill.path))?;
+        self.offset += u64::from(bytes);
+        Ok(FrameEntry { first_key: keys[0], offset, bytes, keys: keys.len() as u32, sum })
+    }
+
+    fn finish(&mut self, start: u64, frames: Vec<FrameEntry>, first_doc: u32) -> Result<Run> {
         self.file.flush().map_err(Error::io("write", &self.spill.path))?;
         Ok(Run { spill: self.spill.clone(), frames, first_doc, bytes: self.offset - start })
     }

@@ -7,6 +7,7 @@
 
 use super::batch::Batch;
 use super::dictionary::{self, Dictionary};
+use super::lists::Lists;
 use super::run::pack;
 use super::terms::{LocalPosting, split};
 use crate::{Error, Result};
@@ -19,6 +20,8 @@ pub const BLOCK_DOCS: u32 = 1 << 24;
 pub struct Block {
     /// The keys, in document order until sorted.
     pub keys: Vec<u64>,
+    /// Lists, which then take the postings instead of `keys`.
+    pub lists: Option<Lists>,
     /// Global docID of the block's document 0.
     pub first_doc: u32,
     /// Position among the build's blocks.
@@ -31,6 +34,39 @@ impl Block {
         let mut keys = crate::sort::cpu::block(keys);
         keys.clear();
         Self { keys, ..Self::default() }
+    }
+
+    /// An empty block of lists that takes no more memory than one with room for `keys` keys.
+    pub fn of_lists(keys: usize) -> Self {
+        Self { lists: Some(Lists::with_room_for(keys)), ..Self::default() }
+    }
+
+    /// Postings in it.
+    pub fn len(&self) -> usize {
+        self.lists.as_ref().map_or(self.keys.len(), Lists::len)
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets them, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.lists.iter_mut().for_each(Lists::clear);
+    }
+
+    /// Whether there may be no room for another posting, if it takes up to `keys` keys.
+    fn is_full(&self, keys: usize) -> bool {
+        self.lists.as_ref().map_or(self.keys.len() == keys, Lists::is_full)
+    }
+
+    fn push(&mut self, term: u32, doc: u32, tf: u32) {
+        match &mut self.lists {
+            Some(lists) => lists.push(term, doc, tf),
+            None => self.keys.push(pack(term, doc, tf)),
+        }
     }
 }
 
@@ -113,9 +149,9 @@ impl Sequencer {
             let id = self.next_document()?;
             let postings = &batch.postings[start..doc.postings_end as usize];
             start = doc.postings_end as usize;
-            // A document goes into one block whole, unless it is larger than a block.
-            let fits = postings.len() <= self.block_keys - self.block.keys.len();
-            if id - self.block.first_doc >= BLOCK_DOCS || (!fits && !self.block.keys.is_empty()) {
+            // A document goes into one block of keys whole, unless it is larger than a block. Lists take what they can.
+            let fits = self.block.lists.is_some() || postings.len() <= self.block_keys - self.block.keys.len();
+            if id - self.block.first_doc >= BLOCK_DOCS || (!fits && !self.block.is_empty()) {
                 self.turn_over(id, exchange)?;
             }
             if self.pack_plain(batch.worker, postings, id - self.block.first_doc) {
@@ -141,7 +177,7 @@ impl Sequencer {
                 let term = *entry;
                 let mut left = tf;
                 while left > 0 {
-                    if self.block.keys.len() == self.block_keys {
+                    if self.block.is_full(self.block_keys) {
                         let first_doc = id;
                         let full = std::mem::take(&mut self.block);
                         let number = full.number + 1;
@@ -151,7 +187,7 @@ impl Sequencer {
                         doc_in_block = 0;
                     }
                     let part = left.min(255);
-                    self.block.keys.push(pack(term, doc_in_block, part));
+                    self.block.push(term, doc_in_block, part);
                     left -= part;
                 }
             }
@@ -162,8 +198,12 @@ impl Sequencer {
     }
 
     /// Packs the postings of a document without a branch per posting. Gives up, and has packed nothing,
-    /// if they do not fit the block, a term has no number yet or a frequency takes more than one key.
+    /// if they do not fit the block, a term has no number yet or a frequency takes more than one key. Also if the block
+    /// is one of lists.
     fn pack_plain(&mut self, worker: usize, postings: &[LocalPosting], doc_in_block: u32) -> bool {
+        if self.block.lists.is_some() {
+            return false;
+        }
         let (ids, keys) = (&self.workers[worker].ids, &mut self.block.keys);
         let len = keys.len();
         if postings.len() > self.block_keys - len {
@@ -192,7 +232,7 @@ impl Sequencer {
 
     /// Number of the block that is being filled, and how many keys it has.
     pub fn open_block(&self) -> (usize, usize) {
-        (self.block.number, self.block.keys.len())
+        (self.block.number, self.block.len())
     }
 
     fn next_document(&mut self) -> Result<u32> {
@@ -211,8 +251,8 @@ impl Sequencer {
 
     fn turn_over(&mut self, next_doc: u32, exchange: &mut Exchange<'_>) -> Result<()> {
         let full = std::mem::take(&mut self.block);
-        let number = full.number + usize::from(!full.keys.is_empty());
-        self.block = if full.keys.is_empty() { full } else { exchange(full)? };
+        let number = full.number + usize::from(!full.is_empty());
+        self.block = if full.is_empty() { full } else { exchange(full)? };
         self.block.first_doc = next_doc;
         self.block.number = number;
         Ok(())

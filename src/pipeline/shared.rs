@@ -41,7 +41,7 @@ impl Shared {
     }
 
     pub(super) fn serial(&self) -> bool {
-        self.options.pipeline != Pipeline::Overlapped
+        matches!(self.options.pipeline, Pipeline::Serial | Pipeline::Cpu)
     }
 }
 

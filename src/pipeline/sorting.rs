@@ -48,8 +48,14 @@ impl BlockSorter {
     /// An unknown device, or a named device that cannot be used.
     pub fn choose(options: &BuildOptions, threads: usize) -> Result<Self> {
         let sorter: Box<dyn Sorter> = match options.pipeline {
-            Pipeline::Cpu if !options.sorter.on_gpu() => Box::new(Cpu::new()),
+            Pipeline::Cpu | Pipeline::Spimi if !options.sorter.on_gpu() => Box::new(Cpu::new()),
             Pipeline::Overlapped | Pipeline::Serial => options.sorter.make(&options.device)?,
+            Pipeline::Spimi => {
+                return Err(Error::Invalid {
+                    what: format!("the spimi pipeline with sorter {}", options.sorter.name()),
+                    why: "it sorts nothing but terms; take another pipeline for a sorter on a GPU".into(),
+                });
+            }
             Pipeline::Cpu => {
                 return Err(Error::Invalid {
                     what: format!("the cpu pipeline with sorter {}", options.sorter.name()),
@@ -103,6 +109,9 @@ impl BlockSorter {
     ) -> Result<SortOutcome> {
         while let Some(mut block) = blocks.blocking_recv() {
             let from = Instant::now();
+            if let Some(lists) = &mut block.lists {
+                lists.sort();
+            }
             let times = match self.sort(&mut block.keys) {
                 Ok(times) => times,
                 Err(error) if self.sorter.name() != "cpu" => {
@@ -118,7 +127,7 @@ impl BlockSorter {
             };
             clock.record(Lane::Sort, from);
             self.outcome.blocks += 1;
-            self.outcome.keys += block.keys.len() as u64;
+            self.outcome.keys += block.len() as u64;
             self.outcome.times.upload += times.upload;
             self.outcome.times.sort += times.sort;
             self.outcome.times.download += times.download;
@@ -173,7 +182,7 @@ mod tests {
         for number in 0..3 {
             // Document order within each term, as the sequencer leaves it.
             let keys = (0..1000u64).map(|i| (i * 7 % 10) << 32 | i << 8 | 1).collect();
-            block_in.try_send(Block { keys, first_doc: 0, number }).unwrap();
+            block_in.try_send(Block { keys, number, ..Block::default() }).unwrap();
         }
         drop(block_in);
         let outcome = BlockSorter::with(Box::new(Failing { sorted: 0 }), 1).unwrap();

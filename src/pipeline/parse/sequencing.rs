@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::{Numbered, Parcel, affordable};
+use super::{Numbered, Parcel, affordable, new_block};
 use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
 use crate::pipeline::batch::{Batch, BatchCounts, Worker};
 use crate::pipeline::dictionary::Dictionary;
@@ -70,7 +70,7 @@ impl<'a> Sequencing<'a> {
 
     pub(super) fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
         let plan = self.shared.plan;
-        let first = Block::with_room_for(plan.block_keys);
+        let first = new_block(self.shared);
         let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_keys, first);
         let (mut early, mut next) = (BTreeMap::new(), 0u64);
         while let Some(parcel) = parcels.blocking_recv() {
@@ -95,7 +95,7 @@ impl<'a> Sequencing<'a> {
             return Err(Error::Interrupted);
         }
         let (dictionary, last) = sequencer.finish();
-        if !last.keys.is_empty() && self.full.blocking_send(last).is_err() {
+        if !last.is_empty() && self.full.blocking_send(last).is_err() {
             return Err(Error::Interrupted);
         }
         Ok(Sequenced { dictionary, counts: self.counts, long_words: self.long_words, skipped: self.skipped })

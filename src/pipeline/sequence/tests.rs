@@ -55,9 +55,9 @@ fn by_hand(documents: &[Vec<String>]) -> (Vec<String>, BTreeMap<(u32, u32), u32>
 /// batch is thrown away.
 type Planned = (Vec<Vec<String>>, usize, bool, bool);
 
-fn check(plan: &[Planned], block_keys: usize) -> Result<(), TestCaseError> {
+fn check(plan: &[Planned], block_keys: usize, new_block: fn() -> Block) -> Result<(), TestCaseError> {
     let mut makers: Vec<Maker> = (0..3).map(|number| Maker { terms: LocalTerms::new(1 << 12), number }).collect();
-    let mut sequencer = Sequencer::new(3, block_keys, Block::default());
+    let mut sequencer = Sequencer::new(3, block_keys, new_block());
     let mut blocks = Vec::new();
     let mut kept = Vec::new();
     for (documents, worker, reset, discard) in plan {
@@ -69,7 +69,7 @@ fn check(plan: &[Planned], block_keys: usize) -> Result<(), TestCaseError> {
             kept.extend(documents.iter().cloned());
             let mut exchange = |block: Block| {
                 blocks.push(block);
-                Ok(Block::default())
+                Ok(new_block())
             };
             sequencer.accept(&batch, &mut exchange).unwrap();
             if documents.len() == 3 && sequencer.open_block().1 > 0 {
@@ -88,8 +88,10 @@ fn check(plan: &[Planned], block_keys: usize) -> Result<(), TestCaseError> {
     let mut got: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     for (i, block) in blocks.iter().enumerate() {
         prop_assert!(block.keys.len() <= block_keys);
-        prop_assert!(block.keys.is_empty() || block.number == i, "block {} is called {}", i, block.number);
-        for &key in &block.keys {
+        prop_assert!(block.is_empty() || block.number == i, "block {} is called {}", i, block.number);
+        let keys = block.lists.as_ref().map_or_else(|| block.keys.clone(), |lists| lists.keys().collect());
+        prop_assert_eq!(keys.len(), block.len());
+        for key in keys {
             let (term, doc, tf) = unpack(key);
             prop_assert!((1..=255).contains(&tf));
             *got.entry((term, block.first_doc + doc)).or_default() += tf;
@@ -115,7 +117,9 @@ proptest! {
         plan in prop::collection::vec((documents(), 0usize..3, prop::bool::weighted(0.1), prop::bool::weighted(0.2)), 0..14),
         block_keys in 2usize..60,
     ) {
-        check(&plan, block_keys)?;
+        check(&plan, block_keys, Block::default)?;
+        // of these, some end in the middle of a document
+        check(&plan, block_keys, || Block::of_lists(300))?;
     }
 }
 
