@@ -156,6 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::pipeline::run::{Run, RunWriter};
 
     /// Postings come in document order, those of one document in any order of terms.
     fn check(postings: &[(u32, u32, u32)], lists: &mut Lists) {
@@ -202,5 +203,29 @@ mod tests {
                 assert!(terms > 1 || keys == LEAST || lists.len() > keys * 3 / 4, "{} of {keys}", lists.len());
             }
         }
+    }
+
+    /// The run of lists is that of the sorted block, frame by frame.
+    #[test]
+    fn the_same_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut lists = Lists::with_room_for(1 << 15);
+        let mut keys = Vec::new();
+        for doc in 0..5_000 {
+            for term in [7, doc % 613 * 31, 100_000 + doc % 5] {
+                lists.push(term, doc, 1 + doc % 255);
+                keys.push(pack(term, doc, 1 + doc % 255));
+            }
+        }
+        keys.sort_unstable();
+        lists.sort();
+        let frames = |name: &str, write: &dyn Fn(&mut RunWriter) -> crate::Result<Run>| {
+            let run = write(&mut RunWriter::create(&dir.path().join(name)).unwrap()).unwrap();
+            let frames = run.frames.iter().map(|f| (f.first_key, f.offset, f.bytes, f.keys, f.sum));
+            (run.bytes, frames.collect::<Vec<_>>())
+        };
+        let sorted = frames("sorted", &|writer| writer.write(&keys, 3));
+        assert!(sorted.1.len() > 3);
+        assert_eq!(frames("lists", &|writer| writer.write_lists(&lists, 3)), sorted);
     }
 }

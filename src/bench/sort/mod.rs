@@ -30,13 +30,11 @@ use crate::sort::{SORTERS, SortTimes, Sorter};
 /// Gkeys/s is by the device's own clock, wall includes the transfers. Mean, deviation (dev), least and greatest are
 /// over the arrays of a distribution, and CV is deviation over mean. Floor is the share of the speed at which the
 /// sort's bytes could be copied.
-///
-/// Examples:
-///   gamut bench sort --from 26 --to 26 --sorters bitonic,radix --arrays 5
-///   gamut bench sort --distributions uniform,gaussian,zipf,equal --bits 32 --arrays 20 --counts 16
-///   gamut bench sort --sorters bitonic --sigma 1024,4096 --log-k 0,2,4,6
 #[derive(Clone, Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = "Examples:\n  \
+    gamut bench sort --from 26 --to 26 --sorters bitonic,radix --arrays 5\n  \
+    gamut bench sort --distributions uniform,gaussian,zipf,equal --bits 32 --arrays 20 --counts 16\n  \
+    gamut bench sort --sorters bitonic --sigma 1024,4096 --log-k 0,2,4,6")]
 pub struct Args {
     /// Smallest array, as a power of two
     #[arg(long, value_name = "LOG2", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=31))]

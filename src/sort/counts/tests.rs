@@ -201,7 +201,7 @@ fn counted(notes: &[u32], machines: &mut [Machine]) {
 }
 
 /// Machines that count at the same time.
-const LOG_K: [u32; 2] = [2, 4];
+const LOG_K: [u32; 2] = [2, 3];
 
 /// Sorts keys with kernels that note what they do.
 fn noted(gpu: &Gpu, notes: &Arc<Buffer>, sorter: &mut dyn Sorter, keys: &[u64]) -> [Counts; 2] {
@@ -236,7 +236,7 @@ fn compare(gpu: &Gpu, make: impl Fn() -> Box<dyn Sorter>, n: usize, names: &[&st
         let model = sorter.model().expect("it runs on a GPU");
         let expected = noted(gpu, &notes, &mut *sorter, &keys);
         let counts = LOG_K.map(|log_k| model.count(&keys, 64, log_k));
-        assert_eq!(counts, expected, "{model:?}: {n} keys, {name}, k = 2^2 and 2^4");
+        assert_eq!(counts, expected, "{model:?}: {n} keys, {name}, k = 4 and 8");
     }
 }
 
@@ -258,7 +258,7 @@ fn test_radix_counts_as_its_kernels_note() {
     let mut teams = vec![Team::Alone];
     teams.extend(gpu.subgroups().map(|(min, max)| Team::Subgroup { min, max }));
     for team in teams {
-        let tuning = radix_sort::Tuning { bits: 6, threads: 128, items: 4, spans: 2, team };
+        let tuning = radix_sort::Tuning { bits: 4, threads: 128, items: 4, spans: 2, team };
         compare(&gpu, || Box::new(Radix::with_tuning(gpu.clone(), tuning)), 1500, &NAMES);
     }
 }
@@ -273,7 +273,7 @@ fn test_radix_split_counts_as_its_kernels_note() {
 fn test_quick_counts_as_its_kernels_note() {
     let Some(gpu) = testing::gpu() else { return };
     let words = KeyWords::Two;
-    for (log_leaf, log_regs, items, n) in [(7, 1, 1, 1500), (8, 2, 3, 2500)] {
+    for (log_leaf, log_regs, items, n) in [(6, 1, 1, 900), (7, 2, 3, 2000)] {
         let tuning = quick_sort::Tuning { log_leaf, log_regs, threads: 128, items, team: Team::Alone, words };
         compare(&gpu, || Box::new(Quick::with_tuning(gpu.clone(), tuning)), n, &NAMES);
     }
