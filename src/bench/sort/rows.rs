@@ -197,7 +197,7 @@ mod tests {
             formula: Some(10.4),
         };
         let mut csv = Vec::new();
-        write_csv(&[row.clone()], &mut csv).unwrap();
+        write_csv(std::slice::from_ref(&row), &mut csv).unwrap();
         let csv = String::from_utf8(csv).unwrap();
         let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
         assert_eq!(lines[0].len(), lines[1].len());
