@@ -6,7 +6,7 @@
 //! left. All memory is set aside at the start: half of what as many keys take goes to postings, and most of the rest
 //! to lists.
 //!
-//! A list is a chain of chunks, each twice as large as the one before, up to [`LARGEST`] words. A chunk's first word
+//! A list is a chain of chunks, each twice as large as the one before, up to 256 words. A chunk's first word
 //! says where the next one is.
 
 use super::run::pack;
@@ -44,7 +44,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Lists that take no more memory than a block of `keys` keys, or of [`LEAST`], if that is more.
+    /// Lists that take no more memory than a block of `keys` keys, or of 1,024 if that is more.
     pub fn with_room_for(keys: usize) -> Self {
         let keys = keys.max(LEAST);
         // 4 bytes a key for words; 16 for each of an eighth as many lists; and 4 for a table twice as large at least
