@@ -81,11 +81,11 @@ fn asks() -> Vec<Ask> {
             "{} {} {}",
             WORDS[i % 7],
             WORDS[i / 7 % 7],
-            if i % 5 == 0 { "nothing" } else { WORDS[i / 3 % 7] }
+            if i.is_multiple_of(5) { "nothing" } else { WORDS[i / 3 % 7] }
         ),
         mode: Some(modes[i % 3]),
         k: Some([1, 10, 500][i / 4 % 3]),
-        scores: (i % 6 == 0).then_some(Scores::Impacts),
+        scores: i.is_multiple_of(6).then_some(Scores::Impacts),
         ..Ask::default()
     };
     (0..120).map(ask).collect()
@@ -177,10 +177,10 @@ fn test_a_panic_harms_nobody_else() {
         let (index, counts) = open(place);
         let mut answers = Vec::new();
         // more than there are threads
-        for turn in 0..6 {
+        for word in &WORDS[..6] {
             for bad in ["panicwhenlookedup", "panicwhensearched"] {
                 answers.push((false, send(&index, query(&format!("red {bad}")))));
-                answers.push((true, send(&index, query(WORDS[turn]))));
+                answers.push((true, send(&index, query(word))));
             }
         }
         let all = vec!["red".to_owned(), "red panicwhensearched".to_owned(), "apple".to_owned()];

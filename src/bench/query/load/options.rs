@@ -73,8 +73,8 @@ pub struct Args {
     /// File of queries, in any format of `gamut query --topics`
     #[arg(long, value_name = "FILE", required_unless_present = "log")]
     pub(super) topics: Option<PathBuf>,
-    /// File of queries and when they came, in the place of --topics: SECONDS<TAB>QUERY a line, in the order of time.
-    /// They arrive in the log's rhythm, faster or slower to come at the rate that is tried
+    /// File of queries and when they came, in the place of --topics: seconds, a tab and a query on each line, in the
+    /// order of time. They arrive in the rhythm of the log, faster or slower to come at the rate that is tried
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topics", "seed"])]
     pub(super) log: Option<PathBuf>,
     /// Engines, comma-separated; without a GPU the CPU only
