@@ -39,6 +39,7 @@ pub mod cli;
 pub mod codec;
 pub mod corpus;
 pub mod error;
+pub mod eval;
 pub mod gpu;
 pub mod index;
 pub mod order;

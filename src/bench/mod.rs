@@ -14,7 +14,7 @@ pub mod query;
 mod rounds;
 pub mod sort;
 mod statistics;
-mod table;
+pub(crate) mod table;
 
 use crate::base::kept;
 use crate::gpu::{Choice, Gpu, GpuError};

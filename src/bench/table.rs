@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Above it.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// How many columns on the left are names.
-    pub(super) names: usize,
-    pub(super) head: Vec<String>,
+    pub(crate) names: usize,
+    pub(crate) head: Vec<String>,
     /// Each has as many cells as the head.
-    pub(super) rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Table {
@@ -19,7 +19,7 @@ impl Table {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl Table {
 }
 
 /// A figure with about four digits.
-pub(super) fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".to_owned(),
         v if v >= 999.5 => format!("{value:.0}"),
@@ -52,12 +52,12 @@ pub(super) fn figure(value: f64) -> String {
 }
 
 /// [`figure`], or a dash.
-pub(super) fn figure_or_dash(value: Option<f64>) -> String {
+pub(crate) fn figure_or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), figure)
 }
 
 /// A field of a CSV file, in quotes if needed.
-pub(super) fn csv_field(text: &str) -> String {
+pub(crate) fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 

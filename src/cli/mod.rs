@@ -13,6 +13,7 @@ pub mod completions;
 pub mod demo;
 pub mod devices;
 pub mod dump;
+pub mod eval;
 mod help;
 pub mod index;
 pub mod output;
@@ -53,6 +54,7 @@ enum Command {
     Stats(stats::Args),
     Dump(dump::Args),
     Serve(Box<serve::Args>),
+    Eval(eval::Args),
     Verify(verify::Args),
     Devices(devices::Args),
     Synth(synth::Args),
@@ -90,6 +92,7 @@ pub fn main() -> ExitCode {
         Command::Stats(args) => stats::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Serve(args) => serve::run(args),
+        Command::Eval(args) => eval::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args).map(|()| ExitCode::SUCCESS),
         Command::Synth(args) => synth::run(args).map(|()| ExitCode::SUCCESS),
