@@ -23,10 +23,11 @@
 //! | [`pipeline`] | batches, sequencer, blocks, runs, heap merge |
 //! | [`query`] | parse, plan, evaluate, top-k |
 //! | [`mod@bench`] | measurements |
+//! | [`eval`] | judgements, runs, trec_eval's measures, tests over pairs of runs |
 //! | [`mod@serve`] | HTTP, search page, and the queue in front of an index |
 //! | [`cli`] | one file per subcommand |
 //!
-//! Arrows point one way: `main → cli → {serve, bench} → query → pipeline → index → postings → {score, text} →
+//! Arrows point one way: `main → cli → {serve, bench, eval} → query → pipeline → index → postings → {score, text} →
 //! {order, sort, corpus} → codec → error → gpu → base`.
 //!
 //! The papers: Ding et al., WWW 2009 (GPU query processing); Ao et al., PVLDB 4(8), 2011 (linear

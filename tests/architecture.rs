@@ -16,7 +16,7 @@ const LAYERS: [&[&str]; 12] = [
     &["index"],
     &["pipeline"],
     &["query"],
-    &["bench", "serve"],
+    &["bench", "eval", "serve"],
     &["cli"],
 ];
 

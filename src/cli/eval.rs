@@ -132,11 +132,31 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(io::stdout().lock());
     match &runs[..] {
         _ if args.json => json(&mut out, args, &measures, &runs)?,
-        [run] => trec(&mut out, args, &measures, run)?,
+        [run] => trec(&mut out, args.queries, args.measure.is_empty(), &measures, run)?,
         runs => side_by_side(&mut out, args, &measures, runs)?,
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the official measures of a run file.
+///
+/// # Errors
+/// A file cannot be read, or has bad lines, which were told.
+pub fn of_run(qrels: &Path, run: &Path) -> anyhow::Result<()> {
+    let judgements = load(qrels)?;
+    let text = load(run)?;
+    let (Some(judgements), Some(read)) = (whole(qrels, Qrels::parse(&judgements)), whole(run, Run::parse(&text)))
+    else {
+        anyhow::bail!("the run file is there, but was not measured");
+    };
+    let measures = OFFICIAL.iter().map(|name| parse(name)).collect::<crate::Result<Vec<_>>>()?.concat();
+    let scores = score(&judgements, &read, &measures, &Rules::default(), false);
+    let tag = String::from_utf8_lossy(read.tag).into_owned();
+    let measured = Measured { name: run.display().to_string(), tag, scores };
+    let mut out = BufWriter::new(io::stdout().lock());
+    trec(&mut out, false, true, &measures, &measured)?;
+    Ok(out.flush()?)
 }
 
 fn measures(args: &Args) -> crate::Result<Vec<Measure>> {
@@ -174,9 +194,9 @@ fn line(out: &mut impl Write, name: &str, query: &str, value: &str) -> io::Resul
     writeln!(out, "{name:<22}\t{query}\t{value}")
 }
 
-/// As trec_eval prints.
-fn trec(out: &mut impl Write, args: &Args, measures: &[Measure], run: &Measured) -> io::Result<()> {
-    if args.queries {
+/// As trec_eval prints, with the values of each query, and with the run's tag and the number of queries.
+fn trec(out: &mut impl Write, queries: bool, head: bool, measures: &[Measure], run: &Measured) -> io::Result<()> {
+    if queries {
         for (query, values) in &run.scores.queries {
             let query = String::from_utf8_lossy(query);
             // a geometric mean is one of all queries
@@ -185,7 +205,7 @@ fn trec(out: &mut impl Write, args: &Args, measures: &[Measure], run: &Measured)
                 .try_for_each(|(measure, value)| line(out, &measure.name, &query, &measure.shown(*value)))?;
         }
     }
-    if args.measure.is_empty() {
+    if head {
         line(out, "runid", "all", &run.tag)?;
         line(out, "num_q", "all", &run.scores.queries.len().to_string())?;
     }

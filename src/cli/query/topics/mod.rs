@@ -14,6 +14,7 @@ mod windows;
 
 use super::settings::Settings;
 use crate::base::means::{Stage, Unit};
+use crate::cli::eval;
 use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
@@ -62,6 +63,9 @@ pub struct TopicFile {
     /// Last column of a run file in TREC's format [default: gamut].
     #[arg(long, requires = "run")]
     tag: Option<String>,
+    /// Judgements: print the measures of the run file behind it, as `gamut eval` does.
+    #[arg(long, value_name = "FILE", requires = "run")]
+    qrels: Option<PathBuf>,
     /// Keep what is done if this run is stopped, and go on where an earlier one with the same options stopped. The run
     /// file is the same as of one run.
     #[arg(long, requires = "run")]
@@ -98,6 +102,9 @@ impl TopicFile {
         match &self.tag {
             Some(tag) if tag.is_empty() || tag.contains(char::is_whitespace) => {
                 refuse(format!("--tag \"{tag}\""), "must be one word, because it is a column of the run file")
+            }
+            _ if self.qrels.is_some() && self.run_format != RunFormat::Trec => {
+                refuse("--qrels".to_owned(), "goes with --run-format trec; leave one of them out")
             }
             Some(_) if self.run_format != RunFormat::Trec => {
                 refuse("--tag".to_owned(), "is a column of --run-format trec; leave one of them out")
@@ -287,6 +294,9 @@ pub fn run<'a>(
             _ => "they do not fit the GPU",
         };
         say(format_args!("The CPU answered {} of them: {why}.", done.by_cpu));
+    }
+    if let Some(qrels) = &args.qrels {
+        eval::of_run(qrels, run)?;
     }
     Ok(done.answered > 0)
 }
