@@ -238,7 +238,7 @@ impl<T> Dispatcher<T> {
         }
         // the one that suits the CPU best, of those that the CPU answers sooner than the GPU comes to them
         let mut best: Option<(f64, u64)> = None;
-        for (number, query, done_at) in self.back_to_front(Processor::Gpu, now) {
+        for (number, query, done_at) in self.last_ones(Processor::Gpu, now) {
             let ratio = query.cpu as f64 / query.beside as f64;
             if now + query.cpu < done_at && best.is_none_or(|(least, _)| ratio < least) {
                 best = Some((ratio, number));
@@ -283,7 +283,7 @@ impl<T> Dispatcher<T> {
             return Choice::one(number, Why::Stolen);
         }
         let mut done = now;
-        for (number, query, done_at) in self.back_to_front(Processor::Cpu, now) {
+        for (number, query, done_at) in self.last_ones(Processor::Cpu, now) {
             let more = if batch.queries.is_empty() { query.gpu } else { query.batched };
             if done + more < done_at {
                 done += more;
@@ -327,7 +327,7 @@ impl<T> Dispatcher<T> {
     }
 
     /// A processor's own queue from its end, and when it would have answered each.
-    fn back_to_front(&self, owner: Processor, now: Nanos) -> impl Iterator<Item = (u64, &Waiting<T>, Nanos)> {
+    fn last_ones(&self, owner: Processor, now: Nanos) -> impl Iterator<Item = (u64, &Waiting<T>, Nanos)> {
         let workers = self.workers.count(owner).max(1) as u64;
         let collects = owner == Processor::Gpu && self.workers.idle(owner).is_some();
         let free_at = self.workers.free_at(owner, now);

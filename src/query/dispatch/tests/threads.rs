@@ -29,7 +29,7 @@ fn test_threads_take_every_query_once() {
             for number in 0..3000 {
                 let (cpu, gpu) = [(0.01, 0.2), (0.2, 0.01), (0.1, 0.1)][number as usize % 3];
                 shared.put([(soon(&shared, cpu, gpu), number)]);
-                if number % 100 == 0 {
+                if number.is_multiple_of(100) {
                     std::thread::sleep(Duration::from_millis(1));
                 }
             }
