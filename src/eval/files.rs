@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
 fn line_of(text: &[u8], query: &[u8], document: &[u8]) -> u64 {
     let is = |line: &[u8]| {
         let mut fields = fields(line);
-        fields.next() == Some(query) && fields.nth(1) == Some(document)
+        fields.next() == Some(query) && fields.nth(1) == Some(document) && fields.nth(2).is_some()
     };
     lines(text).filter(|(_, line)| is(line)).nth(1).map_or(0, |(number, _)| number)
 }

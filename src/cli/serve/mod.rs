@@ -117,7 +117,7 @@ struct Bounds {
     /// With --engine gpu: queries that are answered together at most.
     #[arg(long, default_value_t = 1024)]
     batch: usize,
-    /// With --engine gpu: a batch is full, too, once the shortest lists of its queries have so many postings together.
+    /// With --engine gpu: a batch waits for no more once the shortest lists of its queries have so many postings.
     #[arg(long, default_value_t = 1_000_000)]
     batch_postings: u64,
     /// With --engine gpu: microseconds that the first query of a batch waits for others.

@@ -115,10 +115,14 @@ impl Opener for Place {
         };
         // without a device its engine is the CPU, whose threads are there anyway
         let on_gpu = on_gpu.filter(|engine| engine.capabilities().kind != EngineKind::Cpu);
-        let searching = if on_gpu.is_none() || self.parallel { self.threads } else { 0 };
+        let batches = if kind == EngineKind::Griffin { Batches::ALONE } else { self.batches };
+        let searching = match on_gpu {
+            None => self.threads,
+            Some(_) if self.parallel => batches.threads_beside(self.threads),
+            Some(_) => 0,
+        };
         let mut processors = vec![Processor::Cpu; searching];
         processors.extend(on_gpu.is_some().then_some(Processor::Gpu));
-        let batches = if kind == EngineKind::Griffin { Batches::ALONE } else { self.batches };
         let awake = || desk.call();
         let waiting = Shared::new(Rules { batches, ..Rules::default() }, &processors, Some(&awake));
         let queues = Queues { desk, waiting, tasks: Mutex::default() };

@@ -274,7 +274,7 @@ impl<T> Dispatcher<T> {
         if !batch.queries.is_empty() {
             let wait = if self.rules.batches.most > 1 { nanos(self.rules.batches.wait) } else { 0 };
             let until = batch.oldest.saturating_add(wait);
-            if hurried || batch.is_full() || until <= now {
+            if hurried || batch.is_enough() || until <= now {
                 return Choice { queries: batch.queries, ask_at: NEVER };
             }
             return Choice::none(until.min(self.queues.next_due(gpu, now).unwrap_or(NEVER)));
@@ -365,8 +365,15 @@ struct Batch<'r> {
 }
 
 impl Batch<'_> {
+    /// Whether no more queries go in.
     fn is_full(&self) -> bool {
-        self.queries.len() >= self.rules.batches.most || self.postings >= self.rules.batches.postings
+        self.queries.len() >= self.rules.batches.most
+    }
+
+    /// Whether it is worth running without waiting for more. Those that are there go in all the same: they cost less
+    /// together than in the next batch.
+    fn is_enough(&self) -> bool {
+        self.is_full() || self.postings >= self.rules.batches.postings
     }
 
     fn add<T>(&mut self, number: u64, query: &Waiting<T>, why: Why) {

@@ -9,9 +9,10 @@
 //! 4. one of the other processor's, if it answers it sooner than the other one would come to it, or if the deadline is
 //!    near and it can still keep it.
 //!
-//! A GPU takes a batch: until the shortest lists of its queries have enough postings together (Ao et al., section 4.1),
-//! until it is as large as allowed, or until its oldest query has waited long enough. Batches are sorted into the
-//! buckets of Wu et al. (section IV), and cut so that the next one is packed while the first one runs.
+//! A GPU takes a batch of what has come, as large as allowed. It waits for more until the shortest lists of its queries
+//! have enough postings together (Ao et al., section 4.1), or until its oldest query has waited long enough. Batches
+//! are sorted into the buckets of Wu et al. (section IV), and cut so that the next one is packed while the first one
+//! runs.
 //!
 //! | file | its one job |
 //! |---|---|

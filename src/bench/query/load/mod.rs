@@ -256,15 +256,14 @@ impl<'a> Bench<'a> {
                 rows.push(self.measure(Servers { name, all, expected, desk: None })?);
             }
             if self.has(Engine::Parallel) {
-                // one thread drives the GPU
-                let mut engines = self.engines(lines[1], (self.args.common.threads() - 1).max(1));
+                let rules = self.args.rules(most);
+                let mut engines = self.engines(lines[1], rules.batches.threads_beside(self.args.common.threads()));
                 let name = Name { method: method.clone(), ..Name::new("parallel", lines[0], engines.len(), most) };
                 let mut processors = vec![Processor::Cpu; engines.len()];
                 processors.push(Processor::Gpu);
                 let mut all: Vec<_> = engines.iter_mut().map(|engine| boxed(self.server(asked, engine, 1))).collect();
                 all.push(boxed(self.server(asked, device, most)));
-                let desk =
-                    Desk { rules: self.args.rules(most), processors, queries: self.costs(asked.mode), scale: [1.0; 2] };
+                let desk = Desk { rules, processors, queries: self.costs(asked.mode), scale: [1.0; 2] };
                 rows.push(self.measure(Servers { name, all, expected, desk: Some(desk) })?);
             }
         }

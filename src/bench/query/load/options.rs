@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "1,256",
         value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(super) batch: Vec<u32>,
-    /// In the rows `parallel`: a batch is full once the shortest lists of its queries have so many postings together
+    /// In the rows `parallel`: a batch waits for no more once the shortest lists of its queries have so many postings
     #[arg(long, value_name = "N", value_parser = count, default_value = "1M")]
     pub(super) batch_postings: u64,
     /// In the rows `parallel`: microseconds that a query waits for others at most, while the GPU has nothing to do

@@ -156,16 +156,16 @@ impl Plain {
         wanted.extend(self.own(Processor::Gpu));
         wanted.extend(self.either().iter().filter(|query| !(query.better == Processor::Cpu && idle_cpu)));
         let mut batch: Vec<&Query> = Vec::new();
-        let full = |batch: &[&Query]| {
-            batch.len() == most || batch.iter().map(|query| u64::from(query.arrival.shortest)).sum::<u64>() >= postings
-        };
+        let full = |batch: &[&Query]| batch.len() == most;
+        let enough =
+            |batch: &[&Query]| batch.iter().map(|query| u64::from(query.arrival.shortest)).sum::<u64>() >= postings;
         for query in wanted {
             if !full(&batch) && batch.iter().all(|other| other.number != query.number) {
                 batch.push(query);
             }
         }
         if let Some(oldest) = batch.iter().map(|query| query.arrived()).min() {
-            let waits = most > 1 && due.is_empty() && !full(&batch) && oldest + nanos(wait) > now;
+            let waits = most > 1 && due.is_empty() && !full(&batch) && !enough(&batch) && oldest + nanos(wait) > now;
             return if waits { Vec::new() } else { batch.iter().map(|query| query.number).collect() };
         }
         if let Some(number) = self.rescued(Processor::Gpu, now) {

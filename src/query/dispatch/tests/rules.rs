@@ -148,7 +148,8 @@ fn test_a_batch_is_full_or_old_or_has_enough_postings() {
     assert_eq!(takes(&mut dispatcher, 4.1, GPU), [] as [u32; 0]);
     put(&mut dispatcher, 4.1, 7, 10);
     assert_eq!(dispatcher.call(ms(4.1)), Some(Processor::Gpu));
-    assert_eq!(takes(&mut dispatcher, 4.1, GPU), [5, 7, 6], "sorted into buckets");
+    put(&mut dispatcher, 4.1, 9, 10);
+    assert_eq!(takes(&mut dispatcher, 4.1, GPU), [5, 7, 9, 6], "sorted into buckets; what is there goes with it");
     // at the end nobody waits for more
     put(&mut dispatcher, 5.0, 8, 10);
     dispatcher.hurry();
