@@ -134,7 +134,8 @@ pub static MEASURES: &[Family] = &[
         Points::Shares(&[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0]),
         Combine::Mean,
         |q, multiple| {
-            let rank = (multiple * q.all_relevant() as f64).round() as usize;
+            // trec_eval rounds here in another way than in recall
+            let rank = (multiple * q.all_relevant() as f64 + 0.9) as usize;
             share(q.relevant_at(rank), rank)
         },
     ),

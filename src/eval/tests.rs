@@ -30,7 +30,7 @@ fn test_measures_by_hand() {
         ("gm_map", (1.0 / 2.0 + 2.0 / 4.0) / 3.0),
         ("map_cut_3", (1.0 / 2.0) / 3.0),
         ("Rprec", 1.0 / 3.0),
-        ("Rprec_mult.1.4", 2.0 / 4.0),
+        ("Rprec_mult.1.4", 2.0 / 5.0),
         ("bpref", (0.5 + 0.5) / 3.0),
         ("gm_bpref", (0.5 + 0.5) / 3.0),
         ("recip_rank", 0.5),
