@@ -278,7 +278,8 @@ fn inferred(q: &Judged) -> f64 {
 /// A document at rank r is worth its relevance over log2(r + 1).
 fn ndcg(q: &Judged, k: usize) -> f64 {
     let discounted = |gains: &mut dyn Iterator<Item = f64>| -> f64 {
-        (2..).zip(gains).map(|(place, gain): (u32, f64)| gain / f64::from(place).log2()).sum()
+        // the sum of nothing is -0
+        0.0 + (2..).zip(gains).map(|(place, gain): (u32, f64)| gain / f64::from(place).log2()).sum::<f64>()
     };
     let best = q.levels.iter().rev().filter(|&(&level, _)| level > 0);
     let mut best = best.flat_map(|(&level, &count)| std::iter::repeat_n(level as f64, count)).take(k);
