@@ -5,7 +5,7 @@ use crate::base::random::Rng;
 
 fn judged(ranking: &str, pool: &[(&str, i64)], rules: &Rules) -> Judged {
     let pool = pool.iter().map(|&(document, relevance)| (document.as_bytes(), relevance)).collect();
-    Judged::new(ranking.split(' ').map(str::as_bytes), &pool, rules)
+    Judged::new(ranking.split_whitespace().map(str::as_bytes), &pool, rules)
 }
 
 fn value(name: &str, judged: &Judged) -> f64 {
