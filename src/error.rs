@@ -93,6 +93,16 @@ pub enum Error {
     /// The GPU could not be used.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
+    /// A build that can be resumed ended early.
+    #[error("{}; {documents} documents are safe in {}: the same command goes on behind them, with --resume", because(why), folder.display())]
+    Unfinished {
+        /// What ended it.
+        why: Box<Error>,
+        /// Documents that no later process has to read again.
+        documents: u64,
+        /// Where they are.
+        folder: PathBuf,
+    },
     /// Ctrl-C or a kill.
     #[error("interrupted; nothing was left behind")]
     Interrupted,
@@ -101,11 +111,24 @@ pub enum Error {
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What ended a build, of which something was left behind.
+fn because(why: &Error) -> String {
+    if matches!(why, Error::Interrupted) { "interrupted".to_owned() } else { why.to_string() }
+}
+
 impl Error {
     /// For `map_err` on a path: `fs::read(p).map_err(Error::io("read", p))`.
     pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.as_ref().to_path_buf();
-        move |source| Self::Io { action, path, source }
+        // The path is copied only if there is an error: some write millions of times.
+        move |source| Self::Io { action, path: path.as_ref().to_path_buf(), source }
+    }
+}
+
+/// For `map_err` on a file that must be there: [`Error::Damaged`] if it is not.
+pub(crate) fn gone(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound => damaged(path, 0, "the file is missing"),
+        _ => Error::io("open", path)(error),
     }
 }
 

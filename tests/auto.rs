@@ -86,6 +86,9 @@ fn a_calibration_is_made_shown_used_and_refused_when_damaged() {
 fn auto_writes_the_same_run_file_on_either_processor() {
     let dir = tempfile::tempdir().unwrap();
     let (index, log) = index_and_log(dir.path());
+    // few queries are not worth a thought
+    let lines = fs::read_to_string(&log).unwrap().repeat(40);
+    fs::write(&log, lines).unwrap();
     let run = |name: &str, args: &[&str]| {
         let path = dir.path().join(name);
         let files = ["query", &index, "--topics", &log, "--run", path.to_str().unwrap()];
@@ -109,10 +112,11 @@ fn auto_writes_the_same_run_file_on_either_processor() {
         queries: FEWEST as u64,
         device: Some(DeviceFacts { id: DeviceId::of(&report), opening: 0.0, per_posting: 0.0 }),
         means: Vec::new(),
+        steps: None,
     };
     let gpu = Some(OnGpu { alone: always(1e-7), batched: always(1e-7) });
     let folder = dir.path().join("gamut");
-    Calibration { facts, cpu: always(1.0), gpu }.store(&folder, checksum).unwrap();
+    Calibration { facts, cpu: always(1.0), gpu, steps: None }.store(&folder, checksum).unwrap();
     assert_eq!(Kept::read(&folder, checksum).calibrations.len(), 1);
     let (bytes, err) = run("gpu.run", &["--engine", "auto", "--device", &device]);
     assert!(err.contains("auto: ") && err.contains(" answers; ") && err.contains("GPU: "), "{err}");
@@ -122,4 +126,45 @@ fn auto_writes_the_same_run_file_on_either_processor() {
     let (code, out, err) = gamut(dir.path(), &one);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("engine   cpu: ") && out.contains("1.00 s expected on the CPU"), "{out}");
+}
+
+#[test]
+fn queries_move_by_what_a_calibration_has_learned() {
+    let Some(device) = common::device() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (index, log) = index_and_log(dir.path());
+    let both = ["query", &index, "--engine", "griffin", "--device", &device, "--mode", "and", "--explain"];
+    let ask = |rule: &str| gamut(dir.path(), &[&both[..], &["--migrate", rule, "word1", "word2", "all"]].concat());
+    let (code, _, err) = ask("learned");
+    assert_eq!(code, 2, "{err}");
+    let parts = ["--migrate learned", "nothing is known of steps", "run `gamut calibrate INDEX --topics LOG --codec "];
+    for part in parts.into_iter().chain(["--intersect svs,merge-path`"]) {
+        assert!(err.contains(part), "{part} in {err}");
+    }
+    let log_of_three = dir.path().join("three.txt");
+    let lines: String = (0..60).map(|i| format!("all word{} word{} word{i}\n", i % 3, i % 7)).collect();
+    fs::write(&log_of_three, lines).unwrap();
+    let log_of_three = log_of_three.to_str().unwrap();
+    let calibrate = |log: &str| {
+        let args = ["calibrate", &index, "--topics", log, "--rounds", "1", "--device", &device, "--queries", "60"];
+        let (code, out, err) = gamut(dir.path(), &args);
+        assert_eq!(code, 0, "{err}");
+        out + &err
+    };
+    // queries of two terms never move
+    let said = calibrate(&log);
+    assert!(said.contains("steps for --migrate learned are left out: ") && said.contains("moves"), "{said}");
+    assert_eq!(ask("learned").0, 2);
+    let said = calibrate(log_of_three);
+    assert!(said.contains("steps by svs and merge-path: ") && said.contains("a move to the GPU"), "{said}");
+    let (code, out, err) = ask("learned");
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("as expected by calibration") && out.contains("merge-path, learned"), "{out}");
+    let hits = |out: &str| out.split("plan ").next().map(str::to_owned);
+    assert_eq!(hits(&out), hits(&ask("fixed=cpu").1));
+    let (code, _, err) = gamut(
+        dir.path(),
+        &[&both[..], &["--migrate", "learned", "--intersect", "svs,gpu-binary", "word1", "all"]].concat(),
+    );
+    assert!(code == 2 && err.contains("the steps that were measured are of svs and merge-path"), "{err}");
 }

@@ -304,3 +304,58 @@ fn stored_tables_serve_the_first_query() {
     assert!(code == Some(0) && out.contains("tables: 3 lists, ") && out.contains(" bytes per posting"), "{out}{why}");
     assert_eq!(hits(&ask(&[])), hits(&with));
 }
+
+/// A file from somewhere else to an answer in two commands, and back.
+#[test]
+fn an_index_leaves_as_ciff_and_comes_in_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |doc: usize| format!("{{\"id\": \"d{doc}\", \"contents\": \"Alpha beta{} gamma\"}}\n", doc % 7);
+    let input = put(dir.path(), "collection.jsonl", (0..200).map(line).collect::<String>().as_bytes());
+    let [first, again, packed, other, file, gz] =
+        ["first", "again", "packed", "other", "out.ciff", "out.ciff.gz"].map(|name| dir.path().join(name));
+    let [first, again, packed, other, file, gz] =
+        [&first, &again, &packed, &other, &file, &gz].map(|path| path.to_str().unwrap());
+    assert_eq!(index(&input, Path::new(first), &["--impacts"]).status.code(), Some(0));
+    let run = |args: &[&str], code: i32| {
+        let done = gamut(args);
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {}{}", text(&done.stdout), text(&done.stderr));
+        (text(&done.stdout), text(&done.stderr))
+    };
+    let (out, said) = run(&["export", first, "-o", file], 0);
+    assert!(out.is_empty() && said.contains("not in the file: the analyzer, simple"), "{said}");
+    assert!(run(&["export", first, "-o", file], 2).1.contains("--force"));
+    run(&["export", first, "-o", gz, "--json"], 0);
+
+    let (out, said) = run(&["import", file, "-o", again, "--analyzer", "simple", "--codec", "vbyte"], 0);
+    assert!(out.is_empty() && said.contains("200 documents, 9 terms, 600 postings"), "{said}");
+    assert_eq!(run(&["query", again, "BETA3", "-k", "4"], 0).0, run(&["query", first, "BETA3", "-k", "4"], 0).0);
+    let carried = ["--only", "analyzer,statistics,ids,lengths,terms,lists"];
+    assert!(
+        run(&[&["compare", first, again], &carried[..]].concat(), 0).0.contains("are equal in analyzer, statistics")
+    );
+    let (out, _) = run(&["compare", first, again], 1);
+    assert!(out.contains("options: codecs: para-ef | vbyte") && out.contains("they are equal in"), "{out}");
+    let (out, _) = run(&["compare", first, again, "--json", "--only", "lists,options"], 1);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&report["equal"], &report["parts"][1]["count"]), (&false.into(), &0.into()), "{out}");
+    assert!(run(&["compare", first, again, "--only", "nothing"], 2).1.contains("there are: options"));
+
+    // Nobody says how texts became terms.
+    let (out, _) = run(&["import", gz, "-o", packed, "-q", "--json", "--order", "random:3"], 0);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap()["postings"], 600);
+    run(&["query", packed, "BETA3"], 1);
+    assert_eq!(run(&["query", packed, "beta3", "-k", "4"], 0).0, run(&["query", first, "beta3", "-k", "4"], 0).0);
+    assert!(run(&["stats", packed], 0).0.contains("imported       ciff: gamut "));
+    assert!(run(&["verify", packed], 0).0.contains("sound"));
+
+    // Impacts go out and come in as weights.
+    run(&["export", first, "-o", file, "--impacts", "--force", "-q"], 0);
+    run(&["import", file, "-o", other, "--as", "impacts", "-q"], 0);
+    let scores = |path: &str, more: &[&str]| run(&[&["query", path, "alpha beta3", "-k", "5"], more].concat(), 0).0;
+    assert_eq!(scores(other, &[]), scores(first, &["--scores", "impacts"]));
+
+    let broken = put(dir.path(), "broken.ciff", &std::fs::read(gz).unwrap()[..100]);
+    let said = run(&["import", broken.to_str().unwrap(), "-o", other, "--force"], 2).1;
+    assert!(said.lines().count() == 1 && said.contains("broken.ciff: damaged at byte"), "{said}");
+    run(&["verify", other], 0);
+}

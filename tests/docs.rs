@@ -18,6 +18,8 @@ const CODECS: [&str; 2] = ["<!-- codecs -->\n", "<!-- end of codecs -->\n"];
 const ORDERS: [&str; 2] = ["<!-- orders -->\n", "<!-- end of orders -->\n"];
 /// Between these stands the table of analyzers.
 const ANALYZERS: [&str; 2] = ["<!-- analyzers -->\n", "<!-- end of analyzers -->\n"];
+/// Between these stands the table of commands with schemas.
+const SCHEMAS: [&str; 2] = ["<!-- schemas -->\n", "<!-- end of schemas -->\n"];
 /// Between these stands a diff that adds whole files.
 const DIFF: [&str; 2] = ["<!-- diff -->\n", "<!-- end of diff -->\n"];
 
@@ -148,6 +150,12 @@ fn the_table_of_analyzers_is_that_of_the_registry() {
 fn the_table_of_codecs_is_that_of_the_registry() {
     let page = read("docs/codecs.md");
     compare("docs/codecs.md", replaced(&page, CODECS, |_| gamut::codec::markdown()));
+}
+
+#[test]
+fn the_table_of_schemas_is_that_of_the_program() {
+    let page = read("docs/json.md");
+    compare("docs/json.md", replaced(&page, SCHEMAS, |_| gamut::cli::schema::markdown()));
 }
 
 #[test]

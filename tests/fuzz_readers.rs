@@ -1,5 +1,5 @@
-//! A fuzz target for each reader of bytes that others wrote: containers, HTTP, HTML, topics, index files. Whatever they
-//! get, none of them panics, loops, or finds more than there is.
+//! A fuzz target for each reader of bytes that others wrote: containers, HTTP, HTML, topics, CIFF, index files.
+//! Whatever they get, none of them panics, loops, or finds more than there is.
 //!
 //! As a test, each target runs a second of random inputs and every input of its kept corpus (`__fuzz__` beside this
 //! file), which a search guided by coverage grew and reduced. To search one of them on, by libFuzzer:
@@ -13,9 +13,12 @@ mod common;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use gamut::Error;
+use gamut::base::means::Means;
+use gamut::ciff::{ExportOptions, ImportOptions, Packing, export, import};
 use gamut::codec::MAX_BLOCK_LEN;
 use gamut::corpus::{Content, Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Skip, format_names};
-use gamut::index::Index;
+use gamut::index::{Index, verify};
 use gamut::postings::{END, Postings as _};
 use gamut::query::{Bm25, Mode, Searcher, parse_topics};
 use gamut::text::{Analyzer, AnalyzerSpec, Extractor, Keep, TermSink};
@@ -151,6 +154,36 @@ fn read_topics() {
             assert!(input[0] == 0x1f || topics.len() <= input.len());
             assert!(topics.iter().all(|topic| !topic.id.is_empty()));
         }
+    });
+}
+
+/// A CIFF file, plain or compressed: an error in one line, or a sound index whose export comes in again.
+#[test]
+fn read_ciff() {
+    let means = || Means::new(1, 256 << 20);
+    bolero::check!().for_each(|input: &[u8]| {
+        let path = file(input);
+        let output = path.with_file_name("index");
+        let weights = input.len() % 2 == 1;
+        let options =
+            ImportOptions { force: true, weights, means: means(), ..ImportOptions::new(path, output.clone()) };
+        match import(&options) {
+            Err(Error::Damaged { .. } | Error::Invalid { .. } | Error::Memory { .. }) => return,
+            Err(error) => panic!("{error}"),
+            Ok(done) => assert!(done.postings <= done.content_bytes && done.documents <= done.content_bytes),
+        }
+        assert_eq!(verify(&output).unwrap().problem_count, 0);
+        let index = Index::open(&output).unwrap();
+        let out = |index: &Index| {
+            let mut out = Vec::new();
+            let options = ExportOptions { impacts: false, codec: None, packing: Packing::None, means: means() };
+            export(index, &options, &output, &mut out).unwrap();
+            out
+        };
+        let first = out(&index);
+        drop(index);
+        import(&ImportOptions { file: file(&first), ..options }).unwrap();
+        assert!(out(&Index::open(&output).unwrap()) == first, "an export of an import of an export is the same");
     });
 }
 

@@ -168,8 +168,12 @@ fn check(name: &str, stored: bool) -> bool {
     let Some(needs) = within(least) else { return false };
     assert!(needs > least);
     assert_eq!(within(needs), None, "{name}: what the error asks for is enough");
-    // Room for a second copy of a text is set aside before its size is known.
-    assert!(stored || needs - 8 <= LEAST || within(needs - 8).is_some(), "{name}: {needs} MiB, but 8 less are enough");
+    // Room for a second copy of a text is set aside before its size is known; and what a process holds beside a text
+    // differs from one run to the next by some MiB.
+    assert!(
+        stored || needs - 16 <= LEAST || within(needs - 16).is_some(),
+        "{name}: {needs} MiB, but 16 less are enough"
+    );
     true
 }
 

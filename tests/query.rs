@@ -113,7 +113,7 @@ fn options_that_make_no_sense_are_refused_in_one_line() {
         (&["--or", "wand", "--gpu-memory", "1GiB"], "add --engine gpu"),
         (&["--engine", "cpu", "--preload"], "add --engine gpu"),
         (&["--migrate", "ratio"], "add --engine griffin"),
-        (&["--engine", "griffin", "--mode", "and", "--migrate", "bogo"], "there are: ratio, length, fixed"),
+        (&["--engine", "griffin", "--mode", "and", "--migrate", "bogo"], "there are: ratio, length, learned, fixed"),
         (&["--engine", "griffin", "--mode", "and", "--migrate", "ratio=x"], "below is 0 to"),
         (&["--engine", "griffin", "--mode", "and", "--intersect", "daat"], "no query can move"),
         (&["--engine", "griffin", "--device", "all"], "one GPU"),
@@ -393,7 +393,17 @@ fn topics_come_from_standard_input_and_go_into_three_formats() {
         assert!(lines.starts_with(start), "{lines}");
         assert_eq!(lines.lines().count(), if format == "json" { 2 } else { 1 }, "{lines}");
     }
+    let several = "rare\ncommon rare\nevery common\n".repeat(40);
     let files = ["--topics", "-", "--run", path.to_str().unwrap()];
+    let by = |threads: &[&str]| {
+        let output = gamut_with(&[&["query", &index][..], &files, threads].concat(), several.as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        std::fs::read(&path).unwrap()
+    };
+    let all = by(&[]);
+    for threads in ["1", "3"] {
+        assert!(by(&["--threads", threads]) == all, "{threads} threads");
+    }
     let refused: [(&[&str], &str); 3] = [
         (&["--run-format", "tsv", "--tag", "x"], "a column of --run-format trec"),
         (&["--tag", "x y"], "must be one word"),

@@ -5,10 +5,15 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use common::{Random, gzip, index_bytes, put, word};
+use gamut::Error;
 use gamut::base::means::Means;
 use gamut::codec::parse_list;
+use gamut::corpus::{Documents, Feeder, MemoryDoc, NotTaken, feed};
 use gamut::index::change::reorder::{Reorder, reorder};
 use gamut::index::{Index, verify};
 use gamut::order::Permutation;
@@ -218,4 +223,73 @@ fn commands_print_texts_and_snippets() {
     let refused =
         gamut(&["query", index, "--snippets", "--topics", topics.to_str().unwrap(), "--run", run.to_str().unwrap()]);
     assert!(refused.status.code() == Some(2) && !run.exists());
+}
+
+/// Documents in memory.
+struct InMemory(Vec<Document>);
+
+impl Documents for InMemory {
+    fn each(&self, put: &mut dyn FnMut(MemoryDoc<'_>)) {
+        self.0.iter().for_each(|(id, title, text)| put(MemoryDoc { id, url: "", title, text }));
+    }
+    fn bytes(&self) -> u64 {
+        self.0.iter().map(|(id, title, text)| (id.len() + title.len() + text.len()) as u64).sum()
+    }
+}
+
+/// Puts batches of `size` documents in, until the build is over. At the end `then` is called, before the feeder goes.
+fn feeding(
+    feeder: Feeder,
+    documents: Vec<Document>,
+    size: usize,
+    then: impl FnOnce() + Send + 'static,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        for batch in documents.chunks(size) {
+            let mut batch: Arc<dyn Documents> = Arc::new(InMemory(batch.to_vec()));
+            while let Err(again) = feeder.put(batch) {
+                let NotTaken::Full(full) = again else { return };
+                batch = full;
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+        then();
+    })
+}
+
+#[test]
+fn test_documents_in_memory_give_the_bytes_of_their_json_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let documents = documents(9, 3 << 20);
+    let lines = put(dir.path(), "docs.jsonl", &json_lines(&documents));
+    build(&options(vec![lines], dir.path().join("lines"))).unwrap();
+    let expected = index_bytes(&dir.path().join("lines"));
+    for (threads, size) in [(1, 1), (3, 97), (2, documents.len())] {
+        let (feeder, feed) = feed();
+        let producer = feeding(feeder, documents.clone(), size, || ());
+        let output = dir.path().join("memory");
+        let means = Means::new(threads, 512 << 20);
+        let report = build(&BuildOptions { feed: Some(feed), means, ..options(Vec::new(), output.clone()) }).unwrap();
+        producer.join().unwrap();
+        assert_eq!(report.documents as usize, documents.len());
+        assert!(index_bytes(&output) == expected, "{threads} threads, batches of {size}");
+    }
+}
+
+#[test]
+fn test_a_build_that_is_given_up_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("memory");
+    let (feeder, feed) = feed();
+    let options = BuildOptions { feed: Some(feed), ..options(Vec::new(), output) };
+    let cancel = options.means.cancel.clone();
+    let producer = feeding(feeder, documents(9, 1 << 20), 50, move || cancel.store(true, Ordering::Relaxed));
+    assert!(matches!(build(&options), Err(Error::Interrupted)));
+    producer.join().unwrap();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    // a feed is used up, and an empty one is no index
+    assert!(matches!(
+        build(&BuildOptions { means: Means::new(1, 512 << 20), ..options }),
+        Err(Error::NoDocuments { .. })
+    ));
 }

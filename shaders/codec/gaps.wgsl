@@ -1,15 +1,10 @@
-// The docIDs of a block whose numbers are gaps less one, number i between the docIDs at the positions i and i + 1: both
-// laid out as decode_block returns them. What follows the last gap may be anything.
+//#import codec/gap_sums
+
+// What decode_block returns for gaps less one, laid out as gap_sums takes them: their docIDs. With SUMS = 0 the gaps
+// stay what they are (Ding et al., figure 4: without the localized prefix sum).
 fn docs_of_gaps(first: u32, gaps: Docs, me: Me) -> Docs {
-    var docs: Docs;
-    var base = first;
-    //#for ITEMS
-    let sums@ = running(gaps[@] + vec4<u32>(1u));
-    let before@ = base + team_sum_before(sums@.w, me);
-    docs[@] = vec4<u32>(before@) + vec4<u32>(0u, sums@.xyz);
-    if @u + 1u < ITEMS {
-        base = team_read(before@ + sums@.w, 31u, me);
+    if SUMS == 0u {
+        return gaps;
     }
-    //#end
-    return docs;
+    return gap_sums(first, gaps, me);
 }

@@ -1,4 +1,4 @@
-//#import codec/gaps
+//#import codec/gap_sums
 
 // rice: 12 bits of the quotients a thread, four remainders a thread; two prefix sums.
 
@@ -32,7 +32,7 @@ fn decode_block(block: Block, me: Me) -> Docs {
     );
     var remainders: Docs;
     remainders[0] = fields(block.at, 5u + i * b, b);
-    var docs = docs_of_gaps(block.first, remainders, me);
+    var docs = gap_sums(block.first, remainders, me);
     docs[0] += ones << vec4<u32>(b);
     return docs;
 }

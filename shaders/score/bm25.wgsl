@@ -61,8 +61,8 @@ fn has_positions(b: TfBlock) -> bool {
     return b.exceptions * position_bits(b) <= b.n;
 }
 
-// How many exceptions come before position i, a multiple of 4, and which of the four positions from there on are some,
-// by a bit for each position.
+// How many exceptions come before position i, and which of the positions from there on are some, by a bit for each
+// position up to the next multiple of 32.
 fn exceptions_by(flags: vec4<u32>, i: u32) -> vec2<u32> {
     let parts = vec4<u32>(0u, 1u, 2u, 3u);
     let part = vec4<u32>(i >> 5u);
@@ -128,38 +128,50 @@ fn tfs_of(t: Term, position: u32) -> vec4<u32> {
     return tfs_from(b, i, own);
 }
 
-// What `shares_at` takes: the frequencies at the positions 4 lane .. 4 lane + 3 of a block of them. The team calls it
-// together.
-fn parts_of_team(t: Term, number: u32, place: vec2<u32>, me: Me) -> vec4<u32> {
+// What a team knows of a block of up to 128 frequencies.
+struct Tfs {
+    block: TfBlock,
+    // a bit for each exception
+    flags: vec4<u32>,
+}
+
+// Of block `number` of a list, which is at `place`. The team calls it together.
+fn tfs_of_team(t: Term, number: u32, place: vec2<u32>, me: Me) -> Tfs {
+    var tfs: Tfs;
     if t.kind == TF_CONSTANT {
-        return vec4<u32>(t.tf);
+        return tfs;
     }
     let b = tf_block(t, number, place);
-    var own = vec2<u32>(0u);
+    tfs.block = b;
     if b.exceptions > 0u {
         let told = b.slots + b.n * b.width;
-        var flags: vec4<u32>;
         if has_positions(b) {
             // a thread an exception
             let bits = position_bits(b);
-            flags = team_flags(field(b.at, told + me.lane * bits, bits), me.lane < b.exceptions, me);
+            tfs.flags = team_flags(field(b.at, told + me.lane * bits, bits), me.lane < b.exceptions, me);
         } else {
-            flags = bits_128(b.at, told);
+            tfs.flags = bits_128(b.at, told);
         }
-        own = exceptions_by(flags, 4u * me.lane);
     }
-    return tfs_from(b, 4u * me.lane, own);
+    return tfs;
 }
 
-// K of four documents.
-fn lengths_of(docs: vec4<u32>) -> vec4<f32> {
-    let last = DOCS - 1u;
-    return vec4<f32>(
-        norms[min(docs.x, last)],
-        norms[min(docs.y, last)],
-        norms[min(docs.z, last)],
-        norms[min(docs.w, last)],
-    );
+// The frequency at position i of the block.
+fn tf_at(t: Term, tfs: Tfs, i: u32) -> u32 {
+    if t.kind == TF_CONSTANT {
+        return t.tf;
+    }
+    let b = tfs.block;
+    var tf = field(b.at, b.slots + i * b.width, b.width);
+    if b.exceptions > 0u {
+        let own = exceptions_by(tfs.flags, i);
+        if (own.y & 1u) == 1u {
+            let told = b.slots + b.n * b.width;
+            let positions = min(b.exceptions * position_bits(b), b.n);
+            tf |= (field(b.at, told + positions + own.x * b.over, b.over) + 1u) << b.width;
+        }
+    }
+    return tf + 1u;
 }
 
 // tf / (tf + K), from 0 to 1.
@@ -168,35 +180,45 @@ fn impact_of(tf: u32, doc: u32) -> f32 {
     return count / (count + norms[min(doc, DOCS - 1u)]);
 }
 
-// The parts of four postings in the scores of their documents: weight * tf / (tf + K), to the nearest whole number,
-// halves up, and 1 at least.
+// The part of a posting in the score of its document: weight * tf / (tf + K), to the nearest whole number, halves up,
+// and 1 at least.
 //
 // A product and a sum that stand alone are rounded correctly. A quotient may be off by 2.5 units in the last place,
 // which is less than 1, since a weight is at most 2^22. So the nearest whole number is the quotient's, or one beside
 // it: twice the remainder tells, in units of the last place of the divisor. It is small, so its lower 32 bits are all
 // of it.
-fn shares_at(t: Term, tfs: vec4<u32>, ks: vec4<f32>) -> vec4<u32> {
-    let counts = vec4<f32>(min(tfs, vec4<u32>(MAX_TF)));
-    let above = bitcast<f32>(t.weight) * counts;
-    let below = counts + ks;
+fn share(t: Term, tf: u32, doc: u32) -> u32 {
+    let count = f32(min(tf, MAX_TF));
+    let above = bitcast<f32>(t.weight) * count;
+    let below = count + norms[min(doc, DOCS - 1u)];
     // the sum with 2^23 has the whole number nearest to the quotient in its last bits
-    let near = bitcast<vec4<u32>>(above / below + 8388608.0) & vec4<u32>(0x7fffffu);
-    let a = bitcast<vec4<u32>>(above);
-    let b = bitcast<vec4<u32>>(below);
-    let high_bit = vec4<u32>(0x800000u);
-    let divisor = (b & vec4<u32>(0x7fffffu)) | high_bit;
+    let near = bitcast<u32>(above / below + 8388608.0) & 0x7fffffu;
+    let a = bitcast<u32>(above);
+    let b = bitcast<u32>(below);
+    let divisor = (b & 0x7fffffu) | 0x800000u;
     // where the quotient is less than 1, this is none, and the answer 1
-    let exponent = (a >> vec4<u32>(23u)) - (b >> vec4<u32>(23u));
-    let dividend = ((a & vec4<u32>(0x7fffffu)) | high_bit) << (exponent + 1u);
-    let twice = vec4<i32>(dividend - 2u * near * divisor);
-    let one = vec4<i32>(divisor);
-    let share = near + select(vec4<u32>(0u), vec4<u32>(1u), twice >= one) - select(vec4<u32>(0u), vec4<u32>(1u), twice < -one);
-    return select(vec4<u32>(1u), share, above >= below);
+    let exponent = (a >> 23u) - (b >> 23u);
+    let dividend = ((a & 0x7fffffu) | 0x800000u) << (exponent + 1u);
+    let twice = i32(dividend - 2u * near * divisor);
+    let one = i32(divisor);
+    let rounded = near + select(0u, 1u, twice >= one) - select(0u, 1u, twice < -one);
+    return select(1u, rounded, above >= below);
+}
+
+// The same of the posting at position i of a block.
+fn part_at(t: Term, tfs: Tfs, i: u32, doc: u32) -> u32 {
+    return share(t, tf_at(t, tfs, i), doc);
 }
 
 // The same of the postings at four positions of a list, from `position` on, a multiple of 4.
 fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
-    return shares_at(t, tfs_of(t, position), lengths_of(docs));
+    let tfs = tfs_of(t, position);
+    return vec4<u32>(
+        share(t, tfs.x, docs.x),
+        share(t, tfs.y, docs.y),
+        share(t, tfs.z, docs.z),
+        share(t, tfs.w, docs.w),
+    );
 }
 
 // Their impacts as bytes, 1 to 255, rounded up.
@@ -209,14 +231,8 @@ fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     return bytes;
 }
 
-// At least the part of a posting with this byte as its impact, before it is rounded to a whole number. In long
-// documents an impact may be far below a 255th; the bound of the whole list then keeps sums of bounds from running
-// over.
-fn part_bound(t: Term, byte: f32) -> f32 {
-    return min(bitcast<f32>(t.weight) * (byte * 0.0039215689), bitcast<f32>(t.kept.x));
-}
-
-// The most that such a posting adds to a score.
+// The most that a posting with this byte as its impact adds to a score. In long documents an impact may be far below a
+// 255th; the bound of the whole list then keeps sums of bounds from running over.
 fn share_bound(t: Term, byte: u32) -> u32 {
-    return u32(ceil(part_bound(t, f32(byte)))) + 1u;
+    return u32(ceil(min(bitcast<f32>(t.weight) * (f32(byte) * 0.0039215689), bitcast<f32>(t.kept.x)))) + 1u;
 }

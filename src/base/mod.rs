@@ -6,6 +6,7 @@
 //! | [`bits`] | fields of bits in words |
 //! | [`choice`] | rows of a registry by name |
 //! | [`in_order`] | tasks on several threads, results in order |
+//! | [`json`] | results as JSON |
 //! | [`kept`] | files in the user's cache |
 //! | [`map`] | mapped files, which may shrink while they are read |
 //! | [`means`] | threads, memory, cancellation and progress of long work |
@@ -19,6 +20,7 @@ pub(crate) mod avx512;
 pub mod bits;
 pub mod choice;
 pub mod in_order;
+pub mod json;
 pub mod kept;
 pub mod map;
 pub mod means;

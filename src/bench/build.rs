@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::median;
+use crate::base::json;
 use crate::base::means::Means;
 use crate::base::memory::parse_size;
 use crate::gpu::Choice;
@@ -93,14 +94,15 @@ impl Sorter for NoSorting {
     }
 }
 
+/// A pipeline, with seconds of each round.
 #[derive(Default)]
-struct Row {
-    name: String,
-    seconds: Vec<f64>,
-    parse: Vec<f64>,
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) seconds: Vec<f64>,
+    pub(super) parse: Vec<f64>,
     /// Build and verification.
     verified: Vec<f64>,
-    last: Option<BuildReport>,
+    pub(super) last: Option<BuildReport>,
 }
 
 /// Runs the benchmark.
@@ -108,6 +110,25 @@ struct Row {
 /// # Errors
 /// Errors of a build.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let (rows, bare) = measure(args)?;
+    if args.json {
+        print_json(&rows, &bare)?
+    } else {
+        print_table(&rows, &bare)?
+    }
+    Ok(())
+}
+
+/// The rows that [`run`] prints.
+///
+/// # Errors
+/// As of [`run`].
+pub(super) fn figures(args: &Args) -> anyhow::Result<Vec<Row>> {
+    Ok(measure(args)?.0)
+}
+
+/// The pipelines, and the row without sorting.
+fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
     let (codecs, sorter) = (crate::codec::parse_list(&args.codec)?, SorterChoice::parse(&args.sorter)?);
     let means = Means::new(args.threads, args.memory);
     let options = |pipeline| BuildOptions {
@@ -151,12 +172,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     std::fs::remove_dir_all(&args.scratch)?;
-    if args.json {
-        print_json(&rows, &bare)?
-    } else {
-        print_table(&rows, &bare)?
-    }
-    Ok(())
+    Ok((rows, bare))
 }
 
 fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
@@ -231,6 +247,5 @@ fn print_json(rows: &[Row], bare: &Row) -> anyhow::Result<()> {
         })
         .collect();
     let out = serde_json::json!({ "pipelines": rows, "without_sorting_parse_seconds": bare.parse });
-    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&out)?)?;
-    Ok(())
+    Ok(json::print(&out)?)
 }

@@ -5,16 +5,18 @@ pub mod build;
 pub mod calibrate;
 pub mod codecs;
 mod copier;
+pub mod inflate;
 pub mod intersect;
 mod orders;
 #[doc = include_str!("../../docs/papers.md")]
-pub mod papers {}
+pub mod papers;
 mod plot;
 pub mod query;
 mod rounds;
 pub mod sort;
 mod statistics;
 pub(crate) mod table;
+pub mod transfer;
 
 use crate::base::kept;
 use crate::gpu::{Choice, Gpu, GpuError};

@@ -1,9 +1,10 @@
 //! `gamut bench`
 
 use crate::bench::query::load;
-use crate::bench::{build, codecs, intersect, query, sort};
+use crate::bench::{build, codecs, inflate, intersect, papers, query, sort, transfer};
 
-/// Measure codecs, queries, queries under load, intersections, sorters and whole builds.
+/// Measure codecs, queries, load, intersections, transfers, sorters, inflating and whole builds, and make the papers'
+/// figures.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
@@ -15,9 +16,15 @@ pub enum Command {
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Intersect(intersect::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Transfer(transfer::Args),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Sort(sort::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Inflate(inflate::Args),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Build(build::Args),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Papers(papers::Args),
 }
 
 /// Measures.
@@ -30,7 +37,10 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Query(args) => query::run(args),
         Command::Load(args) => load::run(args),
         Command::Intersect(args) => intersect::run(args),
+        Command::Transfer(args) => transfer::run(args),
         Command::Sort(args) => sort::run(args),
+        Command::Inflate(args) => inflate::run(args),
         Command::Build(args) => build::run(args),
+        Command::Papers(args) => papers::run(args),
     }
 }

@@ -1,5 +1,6 @@
 //! `gamut completions`: prints a shell's completion script.
 
+use crate::base::json;
 use clap_complete::Shell;
 
 /// Print a shell completion script
@@ -8,6 +9,9 @@ pub struct Args {
     /// Shell to print the script for
     #[arg(value_enum)]
     pub shell: Shell,
+    /// Print one JSON object instead of the script alone
+    #[arg(long)]
+    json: bool,
 }
 
 /// Writes the completion script of `command` to standard output.
@@ -19,6 +23,10 @@ pub fn run(args: &Args, command: &mut clap::Command) -> anyhow::Result<()> {
     // Into memory first: the generator itself panics when a pipe breaks.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "gamut", &mut script);
+    if args.json {
+        let script = String::from_utf8_lossy(&script);
+        return Ok(json::print(&serde_json::json!({ "shell": args.shell.to_string(), "script": script }))?);
+    }
     std::io::stdout().lock().write_all(&script)?;
     Ok(())
 }

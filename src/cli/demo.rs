@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::base::json;
 use crate::base::means::Means;
 use crate::cli::ui;
 use crate::index::change::reencode::{Change, PartChange, reencode};
@@ -22,6 +23,9 @@ pub struct Args {
     /// Replace any other index, too
     #[arg(long)]
     force: bool,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    json: bool,
 }
 
 const DEFAULT_OUTPUT: &str = "out/demo";
@@ -54,7 +58,7 @@ const SHOWN: usize = 3;
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let carried = tempfile::tempdir().map_err(Error::io("create a directory in", std::env::temp_dir()))?;
     let crawl = crawl(carried.path())?;
-    let mut out = io::stdout().lock();
+    let mut out: Box<dyn Write> = if args.json { Box::new(io::sink()) } else { Box::new(io::stdout().lock()) };
 
     let means = ui::means(0, 0, true);
     let options = BuildOptions {
@@ -94,12 +98,33 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let index = Index::open(&args.output)?;
     let searcher = Searcher::new(&index, None, Bm25::default())?;
+    let mut answers = Vec::new();
     for (words, mode, what) in QUESTIONS {
         let flag = if mode == Mode::And { "--mode and " } else { "" };
         writeln!(out, "\n$ gamut query {} -k {SHOWN} {flag}{words}    # {what}", args.output.display())?;
-        answer(&mut out, &searcher, words, mode)?;
+        let hits = answer(&mut out, &searcher, words, mode)?;
+        answers.push(serde_json::json!({ "query": words, "mode": mode, "shows": what, "hits": hits }));
     }
     what_next(&mut out, &args.output)?;
+    drop(out);
+    if args.json {
+        json::print(&serde_json::json!({
+            "index": args.output,
+            "documents": report.documents,
+            "tokens": report.tokens,
+            "terms": report.terms,
+            "postings": report.postings,
+            "index_bytes": report.index_bytes,
+            "seconds": report.seconds,
+            "sorter": report.sorter,
+            "skipped": report.skipped.total(),
+            "lists_verified": verified.lists,
+            "postings_verified": verified.postings,
+            "reencoded": changed.written.iter().map(|(codec, bytes)| serde_json::json!({ "codec": codec, "bytes": bytes }))
+                .collect::<Vec<_>>(),
+            "answers": answers,
+        }))?;
+    }
     Ok(())
 }
 
@@ -137,17 +162,25 @@ fn what_was_built(out: &mut impl Write, report: &BuildReport) -> io::Result<()> 
     )
 }
 
-fn answer(out: &mut impl Write, searcher: &Searcher<'_>, words: &str, mode: Mode) -> anyhow::Result<()> {
+/// Answers, and returns the hits for `--json`.
+fn answer(
+    out: &mut impl Write,
+    searcher: &Searcher<'_>,
+    words: &str,
+    mode: Mode,
+) -> anyhow::Result<Vec<serde_json::Value>> {
+    let mut shown = Vec::new();
     let hits = searcher.search(&searcher.plan(&searcher.parse(words)?)?, mode, SHOWN)?;
     for (rank, hit) in (1..).zip(&hits) {
         let name = searcher.index().name(hit.doc)?;
         writeln!(out, "{rank:>3}  {:8.4}  {}  {}", hit.score, name.id, name.title)
             .context("cannot write the answer")?;
+        shown.push(serde_json::json!({ "rank": rank, "score": hit.score, "id": name.id, "title": name.title }));
     }
     if hits.is_empty() {
         writeln!(out, "  (nothing)")?;
     }
-    Ok(())
+    Ok(shown)
 }
 
 fn what_next(out: &mut impl Write, index: &Path) -> io::Result<()> {

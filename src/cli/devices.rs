@@ -1,5 +1,6 @@
 //! `gamut devices`: the GPUs that could be used, and the one that would be.
 
+use crate::base::json;
 use crate::gpu::{AdapterReport, adapters};
 
 /// List the GPUs that gamut can use.
@@ -27,8 +28,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = adapters();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&adapters)?);
-        return Ok(());
+        return Ok(json::print(&adapters)?);
     }
     if adapters.is_empty() {
         eprintln!("gamut: no GPU adapter found, because there is no Vulkan driver; everything runs on the CPU");

@@ -1,5 +1,6 @@
 //! `gamut dump`: the postings of one term, what the index has of one document, or its text.
 
+use crate::base::json;
 use crate::cli::ui::printable;
 use crate::index::Index;
 use crate::postings::{Cursor, END, Postings};
@@ -54,6 +55,9 @@ pub struct Args {
     /// Print at most this many postings.
     #[arg(long)]
     limit: Option<u64>,
+    /// Print JSON, one object a line: a posting, a document, or a document's text.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
@@ -64,8 +68,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     let cause = |error| index.unchanged().err().map_or(error, Into::into);
     match (&args.id, &args.text, &args.term) {
-        (Some(id), ..) => document(&index, id).map_err(cause),
-        (_, Some(id), _) => text(&index, id).map_err(cause),
+        (Some(id), ..) => document(&index, id, args.json).map_err(cause),
+        (_, Some(id), _) => text(&index, id, args.json).map_err(cause),
         (.., term) => postings(&index, args, term.as_deref().unwrap_or_default()),
     }
 }
@@ -88,7 +92,7 @@ fn find(index: &Index, id: &str) -> crate::Result<Vec<u32>> {
 }
 
 /// Prints the texts of the documents with an id.
-fn text(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
+fn text(index: &Index, id: &str, json: bool) -> anyhow::Result<ExitCode> {
     if !index.has_texts() {
         return Err(index.no_texts().into());
     }
@@ -96,7 +100,10 @@ fn text(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
     let terminal = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
     for &doc in &docs {
-        write_text(index, doc, terminal, &mut out)?;
+        match json {
+            true => write_json_text(index, doc, id, &mut out)?,
+            false => write_text(index, doc, terminal, &mut out)?,
+        }
     }
     out.flush().context("cannot write the text")?;
     Ok(if docs.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -117,11 +124,34 @@ fn write_text(index: &Index, doc: u32, terminal: bool, out: &mut impl Write) -> 
     writeln!(out).context("cannot write the text")
 }
 
+/// The text of a document as a JSON object on a line, written part by part, too.
+fn write_json_text(index: &Index, doc: u32, id: &str, out: &mut impl Write) -> anyhow::Result<()> {
+    let begin = serde_json::json!({ "doc": doc, "id": id }).to_string();
+    let put = |bytes: &[u8], out: &mut dyn Write| out.write_all(bytes).context("cannot write the text");
+    put(begin.trim_end_matches('}').as_bytes(), out)?;
+    put(b",\"text\":\"", out)?;
+    let mut written: anyhow::Result<()> = Ok(());
+    index.each_text_part(doc, |part| {
+        let quoted = serde_json::Value::from(part).to_string();
+        written = index.unchanged().map_err(Into::into);
+        if written.is_ok() {
+            written = put(&quoted.as_bytes()[1..quoted.len() - 1], out);
+        }
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    written?;
+    put(b"\"}\n", out)
+}
+
 /// Prints the documents with an id.
-fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
+fn document(index: &Index, id: &str, json: bool) -> anyhow::Result<ExitCode> {
     let docs = find(index, id)?;
     let mut text = Vec::new();
     for (i, &doc) in docs.iter().enumerate() {
+        if json {
+            json::line(&mut text, &description(index, doc)?).context("cannot write the document")?;
+            continue;
+        }
         if i > 0 {
             text.push(b'\n');
         }
@@ -134,6 +164,21 @@ fn document(index: &Index, id: &str) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     out.write_all(&text).and_then(|()| out.flush()).context("cannot write the document")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the index has of a document, for `--json`.
+fn description(index: &Index, doc: u32) -> anyhow::Result<serde_json::Value> {
+    let name = index.name(doc)?;
+    let at = doc as usize;
+    Ok(serde_json::json!({
+        "doc": doc,
+        "id": name.id,
+        "url": name.url,
+        "title": name.title,
+        "length": index.lens().get(at).copied().unwrap_or(0),
+        "pagerank": index.pagerank().and_then(|ranks| ranks.get(at)),
+        "input_place": index.input_places().and_then(|places| places.get(at)),
+    }))
 }
 
 /// Writes a line a field.
@@ -164,28 +209,32 @@ fn postings(index: &Index, args: &Args, term: &str) -> anyhow::Result<ExitCode> 
             id = index.lookup(term.as_bytes())?;
         }
     }
-    let Some(id) = id else {
+    let living = |id: &u32| -> crate::Result<bool> { Ok(index.living_df(*id, &index.term(*id)?) > 0) };
+    let Some(id) = id.filter(|id| living(id).unwrap_or(true)) else {
         // The exit code says it too, so a closed stderr does not matter.
         let _ = writeln!(io::stderr(), "gamut: no document has the term \"{term}\"");
         return Ok(ExitCode::from(1));
     };
     let mut cursor = Cursor::new(index.list(&index.term(id)?, codec)?);
     let mut out = BufWriter::new(io::stdout().lock());
-    dump(index, &mut cursor, args.limit.unwrap_or(u64::MAX), &mut out)
+    dump(index, &mut cursor, args.limit.unwrap_or(u64::MAX), args.json, &mut out)
         .map_err(|error| index.unchanged().err().map_or(error, Into::into))?;
     out.flush().context("cannot write the postings")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn dump(index: &Index, cursor: &mut Cursor<'_>, limit: u64, out: &mut impl Write) -> anyhow::Result<()> {
+fn dump(index: &Index, cursor: &mut Cursor<'_>, limit: u64, json: bool, out: &mut impl Write) -> anyhow::Result<()> {
     let mut left = limit;
+    let deleted = index.deleted();
     while left > 0 && cursor.doc() != END {
         let (mut docs, mut tfs) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
         while left > 0 && docs.len() < CHUNK && cursor.doc() != END {
-            docs.push(cursor.doc());
-            tfs.push(cursor.tf());
+            if deleted.is_none_or(|deleted| !deleted.has(cursor.doc())) {
+                docs.push(cursor.doc());
+                tfs.push(cursor.tf());
+                left -= 1;
+            }
             cursor.advance();
-            left -= 1;
         }
         if let Some(damage) = cursor.damage() {
             return Err(damage.into());
@@ -193,7 +242,11 @@ fn dump(index: &Index, cursor: &mut Cursor<'_>, limit: u64, out: &mut impl Write
         let names = index.names(&docs)?;
         index.unchanged()?;
         for ((doc, tf), name) in docs.iter().zip(&tfs).zip(names) {
-            writeln!(out, "{doc}\t{tf}\t{}", name.id).context("cannot write the postings")?;
+            match json {
+                true => json::line(out, &serde_json::json!({ "doc": doc, "tf": tf, "id": name.id })),
+                false => writeln!(out, "{doc}\t{tf}\t{}", name.id),
+            }
+            .context("cannot write the postings")?;
         }
     }
     Ok(())
@@ -214,7 +267,7 @@ mod tests {
         for (limit, expected) in [(0, ""), (1, "0\t2\ta\n"), (9, "0\t2\ta\n2\t1\tc\n")] {
             let mut cursor = index.cursor(&info, index.codec(None).unwrap()).unwrap();
             let mut out = Vec::new();
-            dump(&index, &mut cursor, limit, &mut out).unwrap();
+            dump(&index, &mut cursor, limit, false, &mut out).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
     }

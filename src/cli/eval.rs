@@ -92,10 +92,13 @@ Exit code: 0; 1 if no query of a run has judgements; 2 for a file with a bad lin
 }
 
 /// A run that was measured.
-struct Measured {
-    name: String,
-    tag: String,
-    scores: Scores,
+pub struct Measured {
+    /// What it is called: the name of its file.
+    pub name: String,
+    /// The last column of its first line.
+    pub tag: String,
+    /// The measures.
+    pub scores: Scores,
 }
 
 /// Measures, and prints.
@@ -104,7 +107,7 @@ struct Measured {
 /// A file that cannot be read or has bad lines; a measure that does not exist.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!(args.diff.is_none() || args.runs.len() > 1, "--diff compares runs: name a second one");
-    let measures = measures(args)?;
+    let measures = measures(&args.measure, args.runs.len())?;
     let rules = Rules {
         relevant: args.level,
         depth: args.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)),
@@ -159,9 +162,13 @@ pub fn of_run(qrels: &Path, run: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn measures(args: &Args) -> crate::Result<Vec<Measure>> {
-    let default = if args.runs.len() > 1 { COMPARED } else { OFFICIAL };
-    let named: Vec<&str> = match &args.measure[..] {
+/// The measures of these names; without names those that are usual for so many runs.
+///
+/// # Errors
+/// [`crate::Error::UnknownName`] and others for a name that is none.
+pub fn measures(names: &[String], runs: usize) -> crate::Result<Vec<Measure>> {
+    let default = if runs > 1 { COMPARED } else { OFFICIAL };
+    let named: Vec<&str> = match names {
         [] => default.to_vec(),
         named => named.iter().map(String::as_str).collect(),
     };
@@ -178,16 +185,18 @@ fn whole<T>(path: &Path, file: Result<T, BadFile>) -> Option<T> {
         Ok(file) => return Some(file),
         Err(bad) => bad,
     };
-    for (line, what) in &bad.lines {
-        match line {
-            0 => eprintln!("gamut: {}: {what}", path.display()),
-            line => eprintln!("gamut: {}:{line}: {what}", path.display()),
-        }
-    }
-    if bad.more > 0 {
-        eprintln!("gamut: {}: and {} more bad lines", path.display(), bad.more);
-    }
+    bad_lines(&path.display().to_string(), &bad).iter().for_each(|line| eprintln!("gamut: {line}"));
     None
+}
+
+/// What is wrong with the file of this name, a text for each bad line.
+pub fn bad_lines(name: &str, bad: &BadFile) -> Vec<String> {
+    let line = |(line, what): &(u64, String)| match line {
+        0 => format!("{name}: {what}"),
+        line => format!("{name}:{line}: {what}"),
+    };
+    let more = (bad.more > 0).then(|| format!("{name}: and {} more bad lines", bad.more));
+    bad.lines.iter().map(line).chain(more).collect()
 }
 
 fn line(out: &mut impl Write, name: &str, query: &str, value: &str) -> io::Result<()> {
@@ -324,6 +333,19 @@ fn moved(out: &mut impl Write, measure: &Measure, names: &[String], runs: &[Meas
 }
 
 fn json(out: &mut impl Write, args: &Args, measures: &[Measure], runs: &[Measured]) -> io::Result<()> {
+    let object = report(&args.qrels.display().to_string(), measures, runs, args.queries, args.seed);
+    serde_json::to_writer_pretty(&mut *out, &object)?;
+    writeln!(out)
+}
+
+/// All that `--json` prints, with each query's values if they are wanted.
+pub fn report(
+    qrels: &str,
+    measures: &[Measure],
+    runs: &[Measured],
+    with_queries: bool,
+    seed: u64,
+) -> serde_json::Value {
     let values = |values: &[f64]| -> BTreeMap<String, f64> {
         measures.iter().zip(values).map(|(measure, &value)| (measure.name.clone(), value)).collect()
     };
@@ -331,7 +353,7 @@ fn json(out: &mut impl Write, args: &Args, measures: &[Measure], runs: &[Measure
         let mut object = serde_json::json!({
             "run": run.name, "tag": run.tag, "num_q": run.scores.queries.len(), "measures": values(&run.scores.all),
         });
-        if args.queries {
+        if with_queries {
             let queries = run.scores.queries.iter();
             let queries: BTreeMap<_, _> =
                 queries.map(|(query, of)| (String::from_utf8_lossy(query).into_owned(), values(of))).collect();
@@ -347,11 +369,9 @@ fn json(out: &mut impl Write, args: &Args, measures: &[Measure], runs: &[Measure
             "p_random": p_random, "p_random_holm": pair.holm[1],
         })
     };
-    let object = serde_json::json!({
-        "qrels": args.qrels.display().to_string(),
+    serde_json::json!({
+        "qrels": qrels,
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
-        "pairs": pairs(measures, runs, args.seed).iter().map(pair).collect::<Vec<_>>(),
-    });
-    serde_json::to_writer_pretty(&mut *out, &object)?;
-    writeln!(out)
+        "pairs": pairs(measures, runs, seed).iter().map(pair).collect::<Vec<_>>(),
+    })
 }

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::base::json;
 use crate::base::memory::parse_size;
 use crate::cli::ui;
-use crate::corpus::CorpusOptions;
+use crate::corpus::{CorpusOptions, Part};
 use crate::gpu::Choice;
+use crate::inflate::InflateChoice;
 use crate::order::Order;
 use crate::pipeline;
 use crate::pipeline::{BuildOptions, Pipeline};
@@ -22,6 +24,8 @@ use crate::text::{AnalyzerSpec, MAX_LINKS, MAX_TERM_BYTES};
     gamut index crawl.warc.gz -o out/crawl\n  \
     gamut index GOV2/ -o out/gov2 --analyzer english --codec all --memory 32GiB\n  \
     gamut index crawl.warc.gz -o out/crawl --store\n  \
+    gamut index crawl/ --part 3/8 -o out/part3        on the third of eight machines\n  \
+    gamut index GOV2/ -o out/gov2 --resume\n  \
     gamut index corpus.jsonl -o out/beir --timeline out/beir.svg", rules()))]
 pub struct Args {
     /// Files and directories to index
@@ -54,6 +58,11 @@ pub struct Args {
     /// JSON fields that contain the text, separated by commas [default: contents, text, body, passage or segment]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     text_field: Option<Vec<String>>,
+    /// Index only part i of n of the input, from 1/n to n/n, so that n machines share a crawl. Parts are cut by bytes
+    /// on disk. A part has the records that begin in it; a file that cannot be cut (one gzip member, or a page) is of
+    /// the part where its first byte lies. `gamut merge` of all parts in their order gives the index of the whole input
+    #[arg(long, value_name = "i/n", default_value_t = Part::WHOLE, hide_default_value = true)]
+    part: Part,
     /// Do not store URLs
     #[arg(long)]
     no_urls: bool,
@@ -86,6 +95,12 @@ pub struct Args {
     /// Sorter of the blocks; "auto" takes a hardware GPU if there is one
     #[arg(long, default_value = "auto", value_name = "NAME", help = sorter_help())]
     sorter: String,
+    /// Where members of gzip files are inflated: auto, gpu, cpu. With gpu, a GPU inflates the members of large WARC
+    /// files (and of others that have many) ahead of the workers, and takes a quarter of --memory for that; the CPU
+    /// inflates what is long, damaged or refused, so that the index has the same bytes. auto takes a hardware GPU if
+    /// `gamut bench inflate --keep` has found it as fast as all threads together, and else the CPU
+    #[arg(long, default_value = "auto", value_name = "PLACE")]
+    inflate: String,
     /// Name or number of the GPU, as `gamut devices` prints them
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
@@ -98,6 +113,11 @@ pub struct Args {
     /// Draw when CPU and GPU were busy, as SVG
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
+    /// Go on where an earlier build of the same inputs into DIR ended, whatever ended it, and write down what a later
+    /// one can go on with. The bytes of the index are the same. A first build may have it, too. --memory, --threads and
+    /// how blocks are sorted may change; inputs and all that decides the index may not
+    #[arg(long)]
+    resume: bool,
     /// Exit with 1 if any input was damaged
     #[arg(long)]
     strict: bool,
@@ -167,7 +187,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = args.options()?;
     let report = pipeline::build(&options)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        json::print(&report)?;
     }
     if !args.quiet {
         eprint!("{}", report.summary());
@@ -189,10 +209,12 @@ impl Args {
                 format: self.format.clone(),
                 id_field: self.id_field.clone().or(defaults.id_field),
                 text_field: self.text_field.clone().or(defaults.text_field),
+                part: self.part,
                 ..CorpusOptions::default()
             },
             pipeline: self.pipeline,
             sorter: SorterChoice::parse(&self.sorter)?,
+            inflate: InflateChoice::parse(&self.inflate)?,
             device: Choice::parse(self.device.as_deref().unwrap_or_default()),
             block_keys: self.block_keys.map_or(0, |keys| keys as usize),
             device_memory: self.device_memory.unwrap_or(0),
@@ -203,6 +225,7 @@ impl Args {
             links: self.links,
             impacts: self.impacts,
             tables: self.tables,
+            resume: self.resume,
             means: ui::means(self.threads, self.memory, self.quiet),
             ..BuildOptions::new(self.inputs.clone(), self.output.clone())
         })

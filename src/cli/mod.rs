@@ -8,24 +8,34 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub mod append;
 pub mod bench;
+pub mod compare;
 pub mod completions;
+pub mod delete;
 pub mod demo;
 pub mod devices;
 pub mod dump;
 pub mod eval;
+pub mod export;
 mod help;
+mod ids;
+pub mod import;
 pub mod index;
+pub mod man;
+pub mod merge;
 pub mod output;
 pub mod partial;
 pub mod query;
 pub mod reencode;
 pub mod reorder;
+pub mod schema;
+pub mod score;
 pub mod serve;
 pub mod stats;
 pub mod synth;
 pub mod ui;
-mod values;
+pub mod values;
 pub mod verify;
 
 /// Turns a web crawl into a compressed inverted index, and answers queries from it.
@@ -49,8 +59,15 @@ pub struct Cli {
 enum Command {
     Index(Box<index::Args>),
     Query(query::Args),
+    Score(score::Args),
     Reencode(reencode::Args),
     Reorder(reorder::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Compare(compare::Args),
+    Merge(merge::Args),
+    Append(append::Args),
+    Delete(delete::Args),
     Stats(stats::Args),
     Dump(dump::Args),
     Serve(Box<serve::Args>),
@@ -64,6 +81,8 @@ enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     Completions(completions::Args),
+    Man(man::Args),
+    Schema(schema::Args),
 }
 
 /// The command line as clap knows it, with the help texts as they are printed.
@@ -75,7 +94,12 @@ pub fn command() -> clap::Command {
 
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
-    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    main_of(std::env::args_os())
+}
+
+/// As [`main`], with the arguments of a process that another program started: first the name of this one.
+pub fn main_of(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
+    let parsed = command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
@@ -87,8 +111,15 @@ pub fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Index(args) => index::run(args),
         Command::Query(args) => query::run(args),
+        Command::Score(args) => score::run(args),
         Command::Reencode(args) => reencode::run(args),
         Command::Reorder(args) => reorder::run(args),
+        Command::Import(args) => import::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Merge(args) => merge::run(args),
+        Command::Append(args) => append::run(args),
+        Command::Delete(args) => delete::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Serve(args) => serve::run(args),
@@ -100,6 +131,8 @@ pub fn main() -> ExitCode {
         Command::Calibrate(args) => crate::bench::calibrate::run(args).map(|()| ExitCode::SUCCESS),
         Command::Bench(command) => bench::run(command).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(args, &mut command()).map(|()| ExitCode::SUCCESS),
+        Command::Man(args) => man::run(args, &command()).map(|()| ExitCode::SUCCESS),
+        Command::Schema(args) => schema::run(args).map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {
         if is_broken_pipe(&error) {

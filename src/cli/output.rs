@@ -33,6 +33,17 @@ impl Write for Inner {
     }
 }
 
+/// For writers that take this trait.
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 impl Output {
     /// Beside `path`, until it is complete; or right there, if that is a device, a pipe or a link.
     ///

@@ -101,7 +101,10 @@ impl Partial {
         let (mut sum, mut bytes) = (Xxh3::new(), 0);
         let mut buffer = vec![0; 1 << 20];
         loop {
-            let read = reader.read(&mut buffer).map_err(Error::io("read", &self.part))?;
+            let read = match reader.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.map_err(Error::io("read", &self.part))?,
+            };
             if read == 0 {
                 break;
             }

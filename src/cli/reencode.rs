@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::ui;
+use crate::base::json::document;
 use crate::codec;
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
@@ -71,12 +72,21 @@ pub struct Args {
     json: bool,
 }
 
-/// What --drop calls parts that are no codecs; no codec has these names.
-const IMPACTS: &str = "impacts";
-const TABLES: &str = "tables";
+/// What --drop calls impacts; no codec has the name.
+pub const IMPACTS: &str = "impacts";
+/// What --drop calls tables; no codec has the name.
+pub const TABLES: &str = "tables";
+
+/// What of --drop are codecs.
+pub fn codecs_of(drop: &[String]) -> Vec<String> {
+    drop.iter().filter(|name| ![IMPACTS, TABLES].contains(&name.as_str())).cloned().collect()
+}
 
 /// What becomes of a part by its flag and its name in --drop.
-fn part_change(name: &str, write: bool, drop: &[String]) -> anyhow::Result<PartChange> {
+///
+/// # Errors
+/// It should be written and removed.
+pub fn part_change(name: &str, write: bool, drop: &[String]) -> anyhow::Result<PartChange> {
     match (write, drop.iter().any(|dropped| dropped == name)) {
         (true, true) => anyhow::bail!("--{name} writes {name} and --drop {name} removes them; give one of the two"),
         (true, false) => Ok(PartChange::Write),
@@ -102,8 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     let gpu = args.device.as_deref().map(|name| Gpu::open(&Choice::parse(name))).transpose()?;
-    let codec = |name: &&String| ![IMPACTS, TABLES].contains(&name.as_str());
-    let remove = args.drop.iter().filter(codec).cloned().collect();
+    let remove = codecs_of(&args.drop);
     let impacts = part_change(IMPACTS, args.impacts, &args.drop)?;
     let tables = part_change(TABLES, args.tables, &args.drop)?;
     let change = Change {
@@ -134,20 +143,25 @@ fn bits(bytes: u64, postings: u64) -> f64 {
     8.0 * bytes as f64 / postings.max(1) as f64
 }
 
+/// Sizes in each codec, as JSON.
+pub fn estimated(estimates: &[Estimate], postings: u64) -> serde_json::Value {
+    let rows: Vec<_> = estimates
+        .iter()
+        .map(|e| {
+            serde_json::json!({
+                "codec": e.codec,
+                "bytes": e.bytes,
+                "bits_per_posting": bits(e.bytes, postings),
+                "present_bytes": e.present,
+            })
+        })
+        .collect();
+    serde_json::json!({ "postings": postings, "codecs": rows })
+}
+
 fn write_estimates(out: &mut impl Write, estimates: &[Estimate], postings: u64, json: bool) -> io::Result<()> {
     if json {
-        let rows: Vec<_> = estimates
-            .iter()
-            .map(|e| {
-                serde_json::json!({
-                    "codec": e.codec,
-                    "bytes": e.bytes,
-                    "bits_per_posting": bits(e.bytes, postings),
-                    "present_bytes": e.present,
-                })
-            })
-            .collect();
-        return writeln!(out, "{}", serde_json::json!({ "postings": postings, "codecs": rows }));
+        return document(out, &estimated(estimates, postings));
     }
     let width = estimates.iter().map(|e| e.codec.len()).max().unwrap_or(0).max(5);
     writeln!(out, "{:<width$} {:>15} {:>13}", "codec", "bytes", "bits/posting")?;
@@ -158,32 +172,33 @@ fn write_estimates(out: &mut impl Write, estimates: &[Estimate], postings: u64, 
     Ok(())
 }
 
+/// What was done, as JSON; `dropped` are the names of the parts that were removed.
+pub fn report(changed: &Changed, dropped: &[String]) -> serde_json::Value {
+    let written: Vec<_> =
+        changed.written.iter().map(|(codec, bytes)| serde_json::json!({ "codec": codec, "bytes": bytes })).collect();
+    serde_json::json!({
+        "index": changed.index,
+        "from": changed.from,
+        "written": written,
+        "dropped": dropped,
+        "postings": changed.postings,
+        "listed_postings": changed.listed,
+        "lists_compared": changed.lists,
+        "encode_seconds": changed.encode_seconds,
+        "compare_seconds": changed.compare_seconds,
+        "impacts_bytes": changed.impacts,
+        "impacts_seconds": changed.impact_seconds,
+        "tables": changed.tables.map(|(tables, _)| tables),
+        "tables_bytes": changed.tables.map(|(_, bytes)| bytes),
+        "tables_seconds": changed.table_seconds,
+    })
+}
+
 fn write_changed(out: &mut impl Write, args: &Args, changed: &Changed) -> io::Result<()> {
     let seconds = changed.encode_seconds + changed.compare_seconds + changed.impact_seconds + changed.table_seconds;
     let index = changed.index.display();
     if args.json {
-        let written: Vec<_> = changed
-            .written
-            .iter()
-            .map(|(codec, bytes)| serde_json::json!({ "codec": codec, "bytes": bytes }))
-            .collect();
-        let report = serde_json::json!({
-            "index": changed.index,
-            "from": changed.from,
-            "written": written,
-            "dropped": args.drop,
-            "postings": changed.postings,
-            "listed_postings": changed.listed,
-            "lists_compared": changed.lists,
-            "encode_seconds": changed.encode_seconds,
-            "compare_seconds": changed.compare_seconds,
-            "impacts_bytes": changed.impacts,
-            "impacts_seconds": changed.impact_seconds,
-            "tables": changed.tables.map(|(tables, _)| tables),
-            "tables_bytes": changed.tables.map(|(_, bytes)| bytes),
-            "tables_seconds": changed.table_seconds,
-        });
-        return writeln!(out, "{report}");
+        return document(out, &report(changed, &args.drop));
     }
     for name in &args.drop {
         writeln!(out, "{name}: dropped")?;

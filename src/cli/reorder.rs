@@ -8,12 +8,14 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use super::ui;
+use crate::base::json::document;
+use crate::base::means::Means;
 use crate::base::memory::parse_size;
 use crate::index::Index;
-use crate::index::change::orders::permutation;
+use crate::index::change::orders::{permutation, write_text};
 use crate::index::change::reorder;
 use crate::index::change::reorder::{Reorder, Reordered};
-use crate::order::{Order, Permutation};
+use crate::order::Order;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,73 +64,100 @@ fn order_help() -> String {
     format!("The new order: {}", crate::order::names())
 }
 
-/// Runs the command.
+/// What was done.
+pub struct Done {
+    /// The index, and what its parts were and are.
+    pub reordered: Reordered,
+    /// The order.
+    pub order: String,
+    /// The file with the permutation.
+    pub permutation: PathBuf,
+    /// Postings of the index.
+    pub postings: u64,
+    /// Time to find the order.
+    pub order_seconds: f64,
+}
+
+/// Reorders an index, or makes a reordered copy at `output`, and writes the permutation to a file, by default beside
+/// the index.
 ///
 /// # Errors
-/// See [`reorder::reorder`]; the output cannot be written.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let means = ui::means(args.threads, args.memory, args.quiet);
+/// See [`reorder::reorder`]; the permutation cannot be written.
+pub fn change(
+    index: &Path,
+    order: &Order,
+    output: Option<&Path>,
+    text: Option<&Path>,
+    means: Means,
+) -> crate::Result<Done> {
     let began = Instant::now();
-    let permutation = permutation(&args.index, &args.order, &means)?;
+    let permutation = permutation(index, order, &means)?;
     let order_seconds = began.elapsed().as_secs_f64();
     let change = Reorder {
         permutation: &permutation,
-        order: args.order.to_string(),
-        output: args.output.as_deref(),
+        order: order.to_string(),
+        output,
         force: false,
         impacts: false,
         tables: false,
         means,
     };
     // Before the index: a permutation that cannot be written must not be lost.
-    let index =
-        args.output.clone().map_or_else(|| args.index.canonicalize(), Ok).unwrap_or_else(|_| args.index.clone());
-    let text = args.permutation.clone().unwrap_or_else(|| Permutation::path_beside(&index));
-    permutation.write(&text)?;
-    let done = reorder::reorder(&args.index, &change).inspect_err(|_| drop(std::fs::remove_file(&text)))?;
+    let target = output.map_or_else(|| index.canonicalize(), |output| Ok(output.to_owned()));
+    let text = write_text(text, &target.unwrap_or_else(|_| index.to_owned()), &permutation)?;
+    let done = reorder::reorder(index, &change).inspect_err(|_| text.take_back())?;
     drop(change);
     let postings = Index::open(&done.index)?.statistics().postings;
+    Ok(Done { reordered: done, order: order.to_string(), permutation: text.path, postings, order_seconds })
+}
+
+/// What was done, as JSON.
+pub fn report(done: &Done) -> serde_json::Value {
+    let codecs: Vec<_> = done
+        .reordered
+        .codecs
+        .iter()
+        .map(|(codec, was, is)| serde_json::json!({ "codec": codec, "bytes_before": was, "bytes": is }))
+        .collect();
+    serde_json::json!({
+        "index": done.reordered.index,
+        "order": done.order,
+        "permutation": done.permutation,
+        "codecs": codecs,
+        "postings": done.postings,
+        "order_seconds": done.order_seconds,
+        "write_seconds": done.reordered.write_seconds,
+        "compare_seconds": done.reordered.compare_seconds,
+    })
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// See [`reorder::reorder`]; the output cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let means = ui::means(args.threads, args.memory, args.quiet);
+    let done = change(&args.index, &args.order, args.output.as_deref(), args.permutation.as_deref(), means)?;
     let mut out = io::stdout().lock();
-    write_done(&mut out, args, &done, &text, postings, order_seconds).context("cannot write the result")?;
+    write_done(&mut out, args, &done).context("cannot write the result")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_done(
-    out: &mut impl Write,
-    args: &Args,
-    done: &Reordered,
-    permutation: &Path,
-    postings: u64,
-    order_seconds: f64,
-) -> io::Result<()> {
-    let bits = |bytes: u64| 8.0 * bytes as f64 / postings.max(1) as f64;
+fn write_done(out: &mut impl Write, args: &Args, done: &Done) -> io::Result<()> {
     if args.json {
-        let codecs: Vec<_> = done
-            .codecs
-            .iter()
-            .map(|(codec, was, is)| serde_json::json!({ "codec": codec, "bytes_before": was, "bytes": is }))
-            .collect();
-        let report = serde_json::json!({
-            "index": done.index,
-            "order": args.order.to_string(),
-            "permutation": permutation,
-            "codecs": codecs,
-            "postings": postings,
-            "order_seconds": order_seconds,
-            "write_seconds": done.write_seconds,
-            "compare_seconds": done.compare_seconds,
-        });
-        return writeln!(out, "{report}");
+        return document(out, &report(done));
     }
-    for (codec, was, is) in &done.codecs {
+    let Done { reordered, permutation, postings, order_seconds, .. } = done;
+    let bits = |bytes: u64| 8.0 * bytes as f64 / (*postings).max(1) as f64;
+    for (codec, was, is) in &reordered.codecs {
         writeln!(out, "{codec}: {is} bytes, {:.3} bits per posting (before: {:.3})", bits(*is), bits(*was))?;
     }
     writeln!(
         out,
         "{}: order found in {order_seconds:.2} s, written in {:.2} s, compared in {:.2} s; permutation in {}",
-        done.index.display(),
-        done.write_seconds,
-        done.compare_seconds,
+        reordered.index.display(),
+        reordered.write_seconds,
+        reordered.compare_seconds,
         permutation.display()
     )
 }

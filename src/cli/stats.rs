@@ -1,10 +1,12 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
+use crate::base::json::document;
 use crate::base::means::Means;
 use crate::index::read::lengths::class_name;
-use crate::index::{DocName, Index, Statistics};
+use crate::index::{DocName, Imported, Index, Statistics};
 use crate::order::pagerank::highest_first;
 use crate::pipeline::report::count as grouped;
+use crate::query::Collection;
 use anyhow::Context as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,6 +26,7 @@ Examples:
   gamut stats out/gov2 --top 50
   gamut stats out/gov2 --linearity --top 0
   gamut stats out/gov2 --pagerank 20
+  gamut stats out/shard1 --terms shard1.tsv --top 0
   gamut stats out/gov2 --json | jq '.codecs[] | {name, bits_per_posting}'")]
 pub struct Args {
     /// Directory of the index.
@@ -37,6 +40,10 @@ pub struct Args {
     /// Also show the pages with the highest PageRank [10 if no number is given]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
     pagerank: Option<usize>,
+    /// Also write the number of documents and tokens, and the df of every term, to a new file, for `gamut query
+    /// --statistics`
+    #[arg(long, value_name = "FILE")]
+    terms: Option<PathBuf>,
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,
@@ -83,6 +90,12 @@ struct Report {
     analyzer: crate::text::AnalyzerSpec,
     order: String,
     statistics: Statistics,
+    /// Where documents are deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<DeletedDocuments>,
+    /// Of an imported index: what its file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported: Option<Imported>,
     mean_document_length: f64,
     bytes: u64,
     tf_bits_per_posting: f64,
@@ -103,6 +116,15 @@ struct Report {
     linearity: Vec<Linearity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_pages: Option<Vec<TopPage>>,
+}
+
+/// Documents that are in the files, and in no answer.
+#[derive(serde::Serialize)]
+struct DeletedDocuments {
+    documents: u64,
+    tokens: u64,
+    postings: u64,
+    terms: u64,
 }
 
 /// The tables of long lists.
@@ -135,17 +157,24 @@ struct Linearity {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     let report = index.settle(report_of(&index, args))?;
+    args.terms.as_deref().map_or(Ok(()), |path| index.settle(Collection::write(&index, path)))?;
     if args.pagerank.is_some() && report.top_pages.is_none() {
         eprintln!("no PageRank: this index was built without links; `gamut index --links` stores it");
     }
     let mut out = BufWriter::new(io::stdout().lock());
-    let result = if args.json {
-        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from).and_then(|()| writeln!(out))
-    } else {
-        write_report(&mut out, &report)
-    };
+    let result = if args.json { document(&mut out, &report) } else { write_report(&mut out, &report) };
     result.and_then(|()| out.flush()).context("cannot write the results")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What an index holds, as `--json` prints it, with so many of its most frequent terms.
+///
+/// # Errors
+/// The index cannot be read.
+pub fn json(index: &Index, top: usize) -> crate::Result<String> {
+    let report = index.settle(report(index, top))?;
+    let failed = |error: serde_json::Error| crate::Error::Invalid { what: "the report".into(), why: error.to_string() };
+    serde_json::to_string(&report).map_err(failed)
 }
 
 fn report_of(index: &Index, args: &Args) -> crate::Result<Report> {
@@ -190,6 +219,13 @@ fn report(index: &Index, top: usize) -> crate::Result<Report> {
         analyzer: manifest.analyzer.clone(),
         order: manifest.order.clone(),
         statistics: s,
+        deleted: index.deleted().map(|deleted| DeletedDocuments {
+            documents: deleted.documents(),
+            tokens: deleted.tokens(),
+            postings: deleted.postings(),
+            terms: deleted.terms_gone(),
+        }),
+        imported: manifest.imported.clone(),
         mean_document_length: if s.documents == 0 { 0.0 } else { s.tokens as f64 / s.documents as f64 },
         bytes: manifest.files.iter().map(|file| file.bytes).sum(),
         tf_bits_per_posting: bits(tf),
@@ -224,7 +260,8 @@ fn linearity(index: &Index) -> crate::Result<Vec<Linearity>> {
 /// The documents of the highest rank; none if the index has no ranks.
 fn top_pages(index: &Index, top: usize) -> crate::Result<Option<Vec<TopPage>>> {
     let Some(ranks) = index.pagerank() else { return Ok(None) };
-    let docs = highest_first(ranks).old_of_new().into_iter().take(top);
+    let stays = |doc: &u32| index.deleted().is_none_or(|deleted| !deleted.has(*doc));
+    let docs = highest_first(ranks).old_of_new().into_iter().filter(stays).take(top);
     let page = |doc: u32| {
         let DocName { id, url, title } = index.name(doc)?;
         Ok(TopPage { pagerank: ranks[doc as usize], doc, id, url, title })
@@ -239,7 +276,10 @@ fn top_terms(index: &Index, top: usize) -> crate::Result<Vec<TopTerm>> {
     }
     let mut best = BinaryHeap::new();
     for id in 0..index.statistics().terms as u32 {
-        let df = index.term(id)?.df;
+        let df = index.living_df(id, &index.term(id)?);
+        if df == 0 {
+            continue;
+        }
         if best.len() < top {
             best.push(Reverse((df, Reverse(id))));
         } else if best.peek().is_some_and(|Reverse(worst)| *worst < (df, Reverse(id))) {
@@ -258,7 +298,8 @@ fn top_terms(index: &Index, top: usize) -> crate::Result<Vec<TopTerm>> {
     ids.into_iter()
         .map(|id| {
             let info = index.term(id)?;
-            Ok(TopTerm { term: spelled.remove(&id).unwrap_or_default(), df: info.df, cf: info.cf })
+            let df = index.living_df(id, &info);
+            Ok(TopTerm { term: spelled.remove(&id).unwrap_or_default(), df, cf: info.cf })
         })
         .collect()
 }
@@ -287,8 +328,30 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     )?;
     writeln!(out, "terms          {:>15}   {} in one document only", grouped(s.terms), grouped(s.terms - s.lists))?;
     writeln!(out, "postings       {:>15}", grouped(s.postings))?;
-    if let Some(step) = report.impact_step {
+    if let Some(DeletedDocuments { documents, tokens, postings, .. }) = &report.deleted {
+        writeln!(
+            out,
+            "deleted        {:>15}   documents with {} tokens and {} postings; scores go without them",
+            grouped(*documents),
+            grouped(*tokens),
+            grouped(*postings)
+        )?;
+    }
+    if let Some(Imported { format, description, collection, .. }) = &report.imported {
+        writeln!(
+            out,
+            "collection     {:>15}   documents, of {} tokens on average; BM25 goes by these numbers",
+            grouped(collection.documents),
+            collection.mean_length
+        )?;
+        writeln!(out, "imported       {format}: {}", super::ui::printable(description))?;
+    }
+    let weights = report.imported.as_ref().is_some_and(|imported| imported.weights);
+    if let Some(step) = report.impact_step.filter(|_| !weights) {
         writeln!(out, "impacts        {:>15}   of 8 bits; BM25 scores are sums of them times {step}", "1 to 255")?;
+    }
+    if weights {
+        writeln!(out, "impacts        {:>15}   weights of another program; scores are sums of them", "1 to 255")?;
     }
     if let Some(Tables { tables, bytes_per_posting }) = &report.tables {
         writeln!(

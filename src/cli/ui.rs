@@ -16,8 +16,8 @@ pub struct Terminal {
 }
 
 enum Bar {
-    Drawn(ProgressBar),
-    Plain { stage: Stage, total: u64, done: u64, began: Instant, said: Instant },
+    Drawn(ProgressBar, &'static str),
+    Plain { stage: Stage, total: u64, done: u64, safe: Option<u64>, began: Instant, said: Instant },
     None,
 }
 
@@ -31,10 +31,15 @@ impl Terminal {
     }
 }
 
+/// A part of a whole, for a person.
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
 impl Progress for Terminal {
     fn begin(&self, stage: Stage, total: u64) {
         let Ok(mut bar) = self.bar.lock() else { return };
-        if let Bar::Drawn(old) = &*bar {
+        if let Bar::Drawn(old, _) = &*bar {
             old.finish_and_clear();
         }
         if std::io::stderr().is_terminal() {
@@ -51,17 +56,17 @@ impl Progress for Terminal {
             drawn.set_style(ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()));
             drawn.set_message(stage.name);
             drawn.tick();
-            *bar = Bar::Drawn(drawn);
+            *bar = Bar::Drawn(drawn, stage.name);
         } else {
             let now = Instant::now();
-            *bar = Bar::Plain { stage, total, done: 0, began: now, said: now };
+            *bar = Bar::Plain { stage, total, done: 0, safe: None, began: now, said: now };
         }
     }
 
     fn revise(&self, total: u64) {
         match self.bar.lock().as_deref_mut() {
             _ if total == 0 => {}
-            Ok(Bar::Drawn(drawn)) => drawn.set_length(total),
+            Ok(Bar::Drawn(drawn, _)) => drawn.set_length(total),
             Ok(Bar::Plain { total: old, .. }) => *old = total,
             _ => {}
         }
@@ -70,15 +75,16 @@ impl Progress for Terminal {
     fn advance(&self, units: u64) {
         let Ok(mut bar) = self.bar.lock() else { return };
         match &mut *bar {
-            Bar::Drawn(drawn) => drawn.inc(units),
-            Bar::Plain { stage, total, done, began, said } => {
+            Bar::Drawn(drawn, _) => drawn.inc(units),
+            Bar::Plain { stage, total, done, safe, began, said } => {
                 *done += units;
                 if said.elapsed() > PLAIN_EVERY {
                     *said = Instant::now();
                     let seconds = began.elapsed().as_secs_f64();
                     let share = *done as f64 / (*total).max(1) as f64;
+                    let safe = safe.map_or(String::new(), |safe| format!(" ({} safe)", percent(safe, *total)));
                     eprintln!(
-                        "{} {:.0} %, {:.0} s, about {:.0} s left",
+                        "{} {:.0} %{safe}, {:.0} s, about {:.0} s left",
                         stage.name,
                         share * 100.0,
                         seconds,
@@ -90,9 +96,20 @@ impl Progress for Terminal {
         }
     }
 
+    fn safe(&self, units: u64) {
+        match self.bar.lock().as_deref_mut() {
+            Ok(Bar::Drawn(drawn, name)) => {
+                let total = drawn.length().unwrap_or(0);
+                drawn.set_message(format!("{name} ({} safe)", percent(units, total)));
+            }
+            Ok(Bar::Plain { safe, .. }) => *safe = Some(units),
+            _ => {}
+        }
+    }
+
     fn note(&self, line: &str) {
         match self.bar.lock().as_deref() {
-            Ok(Bar::Drawn(drawn)) => drawn.println(line),
+            Ok(Bar::Drawn(drawn, _)) => drawn.println(line),
             _ => eprintln!("{line}"),
         }
     }
@@ -100,7 +117,7 @@ impl Progress for Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        if let Ok(Bar::Drawn(drawn)) = self.bar.get_mut() {
+        if let Ok(Bar::Drawn(drawn, _)) = self.bar.get_mut() {
             drawn.finish_and_clear();
         }
     }
@@ -115,6 +132,28 @@ pub fn printable(text: &str) -> String {
 /// unless `quiet`.
 pub fn means(threads: usize, memory: u64, quiet: bool) -> Means {
     Means { cancel: cancel_on_signal(), progress: Terminal::progress(quiet), ..Means::new(threads, memory) }
+}
+
+/// How many threads a command has whose work is on the threads that all of a process share.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Threads {
+    /// Number of threads [default: one per core]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+    threads: usize,
+}
+
+impl Threads {
+    /// To be called before any work is.
+    ///
+    /// # Errors
+    /// The threads cannot be started, or they run already.
+    pub fn start(self) -> anyhow::Result<()> {
+        if self.threads > 0 {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global();
+            pool.map_err(|error| anyhow::anyhow!("--threads {}: {error}", self.threads))?;
+        }
+        Ok(())
+    }
 }
 
 /// The number of threads that an option means: 0 is one per core.

@@ -7,6 +7,19 @@ use crate::cli::query::EngineChoice;
 use crate::pipeline::Pipeline;
 use crate::query::engine::EngineKind;
 use crate::query::{Mode, Scores};
+use crate::{Error, Result};
+
+/// The choice of a name, for programs without a command line.
+///
+/// # Errors
+/// [`Error::UnknownName`] with the choices that there are.
+pub fn chosen<T: ValueEnum>(kind: &'static str, name: &str) -> Result<T> {
+    T::from_str(name, true).map_err(|_| {
+        let value = |value: &T| Some(value.to_possible_value()?.get_name().to_owned());
+        let choices = T::value_variants().iter().filter_map(value).collect::<Vec<_>>().join(", ");
+        Error::UnknownName { kind, name: name.to_owned(), choices }
+    })
+}
 
 fn value(name: &'static str, help: &'static str) -> Option<PossibleValue> {
     Some(PossibleValue::new(name).help(help))

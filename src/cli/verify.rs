@@ -1,5 +1,7 @@
 //! `gamut verify`: is an index what it was when it was written?
 
+use crate::base::json::document;
+use crate::index::change::verify::Verified;
 use crate::index::verify;
 use anyhow::Context as _;
 use std::io::{self, Write};
@@ -22,6 +24,9 @@ Exit code: 0 if the index is sound, 1 if it is damaged, 2 if there is no index."
 pub struct Args {
     /// Directory of the index.
     index: PathBuf,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
@@ -31,8 +36,12 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let verified = verify(&args.index)?;
-    let mut out = io::stdout().lock();
+    let seconds = start.elapsed().as_secs_f64();
+    let mut out = io::BufWriter::new(io::stdout().lock());
     let mut write = || -> io::Result<()> {
+        if args.json {
+            return document(&mut out, &report(args, &verified, seconds));
+        }
         for problem in &verified.problems {
             writeln!(out, "{problem}")?;
         }
@@ -41,7 +50,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             writeln!(out, "and {hidden} more")?;
         }
         if verified.problem_count > 0 {
-            return writeln!(out, "{}: {} problems", args.index.display(), verified.problem_count);
+            writeln!(out, "{}: {} problems", args.index.display(), verified.problem_count)?;
+            return out.flush();
         }
         writeln!(
             out,
@@ -50,9 +60,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             verified.bytes,
             verified.lists,
             verified.postings,
-            start.elapsed().as_secs_f64()
-        )
+            seconds
+        )?;
+        out.flush()
     };
     write().context("cannot write the result")?;
     Ok(if verified.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// What was found, for `--json`.
+fn report(args: &Args, verified: &Verified, seconds: f64) -> serde_json::Value {
+    serde_json::json!({
+        "index": args.index,
+        "sound": verified.problem_count == 0,
+        "problem_count": verified.problem_count,
+        "problems": verified.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "bytes": verified.bytes,
+        "lists": verified.lists,
+        "postings": verified.postings,
+        "seconds": seconds,
+    })
 }

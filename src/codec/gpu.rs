@@ -65,6 +65,7 @@ impl Shader {
                 ("TEAMS", teams),
                 ("THREADS", teams * TEAM),
                 ("SCRATCH", self.scratch_words),
+                ("SUMS", 1),
             ])
             .provide("scratch", [Piece::Printed(scratch)])
             .provide("memory", [memory.piece(Access::Read)])
@@ -79,6 +80,20 @@ impl Shader {
     pub fn decode_kernel(&self, block_len: usize, subgroups: bool) -> Result<Kernel, GpuError> {
         let assembler = self.assembler(Memory::ONE, block_len, TEAMS, subgroups).constants(&[("EACH", EACH)]);
         assembler.rows::<BlockRow>("rows").params::<BlockParams>().kernel("decode", wgsl!("codec/decode"))
+    }
+
+    /// The same kernel without the sums at its end: it leaves the gaps less one, that between the positions i and i + 1
+    /// of a block at i. `None` if the codec does not go by gaps.
+    ///
+    /// # Errors
+    /// [`GpuError::Shader`]
+    pub fn gaps_kernel(&self, block_len: usize, subgroups: bool) -> Result<Option<Kernel>, GpuError> {
+        let assembler = self.assembler(Memory::ONE, block_len, TEAMS, subgroups);
+        let assembler = assembler.constants(&[("EACH", EACH), ("SUMS", 0)]);
+        let kernel =
+            assembler.rows::<BlockRow>("rows").params::<BlockParams>().kernel("gaps", wgsl!("codec/decode"))?;
+        let by_gaps = kernel.given.iter().any(|(name, used)| name == "SUMS" && *used);
+        Ok(by_gaps.then_some(kernel))
     }
 
     /// The kernel that reads docIDs one by one, if the codec allows it.
@@ -135,6 +150,7 @@ pub struct GpuDecoder {
     gpu: Gpu,
     decode: Pipeline,
     docid_at: Option<Pipeline>,
+    gaps: Option<Pipeline>,
     upload: Upload,
     download: Download,
 }
@@ -151,7 +167,17 @@ impl GpuDecoder {
         let docid_at = shader.docid_at_kernel(codec.block_len(), subgroups)?;
         let docid_at = docid_at.map(|kernel| gpu.pipeline(&kernel)).transpose()?;
         let (upload, download) = (Upload::default(), Download::default());
-        Ok(Self { gpu: gpu.clone(), decode, docid_at, upload, download })
+        Ok(Self { gpu: gpu.clone(), decode, docid_at, gaps: None, upload, download })
+    }
+
+    /// Compiles the kernel for [`Self::gaps`], too, if the codec goes by gaps.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn with_gaps(self, codec: &dyn Codec) -> Result<Self, GpuError> {
+        let subgroups = self.gpu.subgroups() == Some((TEAM, TEAM));
+        let kernel = codec.shader().gaps_kernel(codec.block_len(), subgroups)?;
+        Ok(Self { gaps: kernel.map(|kernel| self.gpu.pipeline(&kernel)).transpose()?, ..self })
     }
 
     /// Brings `words` and `rows` to the device, with room for `docs` docIDs.
@@ -185,6 +211,16 @@ impl GpuDecoder {
     /// Anything that [`GpuError`] names.
     pub fn decode(&self, resident: &Resident) -> Result<f64, GpuError> {
         self.dispatch(&self.decode, resident, resident.blocks.div_ceil(TEAMS * EACH))
+    }
+
+    /// Decodes all blocks to gaps less one, leaves them on the device, and returns the seconds it took. `None` without
+    /// [`Self::with_gaps`], or if the codec does not go by gaps.
+    ///
+    /// # Errors
+    /// Anything that [`GpuError`] names.
+    pub fn gaps(&self, resident: &Resident) -> Result<Option<f64>, GpuError> {
+        let groups = resident.blocks.div_ceil(TEAMS * EACH);
+        self.gaps.as_ref().map(|pipeline| self.dispatch(pipeline, resident, groups)).transpose()
     }
 
     /// Reads every docID by itself, leaves them on the device, and returns the seconds it took. `None` if the codec

@@ -130,6 +130,12 @@ pub trait Codec: Send + Sync {
         0
     }
 
+    /// True if the words of a block follow from the gaps between its docIDs alone: neither from the docIDs themselves
+    /// nor from the rest of the list. Indexes are merged by copying such blocks.
+    fn is_relocatable(&self) -> bool {
+        true
+    }
+
     /// Appends the non-empty, strictly increasing `list` to `out`, and one [`Skip`] per block to
     /// `skips`: offsets count from the length that `out` had at the call, bounds are 0.
     /// The first block's offset is [`Self::header_words`].

@@ -259,6 +259,11 @@ impl Codec for PforRecursive {
         &self.settings
     }
 
+    fn is_relocatable(&self) -> bool {
+        // Widths are chosen for the whole list.
+        false
+    }
+
     fn block_len(&self) -> usize {
         BLOCK
     }

@@ -28,6 +28,11 @@ impl Codec for Raw {
         &RAW
     }
 
+    fn is_relocatable(&self) -> bool {
+        // Words are the docIDs.
+        false
+    }
+
     fn block_len(&self) -> usize {
         BLOCK
     }

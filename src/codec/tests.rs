@@ -40,6 +40,29 @@ fn lists() -> impl Strategy<Value = Vec<u32>> {
         .prop_map(|(first, gaps)| from_gaps(first, gaps))
 }
 
+/// Blocks of a codec that says so have the same words wherever they stand, whatever docID they start at.
+#[test]
+fn test_relocatable_blocks_follow_from_gaps_alone() {
+    let lists = hard_lists();
+    for codec in all() {
+        let len = codec.block_len();
+        for list in &lists {
+            let (words, skips, end) = encoded(codec.as_ref(), list, 0);
+            for (i, block) in list.chunks(len).enumerate() {
+                let words = &words[skips[i].offset as usize..skips.get(i + 1).map_or(end, |next| next.offset as usize)];
+                for shift in [0, 1, 77, 1 << 20, 1 << 31] {
+                    let first = block[0] / 3;
+                    let Some(last) = (block[block.len() - 1] - block[0]).checked_add(first) else { continue };
+                    let Some(_) = last.checked_add(shift) else { continue };
+                    let moved: Vec<u32> = block.iter().map(|doc| doc - block[0] + first + shift).collect();
+                    let same = words_of(codec.as_ref(), &moved) == words;
+                    assert!(same || !codec.is_relocatable(), "{} block {i} of {}", spec(codec.as_ref()), list.len());
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn test_round_trip(list in lists()) {

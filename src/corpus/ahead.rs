@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use super::Skip;
 use super::format::{Record, Size};
 use super::open::Plan;
-use super::piece::{map, shrunk, unreadable};
+use super::piece::{Position, map, shrunk, unreadable};
 use super::solo::{Gate, Turn};
 use super::walk::Walker;
 use super::window::RecordSink;
@@ -32,6 +32,7 @@ pub(super) struct Batch {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     disk: u64,
+    after: Position,
     /// Of an enormous batch: closed when the batch is gone.
     _alive: Option<Sender<()>>,
 }
@@ -48,6 +49,11 @@ impl Batch {
     /// Bytes of the file on disk that this batch took.
     pub(super) fn disk(&self) -> u64 {
         self.disk
+    }
+
+    /// Where a reader goes on behind it.
+    pub(super) fn after(&self) -> Position {
+        self.after
     }
 
     pub(super) fn replay(&self, out: &mut dyn RecordSink) {
@@ -74,6 +80,12 @@ struct Cutter<'m> {
     sent: u64,
     released: u64,
     stopped: bool,
+    /// Where a reader could begin, and how many records and losses there were since.
+    after: Position,
+    /// Records and losses to pass over.
+    pass_over: u64,
+    /// The next batch ends the file.
+    is_last: bool,
     turn: Turn,
     /// Open when this is the file that the workers read.
     front: Arc<Gate>,
@@ -93,16 +105,28 @@ impl Cutter<'_> {
         }
         // Sending may wait for a worker, and the worker for this turn.
         self.turn.give_back();
-        self.batch.disk = self.reached - self.sent;
+        self.batch.disk = self.reached.saturating_sub(self.sent);
+        self.batch.after = Position { disk: self.reached, ..self.after };
+        if self.is_last {
+            self.batch.after = Position::front(self.after.file + 1);
+        }
         if let Some(loss) = shrunk(self.map, self.bytes, self.sent) {
             self.batch.bytes.clear();
             self.batch.entries.clear();
             self.batch.entries.push(Entry::Lost(loss));
             self.stopped = true;
         }
-        self.sent = self.reached;
+        self.sent = self.sent.max(self.reached);
         let batch = std::mem::take(&mut self.batch);
         self.stopped |= self.sender.send(batch).is_err();
+    }
+
+    /// True if the next record or loss was read by an earlier process.
+    fn passes_over(&mut self) -> bool {
+        let over = self.pass_over > 0;
+        self.pass_over -= u64::from(over);
+        self.after.entries += u64::from(over);
+        over
     }
 
     fn is_full(&self) -> bool {
@@ -119,6 +143,9 @@ impl Cutter<'_> {
 
 impl RecordSink for Cutter<'_> {
     fn record(&mut self, record: Record<'_>) {
+        if self.passes_over() {
+            return;
+        }
         // A small record behind an enormous one may come while the window has not shrunk yet.
         let waits = self.turn.is_held() && !self.turn.is_enormous(record.bytes.len());
         if self.is_full() && !waits {
@@ -132,11 +159,16 @@ impl RecordSink for Cutter<'_> {
         self.batch.bytes.extend_from_slice(record.bytes);
         let range = from..self.batch.bytes.len();
         self.batch.entries.push(Entry::Record { range, offset: record.offset, size: record.size });
+        self.after.entries += 1;
         self.send_if_full();
     }
 
     fn lost(&mut self, skip: Skip) {
+        if self.passes_over() {
+            return;
+        }
         self.batch.entries.push(Entry::Lost(skip));
+        self.after.entries += 1;
         self.send_if_full();
     }
 
@@ -156,7 +188,14 @@ impl RecordSink for Cutter<'_> {
         }
     }
 
+    fn fresh(&mut self, disk: u64) {
+        (self.after.from, self.after.entries) = (disk, 0);
+    }
+
     fn reached(&mut self, disk: u64) {
+        if self.pass_over > 0 {
+            self.turn.give_back();
+        }
         if self.is_full() {
             self.send();
         }
@@ -182,8 +221,9 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading a file. `None` if the system gives no thread.
-    pub(super) fn start(plan: &Arc<Plan>, file: usize) -> Option<Self> {
+    /// Starts reading a file from a position in it. `None` if the system gives no thread.
+    pub(super) fn start(plan: &Arc<Plan>, begin: Position) -> Option<Self> {
+        let file = begin.file;
         let (sender, receiver) = sync_channel(WAITING);
         let plan = plan.clone();
         let front = Arc::<Gate>::default();
@@ -195,8 +235,9 @@ impl Ahead {
                 Err(error) => {
                     let entries = vec![Entry::Lost(unreadable(&error))];
                     let (bytes, disk) = (Vec::new(), entry.info.bytes);
+                    let after = Position::front(file + 1);
                     // If nobody listens, nobody misses it.
-                    let _ = sender.send(Batch { bytes, entries, disk, _alive: None });
+                    let _ = sender.send(Batch { bytes, entries, disk, after, _alive: None });
                     return;
                 }
             };
@@ -206,17 +247,21 @@ impl Ahead {
                 batch: Batch::default(),
                 sender,
                 size: options.piece_bytes,
-                reached: 0,
-                sent: 0,
+                reached: begin.disk,
+                sent: begin.disk,
                 released: 0,
                 stopped: false,
+                after: Position { entries: 0, ..begin },
+                pass_over: begin.entries,
+                is_last: false,
                 turn: Turn::new(plan.solo.clone(), options.solo_bytes),
                 front: gate,
                 pending: None,
             };
-            entry.read_all(&map, options, &mut Walker::new(), &mut cutter);
+            entry.read_from(&map, begin.from as usize, options, &mut Walker::new(), &mut cutter);
             cutter.reached = cutter.reached.max(entry.info.bytes);
             if !cutter.stopped {
+                cutter.is_last = true;
                 cutter.send();
             }
         };

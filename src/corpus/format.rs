@@ -267,6 +267,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &formats::clueweb22::ClueWeb22,
     &formats::jsonl::JsonLines,
     &formats::json::Json,
+    &formats::parquet::Parquet,
     &formats::html::Html,
     &formats::tsv::Tsv,
     &formats::text::Text,

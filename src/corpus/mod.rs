@@ -3,10 +3,13 @@
 //! [`Corpus::open`] finds the files and what they are (by content, not by name). [`Corpus::pieces`]
 //! hands out units of work in input order; each worker owns a [`PieceReader`], which turns a
 //! [`Piece`] into calls of a [`DocSink`]. A [`Handover`] proves, in input order, that neighbouring
-//! pieces meet, so that the documents do not depend on how the input was cut.
+//! pieces meet, so that the documents do not depend on how the input was cut. [`Corpus::of_feed`] takes documents from
+//! a program's memory instead.
 //!
 //! Files are mapped. If a file is truncated while it is read, what was read of it before stays, and the rest is a loss:
 //! see [`HandoverResult::Lost`].
+//!
+//! [`Inflating`] lets a GPU inflate the members of pieces ahead of their readers.
 //!
 //! ```text
 //! paths ─open─► files ─sniff─► format, compression ─pieces─► ranges, files, batches read ahead
@@ -15,15 +18,21 @@
 
 mod ahead;
 mod decode;
+mod find;
 mod format;
 mod formats;
+mod gzip;
 mod http;
+mod inflated;
 mod json_doc;
 mod json_scan;
 mod members;
+mod memory;
 mod open;
+mod part;
 mod piece;
 mod pieces;
+mod rows;
 mod rules;
 mod sniff;
 mod solo;
@@ -34,11 +43,16 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use find::files_of;
 pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size, format_named, format_names};
-pub use json_doc::{ID_FIELDS, TEXT_FIELDS};
+pub use gzip::{GzipMember, MemberInflater, gzip_members};
+pub use inflated::{Busy, Inflating, MemberCounts, Problem};
+pub use json_doc::{ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS};
 pub use members::Compression;
+pub use memory::{Documents, Feed, Feeder, MemoryDoc, NotTaken, feed};
 pub use open::{Corpus, CorpusOptions, InputFile};
-pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader};
+pub use part::Part;
+pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader, Position};
 pub use pieces::Pieces;
 pub use rules::rules;
 

@@ -1,16 +1,20 @@
 //! From paths to files of known formats, and from files to pieces.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use encoding_rs::Encoding;
-use walkdir::WalkDir;
 
+use super::find::find;
 use super::format::{Cut, FORMATS, Format, Head, format_named, format_names};
 use super::json_doc::MAX_FIELDS;
 use super::members::{Compression, Dictionary, Inflater, Whole};
-use super::piece::{PieceReader, map};
+use super::memory::Feed;
+use super::part::{self, Part};
+use super::piece::{PieceReader, Position, map};
 use super::pieces::Pieces;
+use super::rows;
 use super::sniff::{Look, look};
 use super::solo::Solo;
 use super::transcode;
@@ -39,6 +43,8 @@ pub struct CorpusOptions {
     /// Records that need a buffer larger than this are read one at a time, to save memory. The documents
     /// do not depend on it. Default: no limit.
     pub solo_bytes: usize,
+    /// The part of the input that is read. Default: all.
+    pub part: Part,
 }
 
 impl Default for CorpusOptions {
@@ -51,6 +57,7 @@ impl Default for CorpusOptions {
             max_record: 64 << 20,
             piece_bytes: 8 << 20,
             solo_bytes: usize::MAX,
+            part: Part::WHOLE,
         }
     }
 }
@@ -62,10 +69,19 @@ pub struct InputFile {
     pub path: PathBuf,
     /// Size on disk.
     pub bytes: u64,
-    /// Name of its format, or `empty`.
+    /// Name of its format, `empty`, or `memory`.
     pub format: &'static str,
     /// `none`, `gzip`, `zstd` or `bzip2`.
     pub compression: &'static str,
+    /// The bytes that are read, of a file that is cut between parts of the input.
+    pub range: Option<Range<u64>>,
+}
+
+impl InputFile {
+    /// Bytes on disk that are read.
+    fn bytes_read(&self) -> u64 {
+        self.range.as_ref().map_or(self.bytes, |range| range.end - range.start)
+    }
 }
 
 /// How a file becomes pieces.
@@ -79,6 +95,11 @@ pub(super) enum Way {
     Ranges(usize),
     /// By a thread that reads ahead.
     Ahead,
+    /// A piece for each batch of documents in memory.
+    Feed,
+    /// Stretches of rows.
+    #[cfg(feature = "parquet")]
+    Rows,
 }
 
 pub(super) struct PlannedFile {
@@ -90,6 +111,8 @@ pub(super) struct PlannedFile {
     /// The file is UTF-16 and is to be read as UTF-8.
     pub utf16: Option<&'static Encoding>,
     pub way: Way,
+    /// Where reading begins, and where it ends: at the first record from there on.
+    pub extent: Range<usize>,
     /// How much of a member is inflated in one go and proved.
     pub proof: usize,
     /// Of a zstd file.
@@ -106,16 +129,38 @@ impl PlannedFile {
             solo: options.solo_bytes,
             proof: self.proof,
             dictionary: self.dictionary.as_ref(),
+            inflated: None,
         }
     }
 
-    /// Reads the whole file.
-    pub(super) fn read_all(&self, data: &[u8], options: &CorpusOptions, walker: &mut Walker, out: &mut dyn RecordSink) {
+    /// Leaves what begins at `first` and behind it; before `end`, if there is one.
+    pub(super) fn cut_to(&mut self, first: usize, end: Option<usize>, options: &CorpusOptions) {
+        self.extent = first..end.unwrap_or(usize::MAX);
+        self.info.range = Some(first as u64..end.map_or(self.info.bytes, |end| end as u64));
+        let most = match self.compression {
+            Compression::None => options.piece_bytes,
+            // A ratio of four is usual.
+            _ => options.piece_bytes.div_ceil(4),
+        };
+        if !matches!(self.way, Way::Ranges(_)) {
+            self.way = Way::Ranges(most);
+        }
+    }
+
+    /// Reads the file to its end, from an offset on that [`RecordSink::fresh`] told, or from its front.
+    pub(super) fn read_from(
+        &self,
+        data: &[u8],
+        from: usize,
+        options: &CorpusOptions,
+        walker: &mut Walker,
+        out: &mut dyn RecordSink,
+    ) {
         let source = self.source(data, options);
         match self.utf16 {
             Some(encoding) => walker.inflated += transcode::read(&source, encoding, out),
             None => {
-                walker.read(&source, 0, usize::MAX, true, out);
+                walker.read(&source, from, usize::MAX, true, out);
             }
         }
     }
@@ -126,6 +171,8 @@ pub(super) struct Plan {
     pub files: Vec<PlannedFile>,
     pub options: CorpusOptions,
     pub solo: Arc<Solo>,
+    /// Documents in memory, of the only file.
+    pub feed: Option<Feed>,
 }
 
 /// Input files and what they are.
@@ -133,6 +180,7 @@ pub struct Corpus {
     plan: Arc<Plan>,
     infos: Vec<InputFile>,
     passed_over: Vec<(PathBuf, String)>,
+    whole_bytes: u64,
 }
 
 /// Larger files that have to be read from their front are read ahead by a thread; smaller ones are
@@ -163,40 +211,57 @@ impl Corpus {
             return Err(Error::Invalid { what: "--text-field".into(), why });
         }
         options.format.as_deref().map(format_named).transpose()?;
-        let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new() };
+        let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new(), whole_bytes: 0 };
+        let found = find(paths, &mut corpus.passed_over)?;
+        let sizes: Vec<u64> = found.iter().map(|file| file.bytes).collect();
+        corpus.whole_bytes = sizes.iter().sum();
         let mut files = Vec::new();
-        for path in paths {
-            let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
-            if !meta.is_dir() && !meta.is_file() {
-                let why = "is neither a file nor a directory; write a pipe's content to a file first".to_owned();
-                return Err(Error::Invalid { what: path.display().to_string(), why });
-            }
-            if !meta.is_dir() {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                match plan_file(path, name, options)? {
-                    Ok(file) => files.push(file),
-                    Err(why) => {
-                        let why = match why.as_str() {
-                            UNKNOWN => format!("{why}; it is none of: {}", format_names().join(", ")),
-                            _ => why,
-                        };
-                        return Err(Error::Invalid { what: path.display().to_string(), why });
-                    }
-                }
+        for (file, range) in found.into_iter().zip(options.part.ranges(&sizes)) {
+            if !options.part.opens(&range) {
                 continue;
             }
-            for (below, name) in walk(path, &mut corpus.passed_over)? {
-                match plan_file(&below, name, options) {
-                    Ok(Ok(file)) => files.push(file),
-                    Ok(Err(why)) => corpus.passed_over.push((below, why)),
-                    Err(Error::Io { source, .. }) => corpus.passed_over.push((below, source.to_string())),
-                    Err(error) => return Err(error),
+            match plan_file(&file.path, file.name, options) {
+                Ok(Ok(planned)) if options.part.is_whole() => files.push(planned),
+                Ok(Ok(planned)) => files.extend(part::cut(planned, range, options)?),
+                Ok(Err(why)) if file.named => {
+                    let why = match why.as_str() {
+                        UNKNOWN => format!("{why}; it is none of: {}", format_names().join(", ")),
+                        _ => why,
+                    };
+                    return Err(Error::Invalid { what: file.path.display().to_string(), why });
                 }
+                // It counts once: where its first byte lies.
+                Ok(Err(why)) => corpus.passed_over.extend((range.start == 0).then_some((file.path, why))),
+                Err(Error::Io { source, .. }) if !file.named => {
+                    corpus.passed_over.extend((range.start == 0).then_some((file.path, source.to_string())));
+                }
+                Err(error) => return Err(error),
             }
         }
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
-        corpus.plan = Arc::new(Plan { files, options: options.clone(), solo: Arc::default() });
+        corpus.plan = Arc::new(Plan { files, options: options.clone(), solo: Arc::default(), feed: None });
         Ok(corpus)
+    }
+
+    /// Documents that a program puts into the other end of a feed, as the only file. Nobody knows its size.
+    pub fn of_feed(feed: &Feed, options: &CorpusOptions) -> Self {
+        let name = "documents in memory".to_owned();
+        let info =
+            InputFile { path: PathBuf::from(&name), bytes: 0, format: "memory", compression: "none", range: None };
+        let file = PlannedFile {
+            info: info.clone(),
+            name,
+            format: *FORMATS.last().expect("there are formats"),
+            compression: Compression::None,
+            utf16: None,
+            way: Way::Feed,
+            extent: 0..usize::MAX,
+            proof: PROOF,
+            dictionary: None,
+        };
+        let (files, options, solo) = (vec![file], options.clone(), Arc::default());
+        let plan = Arc::new(Plan { files, options, solo, feed: Some(feed.clone()) });
+        Self { plan, infos: vec![info], passed_over: Vec::new(), whole_bytes: 0 }
     }
 
     /// The files, in input order; [`super::Piece::file`] is an index into them.
@@ -209,15 +274,46 @@ impl Corpus {
         &self.passed_over
     }
 
-    /// Bytes of all files on disk.
+    /// Bytes on disk that are read.
     pub fn total_bytes(&self) -> u64 {
-        self.infos.iter().map(|file| file.bytes).sum()
+        self.infos.iter().map(InputFile::bytes_read).sum()
+    }
+
+    /// Bytes on disk of all parts of the input.
+    pub fn whole_bytes(&self) -> u64 {
+        self.whole_bytes
+    }
+
+    /// True if a file has many gzip members, which a device can inflate ahead; see [`super::Inflating`].
+    pub fn has_small_members(&self) -> bool {
+        let mut files = self.plan.files.iter();
+        files.any(|file| file.compression == Compression::Gzip && matches!(file.way, Way::Ranges(_)))
+    }
+
+    /// True if the first file began in an earlier part of the input.
+    pub fn begins_inside(&self) -> bool {
+        self.infos.first().is_some_and(|file| file.range.as_ref().is_some_and(|range| range.start > 0))
+    }
+
+    /// True if the last file goes on in a later part of the input.
+    pub fn ends_inside(&self) -> bool {
+        self.infos.last().is_some_and(|file| file.range.as_ref().is_some_and(|range| range.end < file.bytes))
     }
 
     /// The pieces, in input order. At most `readers` threads (at least 1) read ahead in files that
     /// cannot be cut; each keeps at most four pieces in memory.
     pub fn pieces(&self, readers: usize) -> Pieces {
-        Pieces::new(self.plan.clone(), readers)
+        self.pieces_from(readers, Position::default())
+    }
+
+    /// The pieces behind a position of [`super::Handover::position`], of the same files.
+    pub fn pieces_from(&self, readers: usize, position: Position) -> Pieces {
+        Pieces::new(self.plan.clone(), readers, position)
+    }
+
+    /// The name of a file: of one that was named, without its folders; of one in a directory, from there on.
+    pub fn name(&self, file: usize) -> &str {
+        &self.plan.files[file].name
     }
 
     /// Cuts all files into ranges of so many bytes, and proves no more than `proof` inflated bytes of a member.
@@ -238,35 +334,7 @@ impl Corpus {
 }
 
 fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
-    Arc::new(Plan { files: Vec::new(), options: options.clone(), solo: Arc::default() })
-}
-
-/// The files below a directory with their names relative to it, sorted.
-///
-/// Unreadable entries below the directory are passed over; the directory itself must be readable.
-fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(PathBuf, String)>> {
-    let mut found = Vec::new();
-    for entry in WalkDir::new(root).follow_links(true) {
-        match entry {
-            Ok(entry) if entry.file_type().is_file() => {
-                let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-                let name = relative.to_string_lossy().into_owned();
-                found.push((entry.into_path(), name));
-            }
-            Ok(entry) if entry.file_type().is_dir() => {}
-            Ok(entry) => passed_over.push((entry.into_path(), "neither a file nor a directory".to_owned())),
-            Err(error) => {
-                let (path, depth) = (error.path().unwrap_or(root).to_path_buf(), error.depth());
-                let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links"));
-                if depth == 0 {
-                    return Err(Error::Io { action: "read", path, source });
-                }
-                passed_over.push((path, source.to_string()));
-            }
-        }
-    }
-    found.sort_by(|a, b| natord::compare(&a.1, &b.1).then_with(|| a.0.cmp(&b.0)));
-    Ok(found)
+    Arc::new(Plan { files: Vec::new(), options: options.clone(), solo: Arc::default(), feed: None })
 }
 
 /// The usual reason why a file has no format.
@@ -299,12 +367,22 @@ fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Resul
         }
         _ => return Ok(Err(UNKNOWN.into())),
     };
+    let is_table = format.name() == rows::NAME && !is_empty && format.sniff(&head);
+    if is_table && let Some(why) = rows::refused(path, compression, options) {
+        return Ok(Err(why));
+    }
     let Look { bytes, utf16, dictionary, .. } = look;
     let utf16 = utf16.filter(|_| format.cut() != Cut::File);
-    let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compression.name() };
-    let mut file = PlannedFile { info, name, format, compression, utf16, way: Way::Empty, proof: PROOF, dictionary };
+    let compressed = compression.name();
+    let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compressed, range: None };
+    let (way, extent) = (Way::Empty, 0..usize::MAX);
+    let mut file = PlannedFile { info, name, format, compression, utf16, way, extent, proof: PROOF, dictionary };
     if !is_empty {
-        file.way = way(&file, options)?;
+        file.way = self::way(&file, options)?;
+    }
+    #[cfg(feature = "parquet")]
+    if is_table {
+        file.way = Way::Rows;
     }
     Ok(Ok(file))
 }
@@ -316,14 +394,11 @@ const SMALL: usize = 1 << 20;
 fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
     let piece = options.piece_bytes as u64;
     let size = file.info.bytes;
-    let cuts = match file.format.cut() {
-        Cut::File => return Ok(Way::Whole),
-        Cut::Records => file.utf16.is_none(),
-        Cut::Lines => file.utf16.is_none() && file.compression == Compression::None,
-        Cut::Sequential => false,
-    };
+    if file.format.cut() == Cut::File {
+        return Ok(Way::Whole);
+    }
     let front = if size > piece * ahead_from(file.compression) { Way::Ahead } else { Way::Whole };
-    if !cuts {
+    if !file.may_be_cut() {
         return Ok(front);
     }
     if file.compression == Compression::None {
@@ -352,7 +427,7 @@ fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
             Whole::TooBig => {
                 let middle = map.len() / 2;
                 let source = file.source(&map, options);
-                if !Walker::new().begins_between(&source, middle, middle + 2 * options.piece_bytes) {
+                if Walker::new().find_start(&source, middle, middle + 2 * options.piece_bytes).is_none() {
                     return Ok(front);
                 }
                 break;

@@ -5,21 +5,29 @@ use std::sync::Arc;
 
 use super::ahead::Batch;
 use super::format::{Context, Record};
+use super::inflated::{Inflated, MemberCounts};
+use super::memory::{self, Documents};
 use super::open::Plan;
-use super::walk::Walker;
+use super::walk::{Source, Walker};
 use super::window::RecordSink;
-use super::{DocSink, Skip, SkipKind};
+use super::{Corpus, DocSink, Skip, SkipKind};
 use crate::base::map::{Changed, Map};
+use crate::{Error, Result};
 
 /// What is to be read.
 #[derive(Clone)]
 pub(super) enum Work {
     /// What begins in a range of a mapped file.
-    Range { map: Arc<Map>, from: usize, to: usize, fixed: bool },
-    /// A file, from front to back; the worker opens it.
-    File,
+    Range { map: Arc<Map>, from: usize, to: usize, fixed: bool, inflated: Option<Arc<Inflated>> },
+    /// A file, from a position to its end; the worker opens it.
+    File(Position),
     /// Records that a thread has inflated and framed.
     Batch(Arc<Batch>),
+    /// Documents in memory.
+    Documents(Arc<dyn Documents>),
+    /// Rows of a file.
+    #[cfg(feature = "parquet")]
+    Rows { table: Arc<super::rows::Table>, stretch: super::rows::Stretch },
     /// Nothing any more.
     Done,
     /// Nothing: the file could not be opened.
@@ -35,6 +43,28 @@ pub struct Piece {
     pub file: usize,
     pub(super) work: Work,
     pub(super) disk: u64,
+    /// Where the next piece begins; `None` for a range, whose reader says so, and where nobody can begin.
+    pub(super) after: Option<Position>,
+}
+
+/// A place in the input where a reader can begin, and finds what a reader from the front finds behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Position {
+    /// Index of the file in [`super::Corpus::files`].
+    pub file: usize,
+    /// Where reading begins, in bytes of the file on disk.
+    pub from: u64,
+    /// Records and losses to pass over from there on.
+    pub entries: u64,
+    /// Bytes of the file on disk that were read up to here.
+    pub disk: u64,
+}
+
+impl Position {
+    /// At the front of a file.
+    pub(super) fn front(file: usize) -> Self {
+        Self { file, ..Self::default() }
+    }
 }
 
 impl Piece {
@@ -44,11 +74,17 @@ impl Piece {
         self.disk
     }
 
-    /// Gives back the memory of records that were read ahead for this piece. To be called when it was
+    /// Gives back the memory of what was read or inflated ahead for this piece. To be called when it was
     /// read; it is still good for [`Handover::check`].
     pub fn free(&mut self) {
-        if let Work::Batch(_) = self.work {
+        #[cfg(feature = "parquet")]
+        if let Work::Rows { .. } = self.work {
             self.work = Work::Done;
+        }
+        match &mut self.work {
+            Work::Batch(_) | Work::Documents(_) => self.work = Work::Done,
+            Work::Range { inflated, .. } => *inflated = None,
+            _ => {}
         }
     }
 }
@@ -57,8 +93,11 @@ impl std::fmt::Debug for Piece {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = match &self.work {
             Work::Range { from, to, fixed, .. } => format!("{from}..{to}{}", if *fixed { " fixed" } else { "" }),
-            Work::File => "all".into(),
+            Work::File(from) => format!("all from {}", from.disk),
             Work::Batch(batch) => format!("{} records", batch.len()),
+            Work::Documents(batch) => format!("{} bytes of documents", batch.bytes()),
+            #[cfg(feature = "parquet")]
+            Work::Rows { stretch, .. } => format!("{stretch:?}"),
             Work::Done => "read".into(),
             Work::Lost(skip) => format!("{skip:?}"),
         };
@@ -132,6 +171,38 @@ impl RecordSink for Parsing<'_> {
     }
 }
 
+/// Passes over the first records and losses.
+struct Later<'a> {
+    pass_over: u64,
+    out: &'a mut dyn RecordSink,
+}
+
+impl Later<'_> {
+    fn has_come(&mut self) -> bool {
+        let come = self.pass_over == 0;
+        self.pass_over -= u64::from(!come);
+        come
+    }
+}
+
+impl RecordSink for Later<'_> {
+    fn record(&mut self, record: Record<'_>) {
+        if self.has_come() {
+            self.out.record(record);
+        }
+    }
+
+    fn lost(&mut self, skip: Skip) {
+        if self.has_come() {
+            self.out.lost(skip);
+        }
+    }
+
+    fn alone(&mut self, bytes: usize) {
+        self.out.alone(bytes);
+    }
+}
+
 impl PieceReader {
     pub(super) fn new(plan: Arc<Plan>) -> Self {
         Self { context: Context::new(&plan.options, &plan.solo), plan, walker: Walker::new() }
@@ -141,21 +212,23 @@ impl PieceReader {
     ///
     /// They count only if [`Handover::check`] accepts the piece.
     pub fn read(&mut self, piece: &Piece, sink: &mut dyn DocSink) -> PieceEnd {
-        self.walker.inflated = 0;
+        (self.walker.inflated, self.walker.members) = (0, MemberCounts::default());
         let entry = &self.plan.files[piece.file];
         self.context.name.clone_from(&entry.name);
         let mut out = Parsing { format: entry.format, context: &mut self.context, sink };
         let mut end = PieceEnd { first: None, end: 0, lost: None };
         let bytes = entry.info.bytes;
         match &piece.work {
-            Work::Range { map, from, to, fixed } => {
-                let span = self.walker.read(&entry.source(map, &self.plan.options), *from, *to, *fixed, &mut out);
+            Work::Range { map, from, to, fixed, inflated } => {
+                let source = Source { inflated: inflated.as_deref(), ..entry.source(map, &self.plan.options) };
+                let span = self.walker.read(&source, *from, *to, *fixed, &mut out);
                 map.release(*from, span.end);
                 end = PieceEnd { first: span.first, end: span.end, lost: shrunk(map, bytes, *from as u64) };
             }
-            Work::File => match map(&entry.info.path) {
+            Work::File(begin) => match map(&entry.info.path) {
                 Ok(map) => {
-                    entry.read_all(&map, &self.plan.options, &mut self.walker, &mut out);
+                    let mut out = Later { pass_over: begin.entries, out: &mut out };
+                    entry.read_from(&map, begin.from as usize, &self.plan.options, &mut self.walker, &mut out);
                     end.lost = shrunk(&map, bytes, 0);
                 }
                 Err(error) => out.lost(unreadable(&error)),
@@ -164,11 +237,25 @@ impl PieceReader {
                 self.walker.inflated = batch.inflated();
                 batch.replay(&mut out);
             }
+            Work::Documents(batch) => {
+                self.walker.inflated = batch.bytes();
+                memory::read(&**batch, out.context, out.sink);
+            }
+            #[cfg(feature = "parquet")]
+            Work::Rows { table, stretch } => {
+                self.walker.inflated = table.read(stretch, out.context, out.sink);
+                end.lost = shrunk(table.map(), bytes, 0);
+            }
             Work::Done => {}
             Work::Lost(skip) => out.lost(skip.clone()),
         }
         self.context.shrink();
         end
+    }
+
+    /// How many gzip members the last piece had, and where they were inflated; 0 if a thread had read them ahead.
+    pub fn members(&self) -> MemberCounts {
+        self.walker.members
     }
 
     /// How many bytes the last piece inflated to (or held, if it is not compressed).
@@ -200,12 +287,25 @@ pub struct Handover {
     expected: usize,
     /// The last file that became shorter.
     lost: Option<usize>,
+    /// Where the next piece begins, if a later process can find that again.
+    next: Option<Position>,
 }
 
 impl Handover {
     /// At the first piece.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// At a position, which the first piece has.
+    pub fn at(position: Position) -> Self {
+        Self { file: position.file, expected: position.from as usize, lost: None, next: Some(position) }
+    }
+
+    /// Where a later process can go on behind the pieces that were judged; `None` if a file became shorter, and inside
+    /// a file of rows.
+    pub fn position(&self) -> Option<Position> {
+        self.next.filter(|_| self.lost.is_none())
     }
 
     /// Judges what [`PieceReader::read`] returned for a piece.
@@ -217,21 +317,50 @@ impl Handover {
             self.lost = Some(piece.file);
             return HandoverResult::Lost(skip.clone());
         }
-        let Work::Range { map, from, to, fixed } = &piece.work else {
+        let Work::Range { map, from, to, fixed, .. } = &piece.work else {
+            self.next = piece.after;
             return HandoverResult::Accept;
         };
-        if piece.file != self.file || *from == 0 {
-            (self.file, self.expected) = (piece.file, 0);
+        if *fixed {
+            (self.file, self.expected) = (piece.file, *from);
         }
         if self.expected >= *to {
             return if end.first.is_none() { HandoverResult::Accept } else { HandoverResult::Discard };
         }
         if end.first == Some(self.expected) {
             self.expected = end.end;
+            let from = end.end as u64;
+            self.next = Some(Position { file: piece.file, from, entries: 0, disk: from });
+            if end.end >= map.len() {
+                self.next = Some(Position::front(piece.file + 1));
+            }
             return HandoverResult::Accept;
         }
-        debug_assert!(!(*fixed && *from == self.expected), "a piece with a fixed start starts there");
-        let work = Work::Range { map: map.clone(), from: self.expected, to: *to, fixed: true };
+        debug_assert!(!fixed, "a piece with a fixed start starts there");
+        let work = Work::Range { map: map.clone(), from: self.expected, to: *to, fixed: true, inflated: None };
         HandoverResult::Redo(Piece { work, ..piece.clone() })
+    }
+
+    /// Fails if the last file is cut between parts of the input at a place that is none, when all pieces are checked:
+    /// the part behind it would begin there, inside a record.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn finish(&self, corpus: &Corpus) -> Result<()> {
+        let Some(file) = corpus.files().get(self.file).filter(|_| self.expected > 0 && self.lost != Some(self.file))
+        else {
+            return Ok(());
+        };
+        match &file.range {
+            Some(range) if range.end < file.bytes && range.end != self.expected as u64 => Err(Error::Invalid {
+                what: file.path.display().to_string(),
+                why: format!(
+                    "cannot be cut at byte {}: a record goes on there until byte {}, and what it holds looks like \
+                     other records; take another number of parts",
+                    range.end, self.expected
+                ),
+            }),
+            _ => Ok(()),
+        }
     }
 }

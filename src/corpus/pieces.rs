@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 use super::ahead::Ahead;
+use super::memory::{Documents, Feed};
 use super::open::{Plan, Way};
-use super::piece::{Piece, Work, map, unreadable};
+use super::piece::{Piece, Position, Work, map, unreadable};
 use crate::base::map::Map;
 
 /// The pieces of a corpus, in input order. `next` may wait for a disk or for a thread that reads ahead.
@@ -17,21 +19,68 @@ pub struct Pieces {
     file: usize,
     /// Its map, and how far it is cut.
     range: Option<(Arc<Map>, usize)>,
+    /// The rows of a Parquet file, and how many stretches of them are taken.
+    #[cfg(feature = "parquet")]
+    table: Option<(Arc<super::rows::Table>, usize)>,
     ahead: VecDeque<Ahead>,
     /// Files before this one need no thread any more.
     started: usize,
+    /// Where documents in memory come from.
+    feed: Option<Receiver<Arc<dyn Documents>>>,
+    /// Where the first piece begins.
+    first: Position,
 }
 
 impl Pieces {
-    pub(super) fn new(plan: Arc<Plan>, readers: usize) -> Self {
-        Self { plan, readers: readers.max(1), number: 0, file: 0, range: None, ahead: VecDeque::new(), started: 0 }
+    pub(super) fn new(plan: Arc<Plan>, readers: usize, first: Position) -> Self {
+        let (readers, feed, file) = (readers.max(1), plan.feed.as_ref().and_then(Feed::take), first.file);
+        Self {
+            plan,
+            readers,
+            number: 0,
+            file,
+            range: None,
+            #[cfg(feature = "parquet")]
+            table: None,
+            ahead: VecDeque::new(),
+            started: file,
+            feed,
+            first,
+        }
+    }
+
+    /// Whether a file is begun in its middle.
+    fn goes_on(&self, file: usize) -> bool {
+        file == self.first.file && self.first != Position::front(file)
+    }
+
+    /// How to read a file. One that is begun in its middle is read on as it was.
+    fn way(&self, file: usize) -> Way {
+        let way = self.plan.files[file].way;
+        match way {
+            _ if !self.goes_on(file) => way,
+            Way::Ahead => way,
+            _ if self.first.entries > 0 => Way::Ahead,
+            Way::Ranges(_) => way,
+            _ => Way::Ranges(self.plan.options.piece_bytes.div_ceil(4)),
+        }
+    }
+
+    /// Where to begin a file.
+    fn begin(&self, file: usize) -> Position {
+        if self.goes_on(file) { self.first } else { Position::front(file) }
+    }
+
+    /// Where to begin the ranges of a file: behind what is not of this part of the input.
+    fn begin_ranges(&self, file: usize) -> usize {
+        if self.goes_on(file) { self.first.from as usize } else { self.plan.files[file].extent.start }
     }
 
     fn start_ahead(&mut self) {
         self.started = self.started.max(self.file);
         while self.ahead.len() < self.readers && self.started < self.plan.files.len() {
-            if self.plan.files[self.started].way == Way::Ahead {
-                match Ahead::start(&self.plan, self.started) {
+            if self.way(self.started) == Way::Ahead {
+                match Ahead::start(&self.plan, self.begin(self.started)) {
                     Some(ahead) => self.ahead.push_back(ahead),
                     None => return,
                 }
@@ -43,7 +92,12 @@ impl Pieces {
     fn piece(&mut self, file: usize, work: Work, disk: u64) -> Option<Piece> {
         let number = self.number;
         self.number += 1;
-        Some(Piece { number, file, work, disk })
+        let after = match &work {
+            Work::Range { .. } => None,
+            Work::Batch(batch) => Some(batch.after()),
+            _ => Some(Position::front(file + 1)),
+        };
+        Some(Piece { number, file, work, disk, after })
     }
 }
 
@@ -56,17 +110,25 @@ impl Iterator for Pieces {
             let plan = self.plan.clone();
             let file = self.file;
             let entry = plan.files.get(file)?;
-            match entry.way {
+            match self.way(file) {
                 Way::Empty => self.file += 1,
+                Way::Feed => match self.feed.as_ref().and_then(|feed| feed.recv().ok()) {
+                    Some(batch) => {
+                        let bytes = batch.bytes();
+                        return self.piece(file, Work::Documents(batch), bytes);
+                    }
+                    None => self.file += 1,
+                },
                 Way::Whole => {
                     self.file += 1;
-                    return self.piece(file, Work::File, entry.info.bytes);
+                    return self.piece(file, Work::File(Position::front(file)), entry.info.bytes);
                 }
                 Way::Ahead => {
                     let Some(ahead) = self.ahead.front_mut().filter(|ahead| ahead.file == file) else {
                         // No thread was to be had: a worker reads the file.
                         self.file += 1;
-                        return self.piece(file, Work::File, entry.info.bytes);
+                        let begin = self.begin(file);
+                        return self.piece(file, Work::File(begin), entry.info.bytes - begin.disk);
                     };
                     match ahead.next() {
                         Some(batch) => {
@@ -79,27 +141,61 @@ impl Iterator for Pieces {
                         }
                     }
                 }
+                #[cfg(feature = "parquet")]
+                Way::Rows => {
+                    let table = match self.table.take() {
+                        Some(table) => table,
+                        None => match open(&entry.info.path, &plan.options) {
+                            Ok(table) => (table, 0),
+                            Err(skip) => {
+                                self.file += 1;
+                                return self.piece(file, Work::Lost(skip), entry.info.bytes);
+                            }
+                        },
+                    };
+                    let (table, at) = table;
+                    let Some(&stretch) = table.stretches().get(at) else {
+                        self.file += 1;
+                        continue;
+                    };
+                    let is_last = at + 1 == table.stretches().len();
+                    self.table = Some((table.clone(), at + 1));
+                    let piece = self.piece(file, Work::Rows { table, stretch }, stretch.disk);
+                    // stretches depend on how much memory there is, so a later process goes on behind the file
+                    return piece.map(|piece| Piece { after: piece.after.filter(|_| is_last), ..piece });
+                }
                 Way::Ranges(size) => {
                     let (map, from) = match self.range.take() {
                         Some(range) => range,
                         None => match map(&entry.info.path) {
-                            Ok(map) => (Arc::new(map), 0),
+                            Ok(map) => (Arc::new(map), self.begin_ranges(file)),
                             Err(error) => {
                                 self.file += 1;
                                 return self.piece(file, Work::Lost(unreadable(&error)), entry.info.bytes);
                             }
                         },
                     };
-                    let to = (from + size).min(map.len());
-                    if to < map.len() {
+                    let end = entry.extent.end.min(map.len()).max(from);
+                    let to = (from + size).min(end);
+                    let fixed = from == self.begin_ranges(file);
+                    if to < end {
                         self.range = Some((map.clone(), to));
                     } else {
                         self.file += 1;
                     }
-                    let work = Work::Range { map, from, to, fixed: from == 0 };
+                    let work = Work::Range { map, from, to, fixed, inflated: None };
                     return self.piece(file, work, (to - from) as u64);
                 }
             }
         }
     }
+}
+
+/// Opens a Parquet file again, which was sound when the corpus was opened.
+#[cfg(feature = "parquet")]
+fn open(path: &std::path::Path, options: &super::CorpusOptions) -> Result<Arc<super::rows::Table>, super::Skip> {
+    let map = map(path).map_err(|error| unreadable(&error))?;
+    let table = super::rows::Table::open(Arc::new(map), options);
+    let unreadable = |detail| super::Skip { kind: super::SkipKind::Unreadable, offset: 0, detail };
+    table.map(Arc::new).map_err(unreadable)
 }

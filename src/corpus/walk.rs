@@ -18,6 +18,8 @@
 use memchr::memchr_iter;
 
 use super::format::{Cut, Format, LOOK};
+use super::gzip::GzipMember;
+use super::inflated::{Inflated, MemberCounts};
 use super::members::{Compression, Dictionary, Inflater, Stream, Whole};
 use super::window::{Framing, RecordSink, Step, Window};
 use super::{Skip, SkipKind};
@@ -41,6 +43,8 @@ pub(super) struct Source<'a> {
     /// [`PROOF`], or less in tests.
     pub proof: usize,
     pub dictionary: Option<&'a Dictionary>,
+    /// What a device has made of some of the members.
+    pub inflated: Option<&'a Inflated>,
 }
 
 /// The extent of what was read of a range.
@@ -59,6 +63,8 @@ pub(super) struct Walker {
     probe: Vec<u8>,
     /// Inflated bytes since it was last set to 0.
     pub inflated: u64,
+    /// Gzip members that were inflated in one go since they were last set to 0.
+    pub members: MemberCounts,
 }
 
 /// How a member that is not inflated in one go ended.
@@ -71,7 +77,8 @@ enum Next {
 
 impl Walker {
     pub(super) fn new() -> Self {
-        Self { inflater: Inflater::new(), window: Window::new(), probe: Vec::new(), inflated: 0 }
+        let (window, members) = (Window::new(), MemberCounts::default());
+        Self { inflater: Inflater::new(), window, probe: Vec::new(), inflated: 0, members }
     }
 
     /// Reads what begins in `from..to`. With `fixed` reading begins at `from`; else at the first
@@ -86,13 +93,7 @@ impl Walker {
     ) -> Span {
         let keep = source.solo.min(PROOF);
         self.window.clear(keep);
-        let first = if fixed {
-            Some(from)
-        } else if source.compression == Compression::None {
-            find_head(source, from, to)
-        } else {
-            self.find_member(source, from, to, out)
-        };
+        let first = if fixed { Some(from) } else { self.find(source, from, to, out) };
         let Some(first) = first else {
             return Span { first: None, end: to };
         };
@@ -118,28 +119,53 @@ impl Walker {
                 self.window.end_run(&mut framing, end, out);
                 return data.len();
             }
+            if source.format.cut() == Cut::Lines && self.window.is_empty() && framing.is_fresh() {
+                out.fresh(at as u64);
+            }
             let end = self.window.end();
-            self.make_room(source, &data[at..]);
-            match member(&mut self.inflater, source, &data[at..], &mut self.window.bytes, end, out) {
-                Whole::Done { consumed, produced } => {
+            match self.member(source, at, end, out) {
+                (Whole::Done { consumed, produced }, by) => {
                     if begins_run(source, &self.window.bytes[end..end + produced]) {
                         self.window.end_run(&mut framing, end, out);
                         if at >= to {
                             return at;
                         }
+                        out.fresh(at as u64);
                     }
                     self.inflated += produced as u64;
+                    self.members += by;
                     self.window.mark(at as u64);
                     self.window.grow(produced);
                     self.window.drain(&mut framing, false, false, out);
                     at += consumed;
                 }
-                verdict => match self.stream(source, &mut framing, at, to, verdict, out) {
+                (verdict, _) => match self.stream(source, &mut framing, at, to, verdict, out) {
                     Next::At(next) => at = next,
                     Next::End(next) => return next,
                 },
             }
         }
+    }
+
+    /// Takes a member that the device has inflated, or inflates it, to `window.bytes[end..]`.
+    fn member(
+        &mut self,
+        source: &Source<'_>,
+        at: usize,
+        end: usize,
+        out: &mut dyn RecordSink,
+    ) -> (Whole, MemberCounts) {
+        if let Some((member, text)) = given(source, at) {
+            let bytes = &mut self.window.bytes;
+            if bytes.len() < end + text.len() {
+                bytes.resize(end + text.len().max(STEP), 0);
+            }
+            bytes[end..end + text.len()].copy_from_slice(text);
+            return (Whole::Done { consumed: member.bytes, produced: text.len() }, MemberCounts { gpu: 1, cpu: 0 });
+        }
+        self.make_room(source, &source.data[at..]);
+        let whole = member(&mut self.inflater, source, &source.data[at..], &mut self.window.bytes, end, out);
+        (whole, MemberCounts { gpu: 0, cpu: u64::from(source.compression == Compression::Gzip) })
     }
 
     /// If only one member can be left, its end tells its length: one large step is better than several trials. The
@@ -196,8 +222,11 @@ impl Walker {
             if total == 0 {
                 if begins_run(source, &self.window.bytes[end..end + produced]) {
                     self.window.end_run(framing, end, out);
-                    if at >= to && verdict == Whole::TooBig {
-                        return Next::End(at);
+                    if verdict == Whole::TooBig {
+                        if at >= to {
+                            return Next::End(at);
+                        }
+                        out.fresh(at as u64);
                     }
                 }
                 self.window.mark(at as u64);
@@ -261,15 +290,22 @@ impl Walker {
         Next::End(source.data.len())
     }
 
-    /// True if a provable member begins in `from..to`.
-    pub(super) fn begins_between(&mut self, source: &Source<'_>, from: usize, to: usize) -> bool {
+    /// The first place in `from..to` at which a reader that knows nothing of what is before would begin.
+    pub(super) fn find_start(&mut self, source: &Source<'_>, from: usize, to: usize) -> Option<usize> {
         /// Nobody else reads yet.
         struct Unheard;
         impl RecordSink for Unheard {
             fn record(&mut self, _: super::format::Record<'_>) {}
             fn lost(&mut self, _: Skip) {}
         }
-        self.find_member(source, from, to, &mut Unheard).is_some()
+        if from == 0 { Some(0) } else { self.find(source, from, to, &mut Unheard) }
+    }
+
+    fn find(&mut self, source: &Source<'_>, from: usize, to: usize, out: &mut dyn RecordSink) -> Option<usize> {
+        match source.compression {
+            Compression::None => find_head(source, from, to),
+            _ => self.find_member(source, from, to, out),
+        }
     }
 
     /// The first provable member in `from..to`.
@@ -278,7 +314,7 @@ impl Walker {
         let mut from = from;
         let mut found = None;
         while let Some(at) = source.compression.find_header(data, from, to) {
-            if self.proves(source, &data[at..], out) {
+            if self.proves(source, at, out) {
                 found = Some(at);
                 break;
             }
@@ -290,7 +326,11 @@ impl Walker {
         found
     }
 
-    fn proves(&mut self, source: &Source<'_>, data: &[u8], out: &mut dyn RecordSink) -> bool {
+    fn proves(&mut self, source: &Source<'_>, at: usize, out: &mut dyn RecordSink) -> bool {
+        if let Some((_, text)) = given(source, at) {
+            return source.format.cut() != Cut::Records || begins_run(source, text);
+        }
+        let data = &source.data[at..];
         if source.format.cut() == Cut::Records {
             // The first bytes tell cheaply that most candidates are none.
             let mut head = [0; LOOK];
@@ -304,6 +344,13 @@ impl Walker {
         }
         member(&mut self.inflater, source, data, &mut self.probe, 0, out) != Whole::Bad
     }
+}
+
+/// The member that begins here, and its text, if a device has inflated it, no reader has to wait for a turn, and it is
+/// one that would be inflated in one go.
+fn given<'a>(source: &Source<'a>, at: usize) -> Option<(GzipMember, &'a [u8])> {
+    let most = source.solo.min(source.proof);
+    source.inflated?.text(source.data, at).filter(|(_, text)| text.len() <= most)
 }
 
 /// Inflates a member of up to [`Source::proof`] bytes in one go to `bytes[at..]`. An unusually large member is tried

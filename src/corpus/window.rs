@@ -11,6 +11,8 @@ pub(super) trait RecordSink {
     fn alone(&mut self, _bytes: usize) {}
     /// The file is read up to here, in bytes on disk.
     fn reached(&mut self, _disk: u64) {}
+    /// Nothing before this offset in the file matters from here on: a reader that begins there finds the same.
+    fn fresh(&mut self, _disk: u64) {}
     /// True if nobody wants more.
     fn stopped(&self) -> bool {
         false
@@ -183,6 +185,11 @@ impl Window {
             self.bytes.reserve_exact(room - len);
             self.bytes.resize(room, 0);
         }
+    }
+
+    /// True if no content waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end && self.held.is_none()
     }
 
     /// Drops the content and the record that is held back.

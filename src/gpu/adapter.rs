@@ -60,6 +60,14 @@ impl AdapterKind {
         self.rank().is_some()
     }
 
+    /// Whether its memory is, or may be, the host's, so that what is on it counts as memory of the process.
+    pub fn shares_memory(self) -> bool {
+        match self {
+            Self::Integrated | Self::Software | Self::Other => true,
+            Self::Discrete | Self::Virtual => false,
+        }
+    }
+
     /// The word that tables show.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@
 //! panics. [`Gpu`] folds them into [`GpuError`]; once the device is lost, every call says so.
 
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -49,7 +50,7 @@ pub struct Gpu {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) device: wgpu::Device,
-    pub(super) queue: wgpu::Queue,
+    pub(super) queue: ManuallyDrop<wgpu::Queue>,
     report: AdapterReport,
     features: wgpu::Features,
     /// What was compiled so far, by text and bindings: engines that come and go on one device share kernels.
@@ -92,6 +93,10 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.keep_kernels();
+        // SAFETY: nobody else takes the queue, and nothing uses it behind this.
+        let queue = unsafe { ManuallyDrop::take(&mut self.queue) };
+        // wgpu waits for the device then, and may panic if the driver fails. Nobody waits for a result any more.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(queue)));
     }
 }
 
@@ -161,6 +166,7 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| {
             lock(&uncaptured).get_or_insert(typed("an operation outside any check", error));
         }));
+        let queue = ManuallyDrop::new(queue);
         let (pipelines, cache, opening) = (Mutex::default(), OnceLock::new(), start.elapsed());
         Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, cache, opening, fault }) })
     }
@@ -201,8 +207,11 @@ impl Gpu {
         self.shared.features.contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Destroys the device, as if it had been lost: every later call fails. For tests of lost devices.
+    /// Destroys the device, as if it had been lost: every later call fails.
+    #[cfg(test)]
     pub fn destroy(&self) {
+        // wgpu learns of it at the next poll, and takes all buffers with it then, also those that somebody reads
+        lock(&self.shared.fault).get_or_insert(GpuError::Lost { message: "destroyed by a test".into() });
         self.shared.device.destroy();
     }
 

@@ -190,7 +190,7 @@ impl Gpu {
             shared.queue.submit([encoder.finish()])
         })?;
         match clock {
-            Some(clock) => clock.seconds(self).map(|ticks| ticks[1]),
+            Some(clock) => clock.seconds(self, Wait::All).map(|ticks| ticks[1]),
             None => {
                 self.wait(what, Wait::All)?;
                 Ok(start.elapsed().as_secs_f64())
@@ -245,9 +245,9 @@ impl Clock {
         encoder.copy_buffer_to_buffer(&self.resolved.raw, 0, &self.readable.raw, 0, 8 * u64::from(self.count));
     }
 
-    /// Waits for the timestamps; returns each in seconds after the first.
-    pub(super) fn seconds(&self, gpu: &Gpu) -> Result<Vec<f64>, GpuError> {
-        gpu.map("timestamps", wgpu::MapMode::Read, &[&self.readable], Wait::All)?;
+    /// Waits for `until`, behind which the timestamps are there; returns each in seconds after the first.
+    pub(super) fn seconds(&self, gpu: &Gpu, until: Wait) -> Result<Vec<f64>, GpuError> {
+        gpu.map("timestamps", wgpu::MapMode::Read, &[&self.readable], until)?;
         let ticks: Option<Vec<u64>> = gpu.checked("timestamps", |_| {
             let view = self.readable.raw.slice(..).get_mapped_range().ok()?;
             Some(view.chunks_exact(8).map(bytemuck::pod_read_unaligned).take(self.count as usize).collect())

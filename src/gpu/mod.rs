@@ -12,6 +12,7 @@
 //! | [`memory`] | one address space over several buffers, given out in pieces |
 //! | [`kernel`] | kernels as plain data, splitting of dispatches, timed passes |
 //! | [`submit`] | many steps submitted at once and waited for later |
+//! | [`mapped`] | results that the host reads where they are |
 //! | [`transfer`] | keys between the host and the device |
 //!
 //! A [`Gpu`] is a cheap handle; clones name the same device.
@@ -22,6 +23,7 @@ pub mod device;
 pub mod kernel;
 pub mod layout;
 mod library;
+pub mod mapped;
 pub mod memory;
 pub mod shader;
 pub mod submit;
@@ -38,10 +40,11 @@ pub use device::{Buffer, Gpu, Usage};
 pub use kernel::{Access, Binding, Dispatch, Kernel, Pipeline};
 pub use layout::Layout;
 pub(crate) use layout::{gpu_struct, gpu_words};
+pub use mapped::Mapped;
 pub use memory::{Arena, Memory};
 pub(crate) use shader::wgsl;
 pub use shader::{Assembler, Piece, Text};
-pub use submit::{Bound, Pending, Step};
+pub use submit::{Bound, Pending, Step, Times};
 pub use transfer::{Download, Part, Upload};
 
 /// What can go wrong with a GPU.
@@ -49,11 +52,11 @@ pub use transfer::{Download, Part, Upload};
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter at all.
-    #[error("no GPU adapter found; install a Vulkan driver, or use the CPU (sorter cpu, engine cpu)")]
+    #[error("no GPU adapter found; install a Vulkan driver, or use the CPU (sorter cpu, engine cpu, inflate cpu)")]
     NoAdapter,
     /// All adapters are software, which is used only by name.
     #[error(
-        "no hardware GPU found; use the CPU (sorter cpu, engine cpu), or name a software adapter as the device: {choices}"
+        "no hardware GPU found; use the CPU (sorter cpu, engine cpu, inflate cpu), or name a software adapter as the device: {choices}"
     )]
     OnlySoftware {
         /// The adapters there are, comma-separated.
@@ -68,7 +71,7 @@ pub enum GpuError {
         choices: String,
     },
     /// The adapter lacks something that no kernel can do without.
-    #[error("{adapter} lacks {feature}; choose another device, or use the CPU (sorter cpu, engine cpu)")]
+    #[error("{adapter} lacks {feature}; choose another device, or use the CPU (sorter cpu, engine cpu, inflate cpu)")]
     Unsupported {
         /// The adapter's name.
         adapter: String,
@@ -91,7 +94,7 @@ pub enum GpuError {
     },
     /// The device has no memory left.
     #[error(
-        "the GPU is out of memory at {what}; use less memory (smaller blocks, less GPU memory), or the CPU (sorter cpu, engine cpu)"
+        "the GPU is out of memory at {what}; use less memory (smaller blocks, less GPU memory), or the CPU (sorter cpu, engine cpu, inflate cpu)"
     )]
     OutOfMemory {
         /// What was being made.
@@ -115,7 +118,7 @@ pub enum GpuError {
     },
     /// More than the adapter can do at once.
     #[error(
-        "{what}: {value} is over the adapter's {limit_name} of {limit}; use less memory (smaller blocks, less GPU memory), or the CPU (sorter cpu, engine cpu)"
+        "{what}: {value} is over the adapter's {limit_name} of {limit}; use less memory (smaller blocks, less GPU memory), or the CPU (sorter cpu, engine cpu, inflate cpu)"
     )]
     Limit {
         /// What is too large.

@@ -58,6 +58,23 @@ pub struct Pending {
     clock: Option<(Clock, Vec<&'static str>)>,
 }
 
+/// The seconds of each run, by name; empty if they were not timed.
+pub type Times = Vec<(&'static str, f64)>;
+
+impl Pending {
+    pub(super) fn submission(&self) -> wgpu::SubmissionIndex {
+        self.submission.clone()
+    }
+
+    /// To be asked when the submission is over.
+    pub(super) fn times(self, gpu: &Gpu) -> Result<Times, GpuError> {
+        let Some((clock, names)) = self.clock else { return Ok(Vec::new()) };
+        // not for what was submitted behind it, which may take long
+        let ticks = clock.seconds(gpu, Wait::For(Some(self.submission)))?;
+        Ok(names.into_iter().zip(ticks.chunks_exact(2).map(|pair| pair[1] - pair[0])).collect())
+    }
+}
+
 /// Records a run; ignores any other step.
 fn dispatch(pass: &mut wgpu::ComputePass<'_>, step: &Step<'_>, (x, y): (u32, u32)) {
     let Step::Run { bound, immediates, .. } = *step else { return };
@@ -158,25 +175,17 @@ impl Gpu {
     ///
     /// # Errors
     /// Anything that [`GpuError`] names.
-    #[allow(clippy::type_complexity, reason = "a value and named times, taken apart at once")]
     pub fn finish<T>(
         &self,
         pending: Pending,
         from: &Buffer,
         read: impl FnOnce(&[u8]) -> T,
-    ) -> Result<(T, Vec<(&'static str, f64)>), GpuError> {
-        self.map("results", wgpu::MapMode::Read, &[from], Wait::For(Some(pending.submission)))?;
+    ) -> Result<(T, Times), GpuError> {
+        self.map("results", wgpu::MapMode::Read, &[from], Wait::For(Some(pending.submission())))?;
         let view = self.checked("results", |_| from.raw.slice(..).get_mapped_range().ok())?;
         let value = view.map(|view| read(&view));
         from.raw.unmap();
         let value = value.ok_or(GpuError::Lost { message: "the results could not be mapped".into() })?;
-        let times = match pending.clock {
-            Some((clock, names)) => {
-                let ticks = clock.seconds(self)?;
-                names.into_iter().zip(ticks.chunks_exact(2).map(|pair| pair[1] - pair[0])).collect()
-            }
-            None => Vec::new(),
-        };
-        Ok((value, times))
+        Ok((value, pending.times(self)?))
     }
 }

@@ -60,6 +60,11 @@ const PARALLEL_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 /// All passes but the last ignore terms in fewer documents.
 const COMMON_DF: u32 = 128;
 
+/// All passes but the last leave nodes of so many documents or fewer alone: the last one orders those anew.
+///
+/// On a crawl of Debian's documentation 16 in place of 256 makes lists 0.05 % smaller and takes 8 % more time.
+const COARSE_LEAF: usize = if cfg!(test) { 32 } else { 256 };
+
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -132,12 +137,14 @@ pub fn bisect(forward: &Forward, options: &Options, means: &Means) -> Option<Vec
     let documents = forward.documents() as usize;
     let levels = levels(documents, options.leaf);
     let passes = options.passes.max(1);
-    let bisection = Bisection { options, gains: Gains::new(), means };
+    let coarse = Options { leaf: options.leaf.max(COARSE_LEAF), ..*options };
+    let gains = Gains::new();
     let (mut old_of_new, without) = forward.with_and_without_terms();
     means.progress.advance(without.len() as u64 * u64::from(levels) * u64::from(passes));
     for pass in 1..=passes {
-        let root = forward.root(old_of_new.clone(), if pass < passes { COMMON_DF } else { 0 });
-        bisection.order(root, &mut old_of_new, levels);
+        let (options, min_df) = if pass < passes { (&coarse, COMMON_DF) } else { (options, 0) };
+        let root = forward.root(old_of_new.clone(), min_df);
+        Bisection { options, gains: &gains, means }.order(root, &mut old_of_new, levels);
         if means.cancelled() {
             return None;
         }
@@ -153,7 +160,7 @@ pub fn bisect(forward: &Forward, options: &Options, means: &Means) -> Option<Vec
 /// What the whole recursion shares.
 struct Bisection<'a> {
     options: &'a Options,
-    gains: Gains,
+    gains: &'a Gains,
     means: &'a Means,
 }
 
@@ -166,7 +173,7 @@ impl Bisection<'_> {
             return self.means.progress.advance(n as u64 * u64::from(levels));
         }
         let parallel = node.postings() >= PARALLEL_POSTINGS;
-        let Some(cut) = node.cut(self.options, &self.gains, self.means) else { return };
+        let Some(cut) = node.cut(self.options, self.gains, self.means) else { return };
         let (left, right) = node.split(&cut);
         drop((node, cut));
         self.means.progress.advance(n as u64);

@@ -79,15 +79,13 @@ impl Permutation {
         old_of_new
     }
 
-    /// Where the text of an index's permutation goes: `out/gov2` → `out/gov2.order`, or `.order.2` and so on if that
-    /// exists: a reader of several permutations needs all of them.
-    pub fn path_beside(index: &Path) -> PathBuf {
+    /// Where the text of an index's permutation may go: `out/gov2` → `out/gov2.order`, then `.order.2` and so on: a
+    /// reader of several permutations needs all of them.
+    pub fn paths_beside(index: &Path) -> impl Iterator<Item = PathBuf> {
         let mut name = index.file_name().unwrap_or_default().to_owned();
         name.push(".order");
         let first = index.with_file_name(&name);
-        let later = (2..).map(|i| first.with_extension(format!("order.{i}")));
-        let free = std::iter::once(first.clone()).chain(later).find(|path| !path.exists());
-        free.unwrap_or(first)
+        std::iter::once(first.clone()).chain((2..).map(move |i| first.with_extension(format!("order.{i}"))))
     }
 
     /// Writes lines `old new`, in the order of the old docIDs, to a new file.

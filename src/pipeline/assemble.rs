@@ -13,17 +13,21 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::batch::BatchCounts;
+use super::begin::remove_runs;
 use super::dictionary::Dictionary;
+use super::inflating::InflateOutcome;
 use super::links::{self, Spool};
 use super::merge::{self, TermRange};
 use super::options::stage;
-use super::report::{self, BuildReport, InputRecord, Lane, LongWords, Skipped};
+use super::report::{self, BuildReport, InflateReport, InputRecord, Lane, LongWords, Resumed, Skipped};
 use super::run::Run;
-use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
+use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn, threads};
 use super::sorting::SortOutcome;
 use crate::base::memory;
 use crate::corpus::Corpus;
-use crate::index::{DocTable, EncodedLists, Extras, IndexWriter, ListBatch, ListEncoder, ManifestFields, TextSizes};
+use crate::index::{
+    DocTable, EncodedLists, Extras, IndexWriter, InputCut, ListBatch, ListEncoder, ManifestFields, TextSizes,
+};
 use crate::{Error, Result};
 
 /// What the parse phase leaves.
@@ -32,12 +36,15 @@ pub(super) struct Parsed {
     pub runs: Vec<Run>,
     pub documents: DocTable,
     pub texts: Option<TextSizes>,
+    pub cut: Option<InputCut>,
     pub links: Option<Spool>,
     pub dictionary: Dictionary,
     pub counts: BatchCounts,
     pub long_words: LongWords,
     pub skipped: Skipped,
     pub sorting: SortOutcome,
+    pub inflater: InflateOutcome,
+    pub resumed: Option<Resumed>,
     /// Wall time of the phase, seconds.
     pub seconds: f64,
 }
@@ -51,8 +58,9 @@ struct Parcel {
 }
 
 pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: Parsed) -> Result<BuildReport> {
-    let Parsed { mut writer, runs, documents, texts, links, dictionary, counts, long_words, skipped, sorting, seconds } =
-        parsed;
+    let Parsed { mut writer, runs, documents, texts, cut, links, dictionary, .. } = parsed;
+    let Parsed { counts, long_words, skipped, sorting, inflater, resumed, seconds, .. } = parsed;
+    writer.input_cut(cut);
     let plan = shared.plan;
     let mut ranked = None;
     if let Some(spool) = links {
@@ -83,7 +91,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         let (shared, dictionary, sink) = (shared.clone(), dictionary.clone(), writer.terms()?);
         move || {
             let from = Instant::now();
-            let order = dictionary.sorted();
+            let order = threads(shared.plan.threads)?.install(|| dictionary.sorted());
             let out = sink.write(order.into_iter().map(|id| (dictionary.term(id), id)));
             shared.clock.record(Lane::Terms, from);
             out
@@ -124,8 +132,10 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     let run_bytes = runs.iter().map(|r| r.bytes).sum();
     let blocks = sorting.blocks;
     drop(runs);
-    let runs_dir = writer.temp_dir().join(super::parse::RUNS);
-    std::fs::remove_dir_all(&runs_dir).map_err(Error::io("remove", &runs_dir))?;
+    let resumable = shared.options.resume;
+    if !resumable {
+        remove_runs(writer.temp_dir())?;
+    }
     let statistics = (documents.lens.len() as u64, documents.duplicates);
     let summary = {
         let shared_ = shared.clone();
@@ -133,7 +143,9 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
             let options = &shared_.options;
             let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
             let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
-            writer.finish_checked(&documents, fields, Some(extras), |_| Ok(()))
+            // What can be resumed stays until nothing but a rename is left.
+            let last = |dir: &Path| if resumable { remove_runs(dir) } else { Ok(()) };
+            writer.finish_checked(&documents, fields, Some(extras), last)
         })
         .await
         .unwrap_or_else(panicked)?
@@ -151,18 +163,23 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
                 bytes: f.bytes,
                 format: f.format.into(),
                 compression: f.compression.into(),
+                range: f.range.clone(),
             })
             .collect(),
+        part: Some(shared.options.corpus.part).filter(|part| !part.is_whole()).map(|part| part.to_string()),
+        part_of_bytes: Some(corpus.whole_bytes()).filter(|_| !shared.options.corpus.part.is_whole()),
         pipeline: shared.options.pipeline,
         sorter: sorting.sorter,
         device: sorting.device,
         driver: sorting.driver,
+        inflate: InflateReport { device: inflater.device, members: counts.members },
         plan,
         disk_bytes: corpus.total_bytes(),
         inflated_bytes: counts.inflated_bytes,
         body_bytes: counts.body_bytes,
         text_bytes: counts.text_bytes,
         texts,
+        resumed,
         documents: statistics.0,
         duplicate_ids: statistics.1,
         tokens: counts.tokens,
@@ -184,7 +201,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         sort_times: sorting.times,
         sort_hidden: report::hidden_sort(&spans),
         peak_memory: memory::peak_memory(),
-        warnings: sorting.warnings,
+        warnings: sorting.warnings.into_iter().chain(inflater.warning).collect(),
         skipped,
     };
     write_report(&shared.options.output, &report)?;
@@ -218,7 +235,11 @@ fn work(
             return Err(Error::Interrupted);
         }
         let from = Instant::now();
-        merge::merge(runs, range, &mut batch)?;
+        merge::merge(runs, range, &mut batch).inspect_err(|error| {
+            if matches!(error, Error::Changed { .. }) {
+                shared.safe.give_up();
+            }
+        })?;
         let lists = encoder.encode(&batch);
         shared.clock.record(Lane::Merge(number), from);
         let parcel = Parcel { number: i, lists, keys: batch.docs.len() as u64, _permit: permit };

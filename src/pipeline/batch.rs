@@ -6,7 +6,7 @@ use super::links::{BatchLinks, Collector};
 use super::plan::MemoryPlan;
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::base::memory::memory_in_use;
-use crate::corpus::{Doc, DocSink, Piece, PieceEnd, PieceReader, Redirect, Skip};
+use crate::corpus::{Doc, DocSink, MemberCounts, Piece, PieceEnd, PieceReader, Redirect, Skip};
 use crate::text::{Analyzer, Extractor, TermSink};
 
 /// A document of a batch.
@@ -32,12 +32,15 @@ pub struct Stored {
 }
 
 /// Counts of a batch, for the report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct BatchCounts {
     /// Bytes on disk.
     pub disk_bytes: u64,
     /// Bytes inflated.
     pub inflated_bytes: u64,
+    /// Gzip members.
+    #[serde(default)]
+    pub members: MemberCounts,
     /// Bytes of document bodies (HTML for a crawl).
     pub body_bytes: u64,
     /// Bytes of text.
@@ -182,6 +185,7 @@ impl Worker {
         let mut batch = std::mem::take(&mut self.parser.batch);
         batch.counts.disk_bytes = piece.disk_bytes();
         batch.counts.inflated_bytes = self.reader.bytes_inflated();
+        batch.counts.members = self.reader.members();
         batch.span = Some((began, Instant::now()));
         (batch, end)
     }
@@ -252,6 +256,7 @@ impl DocSink for Parser {
         let batch = &mut self.batch;
         let found = self.extractor.extract(doc);
         self.terms.begin_document();
+        let first_new = batch.new_terms.len();
         let mut counter =
             Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
         let mut long_words = 0;
@@ -261,6 +266,7 @@ impl DocSink for Parser {
         long_words += self.analyzer.analyze(found.text, &mut counter);
         let len = counter.len;
         self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
+        batch.new_terms.end_document(first_new);
         let title = if doc.title.is_empty() { found.title } else { doc.title };
         let mut name_ends = [0; 3];
         for (end, (keep, name)) in

@@ -1,4 +1,4 @@
-//! The build's dictionary: term → termID, numbered by first occurrence in the input.
+//! The build's dictionary: term → termID, numbered in the order in which terms come.
 //!
 //! Only the sequencer writes it, and meets a term once per worker (see [`super::terms`]). On many
 //! cores that is still many look-ups by one thread, so they are made cheap: workers bring the hashes,
@@ -68,23 +68,25 @@ impl Dictionary {
         &self.bytes[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// The IDs of `terms`, in their order, written to `ids`; new ones for those that have none.
+    /// The IDs of `terms`, written to `ids`; new ones, in [`NewTerms::order`], for those that have none.
     ///
     /// # Errors
     /// [`Error::Limit`] at 2^32 − 1 terms.
     pub fn intern_all(&mut self, terms: &NewTerms, ids: &mut [u32]) -> Result<()> {
-        let hashes = terms.hashes();
-        for (i, (&hash, id)) in hashes.iter().zip(ids).enumerate() {
-            if let Some(&later) = hashes.get(i + 3 * AHEAD) {
+        let (hashes, order) = (terms.hashes(), terms.order());
+        let hash_of = |at: usize| order.get(at).map(|&i| hashes[i as usize]);
+        for (at, &i) in order.iter().enumerate() {
+            if let Some(later) = hash_of(at + 3 * AHEAD) {
                 prefetch(&self.table[later as usize & (self.table.len() - 1)]);
             }
-            if let Some(id) = hashes.get(i + 2 * AHEAD).and_then(|&later| self.candidate(later)) {
+            if let Some(id) = hash_of(at + 2 * AHEAD).and_then(|later| self.candidate(later)) {
                 prefetch(&self.starts[id as usize]);
             }
-            if let Some(id) = hashes.get(i + AHEAD).and_then(|&later| self.candidate(later)) {
+            if let Some(id) = hash_of(at + AHEAD).and_then(|later| self.candidate(later)) {
                 prefetch(&self.bytes[self.starts[id as usize] as usize]);
             }
-            *id = self.intern(terms.get(i), hash)?;
+            let i = i as usize;
+            ids[i] = self.intern(terms.get(i), hashes[i])?;
         }
         Ok(())
     }

@@ -72,6 +72,13 @@ impl Lists {
         self.words.len() + usize::from(LARGEST) > self.words.capacity() || self.lists.len() == self.lists.capacity()
     }
 
+    /// How much of its memory is used, of so much: of words or of lists, whichever is nearer to its end.
+    pub fn used(&self) -> (usize, usize) {
+        let (words, lists) = (self.words.capacity(), self.lists.capacity());
+        let of_words = self.lists.len() * words / lists.max(1);
+        (self.words.len().max(of_words), words.saturating_sub(usize::from(LARGEST)))
+    }
+
     /// Forgets all postings, and keeps the memory.
     pub fn clear(&mut self) {
         self.words.clear();

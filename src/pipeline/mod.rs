@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Determinism comes from the sequencer alone: it takes batches in input order and numbers documents
-//! and terms by first occurrence, so neither threads, memory, block size nor sorter change a byte.
+//! and terms as they first come, so neither threads, memory, block size nor sorter change a byte.
 //!
 //! | file | its one job |
 //! |---|---|
@@ -19,6 +19,7 @@
 //! | [`terms`] | a worker's dictionary, which also counts tf |
 //! | [`batch`] | a worker's output, and how it is made |
 //! | [`dictionary`] | the build's dictionary: term → termID |
+//! | `inflating` | a GPU between pieces and workers |
 //! | [`sequence`] | global numbers, in input order; packs keys into blocks |
 //! | [`lists`] | lists that grow in memory instead of keys that are sorted (SPIMI) |
 //! | `tail` | smaller blocks at the end of the input |
@@ -26,9 +27,11 @@
 //! | [`merge`] | n-way heap merge of a range of termIDs |
 //! | `parse` | threads and channels of the parse phase |
 //! | `assemble` | the merge phase: lists, codecs, publication |
+//! | [`append`] | new documents for a finished index |
 //! | `ordered` | a build in another order than the input's |
 //! | [`links`] | the links of a crawl, and the rank of each document |
-//! | `leftovers` | leftovers of killed builds, swept |
+//! | `begin` | the stores that a parse phase begins with |
+//! | [`resume`] | what a later process needs to go on, and what it finds |
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
 //! | [`report`] | what happened: the build report |
@@ -36,10 +39,12 @@
 //! | [`synthetic`] | an index without a crawl, from a seed |
 //! | [`timeline`] | CPU and GPU lanes as SVG |
 
+pub mod append;
 mod assemble;
 pub mod batch;
+mod begin;
 pub mod dictionary;
-mod leftovers;
+mod inflating;
 pub mod links;
 pub mod lists;
 pub mod merge;
@@ -48,6 +53,7 @@ mod ordered;
 mod parse;
 pub mod plan;
 pub mod report;
+pub mod resume;
 pub mod run;
 pub mod sequence;
 mod shared;

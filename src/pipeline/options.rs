@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::base::means::Means;
 use crate::codec::Codec;
-use crate::corpus::CorpusOptions;
+use crate::corpus::{CorpusOptions, Feed};
 use crate::gpu::Choice;
+use crate::inflate::InflateChoice;
 use crate::order::Order;
 use crate::sort::SorterChoice;
 use crate::text::AnalyzerSpec;
@@ -30,6 +31,8 @@ pub enum Pipeline {
 pub struct BuildOptions {
     /// Files and directories, in the order given.
     pub inputs: Vec<PathBuf>,
+    /// Documents that the program has in memory, in place of the inputs.
+    pub feed: Option<Feed>,
     /// The index directory to make.
     pub output: PathBuf,
     /// Replace an existing index.
@@ -46,7 +49,9 @@ pub struct BuildOptions {
     pub pipeline: Pipeline,
     /// What sorts the blocks.
     pub sorter: SorterChoice,
-    /// The GPU that it runs on, if it needs one.
+    /// What inflates gzip members.
+    pub inflate: InflateChoice,
+    /// The GPU that they run on, if they need one.
     pub device: Choice,
     /// Keys in a block; 0 lets the plan choose a power of two.
     pub block_keys: usize,
@@ -66,6 +71,8 @@ pub struct BuildOptions {
     pub impacts: bool,
     /// Store the table of every long list.
     pub tables: bool,
+    /// Write down from time to time what a later process can go on with, and go on with what an earlier one left.
+    pub resume: bool,
     /// What the build may use, who can end it, and who hears of it.
     pub means: Means,
 }
@@ -75,6 +82,7 @@ impl BuildOptions {
     pub fn new(inputs: Vec<PathBuf>, output: PathBuf) -> Self {
         Self {
             inputs,
+            feed: None,
             output,
             force: false,
             order: Order::input(),
@@ -83,6 +91,7 @@ impl BuildOptions {
             corpus: CorpusOptions::default(),
             pipeline: Pipeline::Overlapped,
             sorter: SorterChoice::Auto,
+            inflate: InflateChoice::Auto,
             device: Choice::Auto,
             block_keys: 0,
             device_memory: 0,
@@ -93,6 +102,7 @@ impl BuildOptions {
             links: false,
             impacts: false,
             tables: false,
+            resume: false,
             means: Means::default(),
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! The order depends on all documents, so it is known when all are read. The index is built in the input's order in a
 //! hidden directory, and reordered from there to its place. `gamut reorder` does the same, and gives the same bytes.
+//! With `--resume` the hidden directory stays if the process ends, and so does the index in it once it is complete.
 
 use std::time::Instant;
 
@@ -9,11 +10,11 @@ use super::assemble::write_report;
 use super::options::BuildOptions;
 use super::parse;
 use super::report::BuildReport;
+use super::resume;
 use crate::base::memory::peak_memory;
-use crate::index::change::orders::permutation;
-use crate::index::change::reorder::{Reorder, reorder};
-use crate::index::{Manifest, check_target, temporary_beside};
-use crate::order::{Needs, Order, Permutation};
+use crate::index::change::orders::put_in_order;
+use crate::index::{Extras, Manifest, Unfinished, check_target};
+use crate::order::{Needs, Order};
 use crate::{Error, Result};
 
 /// Builds an index, its documents in the order that the options ask for.
@@ -32,8 +33,9 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     }
     options.order.check()?;
     check_target(&options.output, options.force)?;
-    let dir = temporary_beside(&options.output)?;
+    let dir = if options.resume { resume::open_outer(options)? } else { Unfinished::beside(&options.output)? };
     let first = dir.path().join("index");
+    let tell = |why| resume::outer_is_safe(why, &dir, &first);
     let unordered = BuildOptions {
         output: first.clone(),
         force: false,
@@ -44,22 +46,15 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
         links: options.links || options.order.needs() == Needs::Links,
         ..options.clone()
     };
-    let mut report = parse::in_input_order(&unordered)?;
+    let mut report = match resume::finished(options, &first)? {
+        Some(report) => report,
+        None => parse::in_input_order(&unordered).map_err(tell)?,
+    };
 
     let began = Instant::now();
-    let permutation = permutation(&first, &options.order, &options.means)?;
-    let change = Reorder {
-        permutation: &permutation,
-        order: options.order.to_string(),
-        output: Some(&options.output),
-        force: options.force,
-        impacts: options.impacts,
-        tables: options.tables,
-        means: options.means.clone(),
-    };
-    let text = Permutation::path_beside(&options.output);
-    permutation.write(&text)?;
-    reorder(&first, &change).inspect_err(|_| drop(std::fs::remove_file(&text)))?;
+    let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
+    put_in_order(&first, &options.order, &options.output, options.force, extras).map_err(tell)?;
+    resume::outer_is_done(&dir)?;
     report.order = options.order.to_string();
     report.index = options.output.to_string_lossy().into_owned();
     report.index_bytes = Manifest::read(&options.output)?.files.iter().map(|file| file.bytes).sum();

@@ -15,22 +15,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::assemble::{self, Parsed};
 use super::batch::{Batch, Stored, Worker};
-use super::leftovers;
+use super::begin::{Begin, Stores};
+use super::inflating::{self, Inflater};
 use super::links::{Spool, SpoolWriter};
 use super::options::{BuildOptions, Pipeline, stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, Skipped};
+use super::resume::{Journal, Note};
 use super::run::{Run, RunWriter};
 use super::sequence::Block;
 use super::shared::{Cause, CloseOnDrop, Shared, give_back, panicked, spawn};
 use super::sorting::BlockSorter;
 use crate::base::means::Means;
 use crate::corpus::{Corpus, Piece, PieceEnd};
-use crate::index::{DocTable, DocTableWriter, IndexWriter, TextSizes, TextWriter};
+use crate::index::{DocTable, IndexWriter, InputCut, TextSizes, TextWriter};
 use crate::sort::Sorter;
 use crate::text::{Analyzer, Extractor, Keep};
 use crate::{Error, Result};
-use sequencing::{Sequenced, Sequencing};
+use sequencing::{Sequenced, Sequencing, Start};
 
 /// Where the runs are, below the directory of the index in the making.
 pub(super) const RUNS: &str = "runs";
@@ -40,8 +42,9 @@ pub(super) const RUNS: &str = "runs";
 /// # Errors
 /// Every [`Error`]; nothing is left at `options.output` but what was there before.
 pub(super) fn in_input_order(options: &BuildOptions) -> Result<BuildReport> {
-    prepare(options, None)?
-        .block_on(|shared, corpus, writer, sorter| async move { run(&shared, corpus, writer, sorter).await })
+    prepare(options, None)?.block_on(|shared, corpus, writer, begin, sorter| async move {
+        run(&shared, corpus, writer, begin, sorter).await
+    })
 }
 
 /// The parse phase of a build with a sorter of one's own, for measuring; no index comes of it.
@@ -50,9 +53,9 @@ pub(super) fn in_input_order(options: &BuildOptions) -> Result<BuildReport> {
 /// As [`super::build`].
 pub fn parse_only(options: &BuildOptions, sorter: Box<dyn Sorter>) -> Result<ParseTimes> {
     let prepared = prepare(options, Some(sorter))?;
-    prepared.block_on(|shared, corpus, writer, sorter| async move {
+    prepared.block_on(|shared, corpus, writer, begin, sorter| async move {
         let corpus = Arc::new(corpus);
-        let parsed = parse_phase(&shared, &corpus, writer, sorter).await?;
+        let parsed = parse_phase(&shared, &corpus, writer, begin, sorter).await?;
         let spans = shared.clock.spans();
         Ok(ParseTimes {
             seconds: parsed.seconds,
@@ -81,72 +84,103 @@ struct Prepared {
     shared: Arc<Shared>,
     corpus: Corpus,
     writer: IndexWriter,
+    begin: Begin,
     sorter: BlockSorter,
 }
 
 /// Checks everything that can be checked before work starts.
 fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Prepared> {
-    let clock = Clock::start();
+    let clock = Arc::new(Clock::start());
     let Means { threads, memory, .. } = options.means;
     let overlaps = matches!(options.pipeline, Pipeline::Overlapped | Pipeline::Spimi);
     let ring = if overlaps { plan::RING } else { 1 };
-    let mut plan = MemoryPlan::new(memory, threads, ring, options.block_keys, options.store_texts)?;
     Analyzer::new(&options.analyzer)?;
     let sorter = match sorter {
         Some(sorter) => BlockSorter::with(sorter, threads)?,
         None => BlockSorter::choose(options, threads)?,
     };
-    plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
-    plan.fit_device(options.device_memory, |keys| sorter.device_bytes(keys))?;
+    let divide = |beside: bool| {
+        let plan = if beside { MemoryPlan::beside_inflating } else { MemoryPlan::new };
+        let mut plan = plan(memory, threads, ring, options.block_keys, options.store_texts)?;
+        plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
+        plan.fit_device(options.device_memory, |keys| sorter.device_bytes(keys))?;
+        Ok::<_, Error>(plan)
+    };
+    let (mut plan, too_little) = inflating::first_plan(inflating::wanted(options), options.inflate, divide)?;
     let mut corpus_options = options.corpus.clone();
     corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
     corpus_options.solo_bytes = corpus_options.solo_bytes.min(plan.solo_bytes);
     plan::bound_allocator(&plan);
-    let corpus = Corpus::open(&options.inputs, &corpus_options)?;
+    let corpus = match &options.feed {
+        Some(feed) => Corpus::of_feed(feed, &corpus_options),
+        None => Corpus::open(&options.inputs, &corpus_options)?,
+    };
+    let engine = inflating::open(options, &corpus, &plan, too_little)?;
+    if plan.inflate_bytes > 0 && engine.is_none() {
+        plan = divide(false)?;
+    }
     if let Some(path) = &options.timeline {
         super::timeline::check(path)?;
     }
-    leftovers::sweep(&options.output);
-    let writer = IndexWriter::create(&options.output, options.force, &options.codecs)?;
-    let claim = leftovers::claim(writer.temp_dir());
+    let (writer, begin) = Begin::open(options, &corpus, threads)?;
+    let position = begin.left.as_ref().map(Note::position).unwrap_or_default();
+    let pieces = corpus.pieces_from(threads, position);
+    let (pieces, inflater) = Inflater::between(options, threads, engine, pieces, &clock)?;
     let shared = Arc::new(Shared {
-        pieces: Mutex::new(corpus.pieces(threads)),
+        pieces: Mutex::new(pieces),
+        inflater,
         options: options.clone(),
         plan,
         clock,
         failed: AtomicBool::new(false),
         pool: Mutex::default(),
         gate: RwLock::default(),
-        _claim: claim,
+        safe: begin.safe.clone(),
     });
-    Ok(Prepared { shared, corpus, writer, sorter })
+    Ok(Prepared { shared, corpus, writer, begin, sorter })
 }
 
 impl Prepared {
     /// Runs `body` on a runtime of its own.
     fn block_on<T, F: Future<Output = Result<T>>>(
         self,
-        body: impl FnOnce(Arc<Shared>, Corpus, IndexWriter, BlockSorter) -> F,
+        body: impl FnOnce(Arc<Shared>, Corpus, IndexWriter, Begin, BlockSorter) -> F,
     ) -> Result<T> {
-        let Self { shared, corpus, writer, sorter } = self;
+        let Self { shared, corpus, writer, begin, sorter } = self;
+        let safe = shared.safe.clone();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(2 * shared.plan.threads + 16)
             .build()
             .map_err(Error::io("start threads for", &shared.options.output))?;
-        let outcome = runtime.block_on(body(shared, corpus, writer, sorter));
+        let outcome = runtime.block_on(body(shared, corpus, writer, begin, sorter));
         // A worker that waits for input would otherwise hold the runtime up.
         runtime.shutdown_background();
-        outcome
+        outcome.map_err(|error| safe.tell(error))
     }
 }
 
-async fn run(shared: &Arc<Shared>, corpus: Corpus, writer: IndexWriter, sorter: BlockSorter) -> Result<BuildReport> {
+async fn run(
+    shared: &Arc<Shared>,
+    corpus: Corpus,
+    writer: IndexWriter,
+    begin: Begin,
+    sorter: BlockSorter,
+) -> Result<BuildReport> {
     let corpus = Arc::new(corpus);
     shared.progress().begin(stage::PARSE, corpus.total_bytes());
-    let parsed = parse_phase(shared, &corpus, writer, sorter).await?;
-    if parsed.documents.lens.is_empty() {
-        return Err(Error::NoDocuments { files: corpus.files().len(), why: why_none(&parsed.skipped) });
+    if let Some(note) = &begin.left {
+        shared.progress().note(&note.says(corpus.total_bytes()));
+        shared.progress().advance(note.disk_bytes());
+        shared.progress().safe(note.disk_bytes());
+    }
+    let parsed = parse_phase(shared, &corpus, writer, begin, sorter).await?;
+    // A part without documents is as good as any.
+    if parsed.documents.lens.is_empty() && shared.options.corpus.part.is_whole() {
+        return Err(Error::NoDocuments {
+            files: corpus.files().len(),
+            why: why_none(&parsed.skipped, shared.options.feed.is_some()),
+        });
     }
     let report = assemble::merge_phase(shared, &corpus, parsed).await?;
     if let Some(path) = &shared.options.timeline {
@@ -156,8 +190,11 @@ async fn run(shared: &Arc<Shared>, corpus: Corpus, writer: IndexWriter, sorter: 
     Ok(report)
 }
 
-fn why_none(skipped: &Skipped) -> String {
+fn why_none(skipped: &Skipped, in_memory: bool) -> String {
     let Some((kind, n)) = skipped.by_kind.iter().max_by_key(|(_, n)| **n) else {
+        if in_memory {
+            return "the program gave none".into();
+        }
         return "the files are empty; name a crawl, a collection or a directory of them".into();
     };
     let kind = kind.name();
@@ -182,6 +219,13 @@ struct Numbered {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
+/// What the stage of documents is told.
+enum ToStores {
+    Batch(Box<Numbered>),
+    /// What is stored so far belongs to a note.
+    Mark,
+}
+
 /// A batch on its way to the sequencer.
 struct Parcel {
     piece: Piece,
@@ -193,20 +237,22 @@ struct Parcel {
 async fn parse_phase(
     shared: &Arc<Shared>,
     corpus: &Arc<Corpus>,
-    mut writer: IndexWriter,
+    writer: IndexWriter,
+    begin: Begin,
     sorter: BlockSorter,
 ) -> Result<Parsed> {
     let began = shared.clock.now();
     let (plan, options) = (shared.plan, &shared.options);
-    let runs_dir = writer.temp_dir().join(RUNS);
-    std::fs::create_dir(&runs_dir).map_err(Error::io("create", &runs_dir))?;
+    let Begin { stores, runs, run_writer, journal, terms, dictionary, left, safe: _ } = begin;
+    let resumed = left.as_ref().map(Note::resumed);
+    let earlier = left.as_ref().map_or((0, 0), |note| (note.runs, note.keys));
 
     let window = Arc::new(Semaphore::new(plan.window));
     let (parcels_in, parcels) = mpsc::channel::<Parcel>(plan.window);
     let (full_in, full) = mpsc::channel::<Block>(plan.ring);
     let (sorted_in, sorted) = mpsc::channel::<Block>(plan.ring);
     let (empty_in, empty) = mpsc::channel::<Block>(plan.ring + 1);
-    let (documents_in, documents) = mpsc::channel::<Numbered>(4);
+    let (documents_in, documents) = mpsc::channel::<ToStores>(4);
     for _ in 1..plan.ring {
         let _ = empty_in.try_send(new_block(shared));
     }
@@ -228,7 +274,8 @@ async fn parse_phase(
     let sequencer = spawn(shared, {
         let spare = new_worker(shared, corpus, plan.threads)?;
         let (shared, corpus) = (shared.clone(), corpus.clone());
-        move || Sequencing::new(&shared, &corpus, spare, full_in, empty, documents_in).run(parcels)
+        let start = Start { terms, dictionary, left };
+        move || Sequencing::new(&shared, &corpus, spare, full_in, empty, documents_in, start).run(parcels)
     });
     let sort = spawn(shared, {
         let shared = shared.clone();
@@ -236,14 +283,10 @@ async fn parse_phase(
     });
     let spill = spawn(shared, {
         let shared = shared.clone();
-        move || spill(&shared, &runs_dir, sorted, &empty_in)
+        move || spill(&shared, Spill { runs, writer: run_writer, journal }, sorted, &empty_in)
     });
-    let table = writer.documents()?;
-    let spool = if options.links { Some(SpoolWriter::create(writer.temp_dir())?) } else { None };
-    let texts = if options.store_texts { Some(writer.texts(plan.threads)?) } else { None };
     let documents = spawn(shared, {
         let shared = shared.clone();
-        let stores = Stores { table, texts, spool };
         move || store_documents(&shared, stores, documents)
     });
 
@@ -258,15 +301,30 @@ async fn parse_phase(
     let runs = spill.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
     let documents = documents.await.unwrap_or_else(panicked).map_err(|e| cause.keep(e)).ok();
     cause.raise()?;
-    let (Some(sequenced), Some(sorting), Some(runs), Some((documents, links, texts))) =
-        (sequenced, sorting, runs, documents)
-    else {
+    let (Some(sequenced), Some(mut sorting), Some(runs), Some(stored)) = (sequenced, sorting, runs, documents) else {
         return Err(Error::Interrupted);
     };
+    let StoredDocuments { documents, links, texts, cut } = stored;
     options.means.go_on()?;
     let Sequenced { dictionary, counts, long_words, skipped } = sequenced;
     let seconds = shared.clock.now() - began;
-    Ok(Parsed { writer, runs, documents, texts, links, dictionary, counts, long_words, skipped, sorting, seconds })
+    (sorting.blocks, sorting.keys) = (sorting.blocks + earlier.0, sorting.keys + earlier.1);
+    Ok(Parsed {
+        writer,
+        runs,
+        documents,
+        texts,
+        cut,
+        links,
+        dictionary,
+        counts,
+        long_words,
+        skipped,
+        sorting,
+        inflater: shared.inflater.outcome(),
+        resumed,
+        seconds,
+    })
 }
 
 /// An empty block of the kind that the pipeline fills.
@@ -322,20 +380,33 @@ fn affordable(plan: &MemoryPlan, batch: &Batch) -> Result<()> {
     }
 }
 
+/// Where runs go.
+struct Spill {
+    runs: Vec<Run>,
+    writer: RunWriter,
+    journal: Option<Journal>,
+}
+
 fn spill(
     shared: &Shared,
-    dir: &std::path::Path,
+    spill: Spill,
     mut sorted: mpsc::Receiver<Block>,
     empty: &mpsc::Sender<Block>,
 ) -> Result<Vec<Run>> {
-    let mut runs = Vec::new();
-    let mut writer = RunWriter::create(&dir.join("sorted"))?;
+    let Spill { mut runs, mut writer, mut journal } = spill;
     while let Some(mut block) = sorted.blocking_recv() {
         let from = Instant::now();
-        runs.push(match &block.lists {
+        let run = match &block.lists {
             Some(lists) => writer.write_lists(lists, block.first_doc)?,
             None => writer.write(&block.keys, block.first_doc)?,
-        });
+        };
+        if let Some(journal) = &mut journal {
+            journal.run(&run, block.len())?;
+            if let Some(taken) = block.mark.take() {
+                shared.progress().safe(journal.commit(*taken, writer.bytes())?);
+            }
+        }
+        runs.push(run);
         block.clear();
         shared.clock.record(Lane::Spill, from);
         // The sequencer may have ended already.
@@ -344,38 +415,50 @@ fn spill(
     Ok(runs)
 }
 
-/// Where documents go.
-struct Stores {
-    table: DocTableWriter,
-    texts: Option<TextWriter>,
-    spool: Option<SpoolWriter>,
+/// What is left of the stores.
+struct StoredDocuments {
+    documents: DocTable,
+    links: Option<Spool>,
+    texts: Option<TextSizes>,
+    cut: Option<InputCut>,
 }
 
 fn store_documents(
     shared: &Shared,
-    stores: Stores,
-    mut batches: mpsc::Receiver<Numbered>,
-) -> Result<(DocTable, Option<Spool>, Option<TextSizes>)> {
-    let Stores { mut table, mut texts, mut spool } = stores;
-    let mut last_file = 0;
-    while let Some(Numbered { batch, file, _permit }) = batches.blocking_recv() {
+    mut stores: Stores,
+    mut batches: mpsc::Receiver<ToStores>,
+) -> Result<StoredDocuments> {
+    while let Some(next) = batches.blocking_recv() {
         let from = Instant::now();
+        let Numbered { batch, file, _permit } = match next {
+            ToStores::Batch(numbered) => *numbered,
+            ToStores::Mark => {
+                stores.mark()?;
+                continue;
+            }
+        };
+        let Stores { table, texts, spool, last_file, cut, .. } = &mut stores;
         for (i, doc) in batch.docs.iter().enumerate() {
             let [id, url, title] = batch.name(i);
             table.push(id, url, title, doc.len)?;
         }
-        if let Some(spool) = &mut spool {
+        if let Some(spool) = spool {
             spool.append(&batch.links)?;
         }
+        cut.add(file, batch.docs.len());
         shared.clock.record(Lane::Documents, from);
-        if let Some(texts) = &mut texts {
-            if std::mem::replace(&mut last_file, file) != file {
-                texts.end_frame()?;
-            }
+        if std::mem::replace(last_file, file) != file
+            && let Some(texts) = texts
+        {
+            texts.end_frame()?;
+        }
+        if let Some(texts) = texts {
             batch.texts().try_for_each(|text| texts.push(text))?;
         }
         give_back(shared, batch);
     }
+    let Stores { table, texts, spool, cut, .. } = stores;
     let texts = texts.map(TextWriter::finish).transpose()?;
-    Ok((table.finish()?, spool.map(SpoolWriter::finish).transpose()?, texts))
+    let links = spool.map(SpoolWriter::finish).transpose()?;
+    Ok(StoredDocuments { documents: table.finish()?, links, cut: texts.as_ref().map(|_| cut.found), texts })
 }

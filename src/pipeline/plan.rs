@@ -1,6 +1,7 @@
 //! How `--memory` is divided. Decided and checked before work starts.
 
 use super::terms::LocalTerms;
+use crate::inflate::Room;
 use crate::{Error, Result};
 
 const MIB: u64 = 1 << 20;
@@ -44,6 +45,9 @@ pub struct MemoryPlan {
     /// Whether texts of documents are stored.
     #[serde(default)]
     pub texts: bool,
+    /// Bytes for members that a GPU inflates ahead; 0, if none does.
+    #[serde(default)]
+    pub inflate_bytes: u64,
 }
 
 impl MemoryPlan {
@@ -102,7 +106,23 @@ impl MemoryPlan {
             dictionary_bytes: free / 5 * 2,
             merge_bytes: free / 2 / t,
             texts,
+            inflate_bytes: 0,
         })
+    }
+
+    /// As [`Self::new`] with [`inflate_share`] of the budget less, which is for a GPU that inflates.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn beside_inflating(budget: u64, threads: usize, ring: usize, block_keys: usize, texts: bool) -> Result<Self> {
+        let share = inflate_share(budget);
+        let plan = Self::new(budget - share, threads, ring, block_keys, texts).map_err(|error| match error {
+            Error::Memory { needed, what, .. } => {
+                Error::Memory { given: budget, needed: with_inflate_share(needed), what }
+            }
+            other => other,
+        })?;
+        Ok(Self { budget, inflate_bytes: share, ..plan })
     }
 }
 
@@ -114,10 +134,31 @@ fn base(threads: usize, texts: bool) -> u64 {
     48 * MIB + 4 * MIB * t + texts
 }
 
+/// Bytes of a budget for a GPU that inflates: a quarter, up to what batches of 1 GiB take. Larger ones gain little, and
+/// the memory that host and device share takes long to allocate.
+pub fn inflate_share(budget: u64) -> u64 {
+    (budget / 4).min(most_inflate_share())
+}
+
+fn most_inflate_share() -> u64 {
+    Room::host_bytes(1 << 30, false)
+}
+
+/// The least budget that leaves so many bytes beside that share.
+fn with_inflate_share(rest: u64) -> u64 {
+    rest.saturating_add(rest.div_ceil(3).min(most_inflate_share()))
+}
+
+/// The least budget with that share.
+pub fn budget_for(inflate_share: u64) -> u64 {
+    inflate_share.saturating_mul(4)
+}
+
 impl MemoryPlan {
     /// The least budget that leaves so many bytes to the dictionary and the documents' lengths, in whole MiB.
     pub fn budget_for_dictionary(&self, bytes: u64) -> u64 {
         let needed = bytes.div_ceil(2).saturating_mul(5).saturating_add(base(self.threads, self.texts));
+        let needed = if self.inflate_bytes == 0 { needed } else { with_inflate_share(needed) };
         needed.max(self.budget + 1).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
     }
 
@@ -210,6 +251,40 @@ mod tests {
             assert!(plan(needed - MIB).dictionary_bytes < bytes, "{bytes}");
         }
         assert_eq!(small.budget_for_dictionary(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn what_inflates_has_a_quarter() {
+        for budget in [300 * MIB, 512 * MIB, 4096 * MIB, 100 << 30] {
+            for threads in [1, 2, 16] {
+                let plan = |budget| MemoryPlan::beside_inflating(budget, threads, RING, 0, false);
+                match plan(budget) {
+                    Ok(p) => {
+                        let rest = MemoryPlan::new(budget - p.inflate_bytes, threads, RING, 0, false).unwrap();
+                        assert_eq!((p.budget, p.inflate_bytes), (budget, inflate_share(budget)));
+                        assert_eq!((p.block_keys, p.dictionary_bytes), (rest.block_keys, rest.dictionary_bytes));
+                        // near, and where the share no longer grows
+                        for bytes in [p.dictionary_bytes + 1, 3 * p.dictionary_bytes, 50 << 30] {
+                            let needed = p.budget_for_dictionary(bytes);
+                            assert!(plan(needed).unwrap().dictionary_bytes >= bytes);
+                            assert!(plan(needed - 2 * MIB).unwrap().dictionary_bytes < bytes, "{bytes}");
+                        }
+                    }
+                    Err(Error::Memory { given, needed, .. }) => {
+                        assert!(given == budget && needed > budget);
+                        plan(needed).expect("what the error asks for is enough");
+                    }
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        }
+        assert_eq!(inflate_share(budget_for(7 * MIB)), 7 * MIB);
+        for rest in [1, 2, 3, 4, 1000, 13 << 30, (13 << 30) - (800 << 20), 1 << 50] {
+            let budget = with_inflate_share(rest);
+            let left = |budget: u64| budget - inflate_share(budget);
+            assert!(left(budget) >= rest && left(budget.saturating_sub(2)) < rest, "{rest}: {budget}");
+        }
+        assert_eq!(with_inflate_share(u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The build report: what happened, for a person and for a machine.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -10,7 +11,7 @@ use super::links::LinkReport;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
 pub use super::summary::count;
-use crate::corpus::{Skip, SkipKind};
+use crate::corpus::{MemberCounts, Skip, SkipKind};
 use crate::index::TextSizes;
 use crate::sort::SortTimes;
 
@@ -30,6 +31,8 @@ pub struct Span {
 pub enum Lane {
     /// A worker in the parse phase.
     Parse(usize),
+    /// A GPU that inflates.
+    Inflate,
     /// The sequencer.
     Sequence,
     /// The sorter; on a GPU when the build used one.
@@ -53,6 +56,7 @@ impl Lane {
     pub fn stage(self) -> &'static str {
         match self {
             Self::Parse(_) => "parse",
+            Self::Inflate => "inflate",
             Self::Sequence => "sequence",
             Self::Sort => "sort",
             Self::Spill => "spill",
@@ -259,6 +263,9 @@ pub struct InputRecord {
     pub format: String,
     /// Compression, by content.
     pub compression: String,
+    /// The bytes that were read, of a file that is cut between parts of the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range<u64>>,
 }
 
 /// See the module's page. Times are seconds, sizes bytes.
@@ -270,6 +277,12 @@ pub struct BuildReport {
     pub index: String,
     /// Input files in the order in which they were indexed.
     pub inputs: Vec<InputRecord>,
+    /// The part of the input that was indexed, such as `3/8`; nothing, if it was all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Bytes on disk of all the input of which that is a part: `gamut merge` knows parts of the same input by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of_bytes: Option<u64>,
     /// How parsing and sorting shared the time.
     pub pipeline: Pipeline,
     /// The sorter that was used.
@@ -279,6 +292,9 @@ pub struct BuildReport {
     /// The device's driver and its version; empty for the CPU.
     #[serde(default)]
     pub driver: String,
+    /// Where gzip members were inflated.
+    #[serde(default)]
+    pub inflate: InflateReport,
     /// How memory was divided.
     pub plan: MemoryPlan,
     /// Input bytes on disk.
@@ -292,6 +308,9 @@ pub struct BuildReport {
     /// The stored texts, if they are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts: Option<TextSizes>,
+    /// What the process found that ended the build; earlier ones had read the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
     /// Documents.
     pub documents: u64,
     /// Documents whose external id had occurred before.
@@ -342,10 +361,33 @@ pub struct BuildReport {
     pub skipped: Skipped,
 }
 
+/// Where gzip members were inflated that workers inflate in one go: not those of files that a thread reads ahead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct InflateReport {
+    /// The GPU that was asked; empty, if none was.
+    pub device: String,
+    /// How many members.
+    pub members: MemberCounts,
+}
+
+/// What a build went on with. Times and sizes of the report that are no index's are of the last process alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Resumed {
+    /// Documents that earlier processes had read.
+    pub documents: u64,
+    /// Bytes of the input that they had read.
+    pub disk_bytes: u64,
+    /// Bytes of document bodies that they had read.
+    pub body_bytes: u64,
+    /// Runs that they had spilled.
+    pub runs: usize,
+}
+
 impl BuildReport {
-    /// MB of document bodies a second, end to end.
+    /// MB of document bodies a second, end to end; of those that this process read.
     pub fn megabytes_per_second(&self) -> f64 {
-        self.body_bytes as f64 / 1e6 / self.seconds
+        let earlier = self.resumed.map_or(0, |resumed| resumed.body_bytes);
+        self.body_bytes.saturating_sub(earlier) as f64 / 1e6 / self.seconds
     }
 }
 

@@ -1,13 +1,15 @@
 //! The sequencer: takes batches in input order, gives documents and terms their global numbers, and
 //! packs keys into the open block.
 //!
-//! A worker's local term numbers are translated by a table per worker. An entry stays open until the
-//! first posting that needs it, so that termIDs follow first occurrence in the input even when a
-//! batch is thrown away (see [`crate::corpus::Handover`]).
+//! TermIDs follow the documents in which terms first come, and the byte order of those that first come in the same
+//! document. So an index without some documents can be numbered from its lists alone as a build without them would.
+//! A worker's local term numbers are translated by a table per worker. An entry stays open until the first document
+//! that needs it, also when a batch is thrown away (see [`crate::corpus::Handover`]).
 
 use super::batch::Batch;
 use super::dictionary::{self, Dictionary};
 use super::lists::Lists;
+use super::resume::Taken;
 use super::run::pack;
 use super::terms::{LocalPosting, split};
 use crate::{Error, Result};
@@ -26,6 +28,8 @@ pub struct Block {
     pub first_doc: u32,
     /// Position among the build's blocks.
     pub number: usize,
+    /// What a later process needs to go on behind the block, if it can.
+    pub mark: Option<Box<Taken>>,
 }
 
 impl Block {
@@ -55,6 +59,11 @@ impl Block {
     pub fn clear(&mut self) {
         self.keys.clear();
         self.lists.iter_mut().for_each(Lists::clear);
+    }
+
+    /// How much of the block is used, of so much; a block takes up to `keys` keys.
+    pub fn used(&self, keys: usize) -> (usize, usize) {
+        self.lists.as_ref().map_or((self.keys.len(), keys), Lists::used)
     }
 
     /// Whether there may be no room for another posting, if it takes up to `keys` keys.
@@ -104,6 +113,22 @@ impl Sequencer {
         }
     }
 
+    /// Goes on behind so many documents, with the terms that they have.
+    pub fn resume(&mut self, documents: u64, dictionary: Dictionary) {
+        (self.documents, self.dictionary) = (documents, dictionary);
+        self.block.first_doc = documents as u32;
+    }
+
+    /// The terms so far.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    /// The block that is being filled.
+    pub fn block(&mut self) -> &mut Block {
+        &mut self.block
+    }
+
     /// Documents so far.
     pub fn documents(&self) -> u64 {
         self.documents
@@ -141,7 +166,7 @@ impl Sequencer {
         let worker = &mut self.workers[batch.worker];
         let first_new = worker.ids.len() - batch.new_terms.len();
         if worker.open.is_empty() {
-            // New terms come in the order of their first postings, so they can be numbered at once.
+            // New terms come in the order of their first documents, so they can be numbered at once.
             self.dictionary.intern_all(&batch.new_terms, &mut worker.ids[first_new..])?;
         }
         let mut start = 0;
@@ -157,24 +182,11 @@ impl Sequencer {
             if self.pack_plain(batch.worker, postings, id - self.block.first_doc) {
                 continue;
             }
-            let worker = &mut self.workers[batch.worker];
+            self.number_open(batch, first_new, postings)?;
             let mut doc_in_block = id - self.block.first_doc;
             for &posting in postings {
                 let (local, tf) = split(posting);
-                let entry = &mut worker.ids[local as usize];
-                if *entry == OPEN {
-                    *entry = match (local as usize).checked_sub(first_new) {
-                        Some(i) => self.dictionary.intern(batch.new_terms.get(i), batch.new_terms.hashes()[i])?,
-                        None => {
-                            let at = worker.open.binary_search_by_key(&local, |o| o.0).unwrap_or(usize::MAX);
-                            let term = &worker.open[at].1;
-                            let id = self.dictionary.intern(term, dictionary::hash(term))?;
-                            worker.open.remove(at);
-                            id
-                        }
-                    };
-                }
-                let term = *entry;
+                let term = self.workers[batch.worker].ids[local as usize];
                 let mut left = tf;
                 while left > 0 {
                     if self.block.is_full(self.block_keys) {
@@ -194,6 +206,29 @@ impl Sequencer {
         }
         // What a kept batch did not use of its own new terms (none, unless a document was dropped).
         debug_assert!(self.workers[batch.worker].ids[first_new..].iter().all(|&id| id != OPEN));
+        Ok(())
+    }
+
+    /// Numbers the terms of a document whose entries are still open, in byte order.
+    fn number_open(&mut self, batch: &Batch, first_new: usize, postings: &[LocalPosting]) -> Result<()> {
+        let worker = &mut self.workers[batch.worker];
+        let locals = postings.iter().map(|&posting| split(posting).0);
+        let mut open: Vec<u32> = locals.filter(|&local| worker.ids[local as usize] == OPEN).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let earlier = |local: u32| worker.open.binary_search_by_key(&local, |o| o.0).unwrap_or(usize::MAX);
+        let term = |local: u32| match (local as usize).checked_sub(first_new) {
+            Some(i) => batch.new_terms.get(i),
+            None => &worker.open[earlier(local)].1,
+        };
+        open.sort_unstable_by(|&a, &b| term(a).cmp(term(b)));
+        for &local in &open {
+            let term = term(local);
+            worker.ids[local as usize] = self.dictionary.intern(term, dictionary::hash(term))?;
+        }
+        let ids = &worker.ids;
+        worker.open.retain(|(local, _)| ids[*local as usize] == OPEN);
         Ok(())
     }
 

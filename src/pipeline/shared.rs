@@ -1,6 +1,5 @@
 //! What the threads of a build share, how they are started, and which error is the cause.
 
-use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -8,27 +7,29 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::batch::Batch;
+use super::inflating::{Inflater, PieceSource};
 use super::options::{BuildOptions, Pipeline};
 use super::plan::MemoryPlan;
 use super::report::Clock;
+use super::resume::Safe;
 use crate::base::means::Progress;
-use crate::corpus::Pieces;
 use crate::{Error, Result};
 
 /// What all threads of a build share.
 pub(super) struct Shared {
     pub options: BuildOptions,
     pub plan: MemoryPlan,
-    pub clock: Clock,
+    pub clock: Arc<Clock>,
     /// Set by the first error, so that the other threads stop.
     pub failed: AtomicBool,
-    pub pieces: Mutex<Pieces>,
+    pub pieces: Mutex<PieceSource>,
+    pub inflater: Inflater,
     /// Batches to be used again.
     pub pool: Mutex<Vec<Batch>>,
     /// Workers hold it for reading; a serial build sorts under the write lock.
     pub gate: RwLock<()>,
-    /// Tells other builds that this one lives.
-    pub _claim: Option<File>,
+    /// What a later process can go on with, if this one ends.
+    pub safe: Arc<Safe>,
 }
 
 impl Shared {
@@ -76,6 +77,16 @@ pub(super) fn spawn<T: Send + 'static>(
         }
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Threads for work that is shared out. A stage has a thread of its own, so what it shares out would otherwise go to
+/// those of the process, which `--threads` does not bound, and which a child of a fork does not have.
+///
+/// # Errors
+/// They cannot be started.
+pub(super) fn threads(count: usize) -> Result<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    pool.map_err(|error| Error::Invalid { what: format!("--threads {count}"), why: error.to_string() })
 }
 
 /// A panic in a stage is a bug: let it reach the user as one.

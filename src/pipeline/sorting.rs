@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use super::options::{BuildOptions, Pipeline};
 use super::report::{Clock, Lane};
 use super::sequence::Block;
+use super::shared;
 use crate::sort::cpu::Cpu;
 use crate::sort::{SortTimes, Sorter};
 use crate::{Error, Result};
@@ -71,8 +72,7 @@ impl BlockSorter {
     /// # Errors
     /// The threads of the CPU sorter cannot be started.
     pub fn with(sorter: Box<dyn Sorter>, threads: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::Invalid { what: format!("--threads {threads}"), why: e.to_string() })?;
+        let pool = shared::threads(threads)?;
         let outcome = SortOutcome {
             sorter: sorter.name().into(),
             device: sorter.device(),

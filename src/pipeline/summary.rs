@@ -28,6 +28,28 @@ impl BuildReport {
             size(self.text_bytes),
             rate(self.megabytes_per_second())
         );
+        if let Some(part) = &self.part {
+            let _ = writeln!(s, "part      {part} of the input; `gamut merge` joins all parts in their order");
+        }
+        if let Some(resumed) = &self.resumed {
+            let _ = writeln!(
+                s,
+                "resumed   behind {}, {} on disk, in {}; times and rate are of the last process",
+                counted(resumed.documents, "document"),
+                size(resumed.disk_bytes),
+                counted(resumed.runs as u64, "run")
+            );
+        }
+        if !self.inflate.device.is_empty() {
+            let members = self.inflate.members;
+            let _ = writeln!(
+                s,
+                "inflate   {} on {}, {} on the CPU",
+                counted(members.gpu, "gzip member"),
+                self.inflate.device,
+                count(members.cpu)
+            );
+        }
         let _ = writeln!(
             s,
             "phases    parse {:.1} s, merge {:.1} s, finish {:.1} s{}",

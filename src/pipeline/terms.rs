@@ -68,6 +68,8 @@ pub struct NewTerms {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     hashes: Vec<u32>,
+    /// In which order they are to be numbered.
+    order: Vec<u32>,
 }
 
 impl NewTerms {
@@ -83,7 +85,8 @@ impl NewTerms {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.bytes.capacity() + (self.ends.capacity() + self.hashes.capacity()) * size_of::<u32>()
+        self.bytes.capacity()
+            + (self.ends.capacity() + self.hashes.capacity() + self.order.capacity()) * size_of::<u32>()
     }
 
     /// Term `i`'s bytes.
@@ -97,6 +100,7 @@ impl NewTerms {
         self.bytes.clear();
         self.ends.clear();
         self.hashes.clear();
+        self.order.clear();
     }
 
     /// The terms' hashes, as the build's dictionary wants them.
@@ -104,8 +108,21 @@ impl NewTerms {
         &self.hashes
     }
 
+    /// The order in which they are to be numbered: those of a document before those of later ones, in byte order.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Those from number `first` on are the new ones of a document.
+    pub fn end_document(&mut self, first: usize) {
+        let mut order = std::mem::take(&mut self.order);
+        order[first..].sort_unstable_by(|&a, &b| self.get(a as usize).cmp(self.get(b as usize)));
+        self.order = order;
+    }
+
     /// Appends a term.
     pub fn push(&mut self, term: &[u8]) {
+        self.order.push(self.ends.len() as u32);
         self.hashes.push(super::dictionary::hash(term));
         self.bytes.extend_from_slice(term);
         self.ends.push(self.bytes.len() as u32);

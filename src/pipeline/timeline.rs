@@ -61,6 +61,7 @@ fn name(lane: Lane, on_gpu: bool) -> String {
         Lane::Parse(i) => format!("CPU parse {i}"),
         Lane::Merge(i) => format!("CPU merge {i}"),
         Lane::Sort if on_gpu => "GPU sort".into(),
+        Lane::Inflate => "GPU inflate".into(),
         other => format!("CPU {}", other.stage()),
     }
 }
@@ -68,6 +69,7 @@ fn name(lane: Lane, on_gpu: bool) -> String {
 fn color(lane: Lane) -> RGBColor {
     match lane {
         Lane::Parse(_) => RGBColor(86, 140, 196),
+        Lane::Inflate => RGBColor(226, 128, 96),
         Lane::Sequence => RGBColor(214, 156, 60),
         Lane::Sort => RGBColor(196, 72, 72),
         Lane::Spill => RGBColor(140, 108, 168),

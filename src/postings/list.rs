@@ -1,6 +1,7 @@
 //! The postings of one term as they lie in the files: where they are, and how one block is decoded.
 
-use super::tf::Frequencies;
+use super::tf::{self, Frequencies};
+use crate::base::bits::UNPACKED;
 use crate::codec::{Codec, MAX_BLOCK_LEN, Skip, strictly_increasing};
 use crate::error::damaged;
 use crate::score::bound::Bound;
@@ -202,6 +203,24 @@ impl<'a> ListWords<'a> {
             self.decode_into(block, docs)?;
         }
         Ok(())
+    }
+
+    /// Appends all frequencies. `room` is for those of a block, and what it has does not matter.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn decode_tfs(&self, room: &mut [u32; UNPACKED], out: &mut Vec<u32>) -> Result<()> {
+        let (start, len) = (out.len(), self.df as usize);
+        if self.tf.all_one() {
+            out.resize(start + len, 1);
+            return Ok(());
+        }
+        for block in 0..len.div_ceil(tf::BLOCK) {
+            let n = self.tf.block(block).and_then(|tfs| tfs.decode(room));
+            let n = n.ok_or_else(|| self.bad_tf(block * tf::BLOCK))?;
+            out.extend_from_slice(&room[..n]);
+        }
+        if out.len() == start + len { Ok(()) } else { Err(self.bad_tf(len)) }
     }
 
     /// Fails if these cannot be the docIDs of a block: those start as the skip entry says, increase, and end before the

@@ -127,7 +127,7 @@ impl Table {
 
     /// For queries.
     pub fn view(&self) -> TableView<'_> {
-        TableView { lines: &self.lines, maxima: &self.maxima, steps: &self.steps, step: self.step }
+        TableView { lines: &self.lines, maxima: &self.maxima, steps: &self.steps, step: self.step, share: (1.0, 1.0) }
     }
 }
 
@@ -138,6 +138,8 @@ pub struct TableView<'a> {
     maxima: &'a [u8],
     steps: &'a [u8],
     step: f32,
+    /// What a posting adds, at least and at most, where the table says 1.
+    share: (f32, f32),
 }
 
 impl<'a> TableView<'a> {
@@ -148,7 +150,8 @@ impl<'a> TableView<'a> {
         let (lines, rest) = bytes.split_at_checked(sizes.lines * size_of::<Line>())?;
         let (maxima, rest) = rest.split_at_checked(sizes.ranges)?;
         let lines: &[Line] = bytemuck::try_cast_slice(lines).ok()?;
-        let view = Self { lines, maxima, steps: rest.get(..sizes.postings)?, step: step_of(most) };
+        let steps = rest.get(..sizes.postings)?;
+        let view = Self { lines, maxima, steps, step: step_of(most), share: (1.0, 1.0) };
         let last = documents as usize / RANGE;
         let behind = |range: usize| if range == last { u16::MAX << (documents as usize % RANGE) } else { u16::MAX };
         (last..sizes.ranges).all(|range| view.documents(range) & behind(range) == 0).then_some(view)
@@ -159,9 +162,14 @@ impl<'a> TableView<'a> {
         [bytemuck::cast_slice(self.lines), self.maxima, self.steps]
     }
 
-    /// What a step adds to a score at a weight of 1.
-    pub fn step(&self) -> f32 {
-        self.step
+    /// The same table where postings add something else than what it was made for, between so many times that.
+    pub fn scaled(self, share: (f32, f32)) -> Self {
+        Self { share, ..self }
+    }
+
+    /// What a step adds to a score at a weight of 1, at least and at most.
+    pub fn step(&self) -> (f32, f32) {
+        (self.step * self.share.0, self.step * self.share.1)
     }
 
     /// Steps of all ranges, in whole groups.
@@ -272,7 +280,8 @@ mod tests {
                     prop_assert_eq!(table.position(doc), docs.range(..doc).count());
                 }
                 for (position, &doc) in list.iter().enumerate() {
-                    let (most, step) = (f32::from(table.steps(position)) * table.step(), table.step());
+                    let step = table.step().1;
+                    let most = f32::from(table.steps(position)) * step;
                     prop_assert!(impact(doc) <= most && most - impact(doc) < 1.01 * step);
                 }
                 for (range, &most) in table.maxima().iter().enumerate() {

@@ -13,7 +13,7 @@ pub struct TermFacts {
     /// Its weight: how often it stands in the query, unless the query says otherwise.
     pub weight: f32,
     /// Documents with the term: the length of its list; 0 if there is none.
-    pub df: u32,
+    pub df: u64,
     /// How often it stands in all documents.
     pub cf: u64,
     /// The weight of rarity: `ln(1 + (N - df + 0.5) / (df + 0.5))`; 0 if no document has it.
@@ -32,11 +32,10 @@ impl Searcher<'_> {
     /// # Errors
     /// [`crate::Error::Damaged`].
     pub fn facts(&self, query: &Query, plan: &Plan) -> Result<Vec<TermFacts>> {
-        let documents = self.index().statistics().documents;
         let bounds = self.term_bounds(plan)?;
         let mut known = plan.terms.iter().zip(bounds);
         let facts = query.terms.iter().map(|(term, weight)| {
-            let found = match self.index().lookup(term.as_bytes())? {
+            let found = match self.lookup(term)? {
                 Some(_) => known.next(),
                 None => None,
             };
@@ -48,7 +47,8 @@ impl Searcher<'_> {
                 List::Single { .. } => (0, 1),
                 List::Blocks(list) => (4 * list.len_words()? + size_of_val(list.skips), list.blocks() as u64),
             };
-            let (df, cf) = (planned.info.df, planned.info.cf);
+            let (documents, df) = self.scored_by(&term, planned.id, &planned.info)?;
+            let cf = planned.info.cf;
             Ok(TermFacts { term, weight, df, cf, idf: idf(documents, df), bytes: bytes as u64, blocks, bound })
         });
         facts.collect()

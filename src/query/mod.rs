@@ -20,9 +20,12 @@
 //! | [`dispatch`] | which processor answers a query, and when |
 //! | [`schedule`] | which queries go to a device together: one file per method |
 //! | `plan` | what a query is before it runs |
+//! | `subset` | the documents that a query may find |
+//! | `collection` | statistics of a whole collection, for an index of a part of it |
 //! | `explain` | what is known about a query's terms |
 //! | `analysis`, `weights`, `topics` | text → terms; weights of terms; files of queries |
 //! | [`snippet`] | the passage of a text that fits a query best, with its words marked |
+//! | `living` | answers without deleted documents |
 //! | [`method`] | a row of the registries of methods |
 //! | `describe` | the registries in words |
 //! | [`and`] | documents that have all terms: one file per method |
@@ -32,6 +35,7 @@
 
 mod analysis;
 pub mod and;
+mod collection;
 pub mod cost;
 pub mod cpu;
 mod describe;
@@ -39,6 +43,7 @@ pub mod dispatch;
 pub mod engine;
 mod explain;
 pub mod gpu;
+mod living;
 pub mod method;
 pub mod migrate;
 pub mod or;
@@ -46,6 +51,7 @@ mod plan;
 pub mod schedule;
 mod searcher;
 pub mod snippet;
+mod subset;
 mod topics;
 pub mod topk;
 mod weights;
@@ -53,11 +59,13 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+pub use collection::Collection;
 pub use cpu::{CpuMethods, TableOf, TermWork, Work};
 pub use describe::tables;
 pub use explain::TermFacts;
 pub use plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 pub use searcher::Searcher;
-pub use topics::{Topic, TopicFormat, TopicReader, WithoutWords, parse_topics, without_words};
+pub use subset::Subset;
+pub use topics::{Pairs, Topic, TopicFormat, TopicReader, WithoutWords, parse_topics, without_words};
 pub use topk::{Hit, TopK};
 pub use weights::{MAX_WEIGHT, MIN_WEIGHT};

@@ -1,16 +1,19 @@
 //! Answers queries from one index.
 
 use super::analysis::Analysis;
+use super::collection::Collection;
 use super::cpu::{self, Bm25Scorer, CpuMethods, Scoring, Tables, Work};
 use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 use super::snippet::Snippets;
+use super::subset::Subset;
 use super::topics::Topic;
 use super::topk::Hit;
 use super::weights::{self, Builder};
-use crate::index::{CodecRef, Impacts, Index};
+use crate::index::{CodecRef, Impacts, Index, TermInfo};
 use crate::score::{BoundReader, DEFAULT_B, DEFAULT_K1, MAX_IMPACT, Norm, SCORE_BITS, Scale, idf};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
+use std::sync::Arc;
 
 /// The most words of a query, with repetitions, for which single precision holds every sum of impacts exactly.
 const MAX_IMPACT_WORDS: u64 = ((1 << SCORE_BITS) - 1) / MAX_IMPACT as u64;
@@ -35,6 +38,10 @@ pub struct Searcher<'a> {
     /// The tables of long lists, for these parameters and scores.
     tables: Tables<'a>,
     snippets: Snippets<'a>,
+    /// The collection by whose statistics documents are scored, if it is not the index alone.
+    collection: Option<Arc<Collection>>,
+    /// The only documents that queries find.
+    subset: Option<Arc<Subset>>,
 }
 
 impl<'a> Searcher<'a> {
@@ -72,19 +79,92 @@ impl<'a> Searcher<'a> {
         };
         let tables = tables(index, codec, norm, None);
         let snippets = Snippets::new(index, analyzer);
-        Ok(Self { index, codec, device_codec, norm, bounds, analysis, impacts: None, tables, snippets })
+        let (impacts, collection, subset) = (None, None, None);
+        Ok(Self { index, codec, device_codec, norm, bounds, analysis, impacts, tables, snippets, collection, subset })
+    }
+
+    /// The same searcher with the number of documents, the mean length and the df of a collection that the index is a
+    /// part of. Documents then have the scores that they have in an index of the whole collection, to the bit.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the collection is smaller than the index, or if scores are sums of impacts, which are made
+    /// for the index alone.
+    pub fn within(self, collection: Arc<Collection>, bm25: Bm25) -> Result<Self> {
+        if self.impacts.is_some() {
+            return Err(of_the_index_alone());
+        }
+        collection.includes(self.index)?;
+        let norm = Norm::new(bm25.k1, bm25.b, collection.documents, collection.tokens);
+        let longest = self.index.statistics().longest_document.min(u32::MAX.into()) as u32;
+        let bounds = BoundReader::new(self.index.default_norm(), norm, longest);
+        let tables = tables(self.index, self.codec, norm, None);
+        Ok(Self { norm, bounds, tables, collection: Some(collection), ..self })
+    }
+
+    /// The same searcher for some of the documents: queries find no others, and scores stay what they are. The CPU
+    /// answers such queries.
+    pub fn only(self, subset: Arc<Subset>) -> Self {
+        Self { subset: Some(subset), ..self }
+    }
+
+    /// The only documents that queries find, if not all are.
+    pub fn subset(&self) -> Option<&Subset> {
+        self.subset.as_deref()
+    }
+
+    /// The scores of given documents, in ascending order of their docIDs: 0 for one without any term of the plan. They
+    /// are those of [`Self::search`] with [`Mode::Or`], to the bit.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`]; [`Error::Changed`] if a file of the index was truncated.
+    pub fn score(&self, plan: &Plan, docs: &[u32]) -> Result<Vec<f32>> {
+        debug_assert!(docs.is_sorted());
+        let scores = cpu::score(&self.request(plan), docs);
+        self.index.not_faulted()?;
+        Ok(scores?.into_iter().map(|score| score * plan.unit).collect())
+    }
+
+    fn request<'s>(&'s self, plan: &'s Plan) -> cpu::Request<'s> {
+        let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
+        cpu::Request { index, codec, plan, scoring, tables, subset: self.subset.as_deref() }
+    }
+
+    /// Number of documents and df by which a term of the index is scored.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the collection has a smaller df.
+    pub(super) fn scored_by(&self, term: &str, id: u32, info: &TermInfo) -> Result<(u64, u64)> {
+        let df = self.index.living_df(id, info);
+        match &self.collection {
+            Some(collection) => Ok((collection.documents, collection.df_of(term, df)?)),
+            None => Ok((self.index.collection().documents, df.into())),
+        }
+    }
+
+    /// The termID of a term and what is known of it, if a document that is not deleted has it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`].
+    pub fn lookup(&self, term: &str) -> Result<Option<(u32, TermInfo)>> {
+        let Some(id) = self.index.lookup(term.as_bytes())? else { return Ok(None) };
+        let info = self.index.term(id)?;
+        Ok((self.index.living_df(id, &info) > 0).then_some((id, info)))
     }
 
     /// The same searcher with another kind of scores.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for impacts if the index has none, or if the parameters of BM25 differ from those of the
-    /// impacts.
+    /// [`Error::Invalid`] for impacts if the index has none, if the parameters of BM25 differ from those of the
+    /// impacts, or by the statistics of a collection: each index has a scale of its own.
     pub fn with_scores(self, scores: Scores) -> Result<Self> {
         if scores == Scores::Bm25 {
             return Ok(Self { impacts: None, tables: tables(self.index, self.codec, self.norm, None), ..self });
         }
-        if self.norm != self.index.default_norm() {
+        if self.collection.is_some() {
+            return Err(of_the_index_alone());
+        }
+        self.index.without_deleted("a ranking by impacts")?;
+        if self.norm != self.index.default_norm() && !self.index.manifest().weights() {
             let why =
                 format!("are made for k1 = {DEFAULT_K1} and b = {DEFAULT_B}; leave --k1 and --b out, or score by bm25");
             return Err(Error::Invalid { what: "impacts".to_owned(), why });
@@ -177,21 +257,27 @@ impl<'a> Searcher<'a> {
     /// [`Error::Limit`] for more words than sums of impacts are exact for.
     pub fn plan(&self, query: &Query) -> Result<Plan> {
         let (mut found, mut missing) = (Vec::new(), 0);
-        let documents = self.index.statistics().documents;
+        // Of all terms that the collection has: they decide what 1 stands for.
+        let mut weights = Vec::new();
         if self.impacts.is_some() {
             check_weights_by_impacts(query)?;
         }
         for (term, weight) in &query.terms {
-            match self.index.lookup(term.as_bytes())? {
-                Some(id) => {
-                    let info = self.index.term(id)?;
-                    let idf = if self.impacts.is_some() { 1.0 } else { idf(documents, info.df) };
+            match self.lookup(term)? {
+                Some((id, info)) => {
+                    let (documents, df) = self.scored_by(term, id, &info)?;
+                    let idf = if self.impacts.is_some() { 1.0 } else { idf(documents, df) };
                     found.push((id, info, f64::from(weight.abs()) * idf, *weight < 0.0));
+                    weights.push(f64::from(weight.abs()) * idf);
                 }
-                None => missing += 1,
+                None => {
+                    missing += 1;
+                    if let Some(collection) = self.collection.as_ref().filter(|collection| collection.df(term) > 0) {
+                        weights.push(f64::from(weight.abs()) * idf(collection.documents, collection.df_of(term, 0)?));
+                    }
+                }
             }
         }
-        let weights: Vec<f64> = found.iter().map(|(_, _, weight, _)| *weight).collect();
         let scale = if self.impacts.is_some() { Scale::ONE } else { Scale::new(&weights)? };
         let planned = |(id, info, weight, negative)| PlannedTerm { id, info, weight: scale.weight(weight), negative };
         Ok(Plan { terms: found.into_iter().map(planned).collect(), missing, unit: scale.unit() })
@@ -228,8 +314,7 @@ impl<'a> Searcher<'a> {
         if k == 0 || plan.terms.is_empty() {
             return Ok((Vec::new(), work));
         }
-        let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
-        let request = cpu::Request { index, codec, plan, scoring, tables };
+        let request = self.request(plan);
         let mut hits = Vec::new();
         if mode != Mode::Or && plan.missing == 0 {
             hits = cpu::and(&request, k, methods, &mut work)?;
@@ -248,8 +333,7 @@ impl<'a> Searcher<'a> {
     /// # Errors
     /// [`crate::Error::Damaged`].
     pub fn prepare(&self, plan: &Plan, mode: Mode, k: usize) -> Result<()> {
-        let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
-        let request = cpu::Request { index, codec, plan, scoring, tables };
+        let request = self.request(plan);
         if k == 0 || plan.terms.is_empty() {
             return Ok(());
         }
@@ -274,8 +358,7 @@ impl<'a> Searcher<'a> {
 
     /// Takes one conjunction through the CPU, list after list.
     pub(super) fn steps<'s>(&'s self, plan: &'s Plan) -> cpu::Steps<'s> {
-        let (index, codec, scoring, tables) = (self.index, self.codec, self.scoring(), &self.tables);
-        cpu::Steps::new(cpu::Request { index, codec, plan, scoring, tables })
+        cpu::Steps::new(self.request(plan))
     }
 
     fn scoring(&self) -> Scoring<'a> {
@@ -286,9 +369,15 @@ impl<'a> Searcher<'a> {
     }
 }
 
+/// Impacts of several indexes do not compare, whatever the statistics: each index has its own scale.
+fn of_the_index_alone() -> Error {
+    let why = "are made for the index alone; score by bm25, or merge the indexes".to_owned();
+    Error::Invalid { what: "impacts".to_owned(), why }
+}
+
 /// The tables for these scores.
 fn tables<'a>(index: &'a Index, codec: CodecRef<'a>, norm: Norm, impacts: Option<Impacts<'_>>) -> Tables<'a> {
-    let stored = index.list_tables().filter(|_| impacts.is_none() && norm == index.default_norm());
+    let stored = index.list_tables().filter(|_| impacts.is_none()).and_then(|stored| stored.under(index, norm));
     Tables::new(index, codec, stored)
 }
 

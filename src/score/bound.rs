@@ -46,7 +46,12 @@ pub struct Norm {
 impl Norm {
     /// For documents whose lengths add up to `tokens`.
     pub fn new(k1: f32, b: f32, documents: u64, tokens: u64) -> Self {
-        let average = if tokens == 0 { 1.0 } else { tokens as f64 / documents as f64 };
+        Self::of_mean(k1, b, if tokens == 0 { 0.0 } else { tokens as f64 / documents as f64 })
+    }
+
+    /// For documents of this length in the mean; 0 stands for documents without tokens.
+    pub fn of_mean(k1: f32, b: f32, mean: f64) -> Self {
+        let average = if mean > 0.0 { mean } else { 1.0 };
         Self { base: k1 * (1.0 - b), slope: (f64::from(k1) * f64::from(b) / average) as f32 }
     }
 
@@ -61,6 +66,21 @@ impl Norm {
     pub fn impact(self, tf: u32, len: u32) -> f32 {
         let tf = tf as f32;
         tf / (tf + self.k(len))
+    }
+}
+
+impl Norm {
+    /// How many times a posting's impact under this norm its impact under `other` is, at least and at most, in a
+    /// collection whose longest document has `longest` tokens.
+    ///
+    /// It is `(tf + K) / (tf + K')`: monotone in the tf, up to 1, and monotone in the length.
+    pub fn share_under(self, other: Self, longest: u32) -> (f32, f32) {
+        if self == other {
+            return (1.0, 1.0);
+        }
+        let share = |len: u32| (1.0 + self.k(len)) / (1.0 + other.k(len));
+        let (near, far) = (share(0), share(longest));
+        (near.min(far).min(1.0) / SLACK, near.max(far).max(1.0) * SLACK)
     }
 }
 
@@ -188,6 +208,43 @@ impl Gather {
     }
 }
 
+/// As many [`Gather`]s side by side, for vector instructions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gathers<const N: usize> {
+    ratio: [f32; N],
+    tf_max: [u32; N],
+    len_min: [u32; N],
+}
+
+impl<const N: usize> Default for Gathers<N> {
+    fn default() -> Self {
+        let Gather { ratio, tf_max, len_min } = Gather::default();
+        Self { ratio: [ratio; N], tf_max: [tf_max; N], len_min: [len_min; N] }
+    }
+}
+
+impl<const N: usize> Gathers<N> {
+    /// A posting for each.
+    // Compiled with the caller's processor features.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, tfs: [u32; N], lens: [u32; N], default: Norm) {
+        for i in 0..N {
+            let ratio = tfs[i] as f32 / default.k(lens[i]);
+            self.ratio[i] = if ratio > self.ratio[i] { ratio } else { self.ratio[i] };
+            self.tf_max[i] = self.tf_max[i].max(tfs[i]);
+            self.len_min[i] = self.len_min[i].min(lens[i]);
+        }
+    }
+
+    /// Adds all that these have seen to `gather`.
+    #[inline(always)]
+    pub(crate) fn join(&self, gather: &mut Gather) {
+        gather.ratio = self.ratio.iter().fold(gather.ratio, |most, &ratio| if ratio > most { ratio } else { most });
+        gather.tf_max = self.tf_max.iter().fold(gather.tf_max, |most, &tf| most.max(tf));
+        gather.len_min = self.len_min.iter().fold(gather.len_min, |least, &len| least.min(len));
+    }
+}
+
 /// Eight-bit floating point: codes below 16 stand for themselves, others for
 /// `(8 + code % 8) << (code / 8 - 1)`. Codes and values are in the same order.
 pub fn value_of(code: u8) -> u32 {
@@ -253,6 +310,26 @@ mod tests {
             }
             let greatest = postings.iter().map(|&(tf, len)| default.impact(tf, len)).fold(0.0, f32::max);
             prop_assert!(bound.impact_reached() <= greatest, "{} over {greatest}", bound.impact_reached());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn test_shares_hold_for_any_posting(
+            postings in proptest::collection::vec((prop_oneof![1u32..5, 1u32..70_000], prop_oneof![0u32..50, 0u32..2_000_000]), 1..40),
+            k1 in prop_oneof![4 => Just(0.9f32), 1 => Just(0.0), 1 => 0.0f32..100.0],
+            b in prop_oneof![4 => Just(0.4f32), 1 => Just(0.0), 1 => 0.0f32..=1.0],
+            averages in [1u64..5_000, 1u64..5_000],
+        ) {
+            let norm = Norm::new(DEFAULT_K1, DEFAULT_B, 100, 100 * averages[0]);
+            let other = Norm::new(k1, b, 100, 100 * averages[1]);
+            let longest = postings.iter().map(|p| p.1).max().unwrap();
+            let (least, most) = norm.share_under(other, longest);
+            prop_assert!(least <= 1.0 && most >= 1.0);
+            for &(tf, len) in &postings {
+                let (here, there) = (norm.impact(tf, len), other.impact(tf, len));
+                prop_assert!(here * least <= there && there <= here * most, "{here} is {there}; {least}, {most}");
+            }
         }
     }
 

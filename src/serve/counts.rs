@@ -40,6 +40,10 @@ pub struct Counts {
     pub by_gpu: Counter,
     /// Threads that panicked, and were replaced.
     pub panics: Counter,
+    /// Times that a GPU was lost, so that the CPU goes on alone.
+    pub devices_lost: Counter,
+    /// Times that it was opened again.
+    pub devices_back: Counter,
     /// Connections that are open.
     pub connections: Gauge,
     /// Queries that wait.
@@ -73,6 +77,8 @@ impl Counts {
         let by_cpu = counter("queries_by_cpu", "Queries that threads of the CPU searched");
         let by_gpu = counter("queries_by_gpu", "Queries that a GPU's thread searched");
         let panics = counter("panics", "Threads that panicked, and were replaced");
+        let devices_lost = counter("devices_lost", "Times that a GPU was lost, and the CPU went on alone");
+        let devices_back = counter("devices_back", "Times that a lost GPU was opened again");
         let reloads = counter("reloads", "Indexes that took the place of another");
         let mut histogram = |name: &str, help: &str, histogram: Histogram| {
             registry.register(name, help, histogram.clone());
@@ -104,6 +110,8 @@ impl Counts {
             by_cpu,
             by_gpu,
             panics,
+            devices_lost,
+            devices_back,
             connections,
             waiting,
             reloads,

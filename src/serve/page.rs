@@ -50,7 +50,8 @@ pub fn page(ask: &Ask, (index, indexes): (&str, &[&str]), shown: &Shown<'_>) -> 
     let _ = write!(
         out,
         "<header><form action=\"/\" method=\"get\" role=\"search\">\n<label for=\"q\">Search</label>\n\
-         <input id=\"q\" name=\"q\" type=\"search\" value=\"{query}\" dir=\"auto\" autocomplete=\"off\"{focus}>\n",
+         <input id=\"q\" name=\"q\" type=\"search\" value=\"{query}\" dir=\"auto\" autocomplete=\"off\"{focus}>\n\
+         <button type=\"submit\">Search</button>\n<div class=\"options\">\n",
         focus = if ask.text.is_empty() { " autofocus" } else { "" }
     );
     let modes =
@@ -78,7 +79,7 @@ pub fn page(ask: &Ask, (index, indexes): (&str, &[&str]), shown: &Shown<'_>) -> 
     let _ = write!(
         out,
         "<label><input type=\"checkbox\" name=\"explain\" value=\"true\"{checked}> plan</label>\n\
-         <button type=\"submit\">Search</button>\n</form></header>\n<main>\n"
+         </div>\n</form></header>\n<main>\n"
     );
     match shown {
         Shown::Nothing => out += "<p class=\"note\">Type some words. <code>word^2.5</code> weighs more.</p>\n",
@@ -115,9 +116,12 @@ fn results(out: &mut String, answer: &Value) {
             None => write!(out, "<li><bdi class=\"name\">{name}</bdi>"),
         };
         let place = if url.is_empty() { id } else { url };
-        let score = hit.get("score").map(Value::to_string).unwrap_or_default();
-        let _ =
-            write!(out, "<div class=\"place\"><bdi>{}</bdi> <span class=\"score\">{score}</span></div>", text(place));
+        let score = hit.get("score").and_then(Value::as_f64).unwrap_or(0.0);
+        let _ = write!(
+            out,
+            "<div class=\"place\"><bdi>{}</bdi></div><div class=\"score\">score {score:.4}</div>",
+            text(place)
+        );
         if let Some(found) = hit.get("snippet") {
             snippet(out, found);
         }

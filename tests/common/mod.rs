@@ -87,6 +87,13 @@ pub fn put(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 
 /// Every file of an index by its path, the build report (which holds times) left out.
 pub fn index_bytes(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut out = all_files(dir);
+    out.remove("build-report.json").expect("every index has a build report");
+    out
+}
+
+/// Every file in a directory by its path.
+pub fn all_files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     fn walk(root: &Path, dir: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
         for entry in std::fs::read_dir(dir).expect("an index directory") {
             let path = entry.expect("an entry").path();
@@ -100,25 +107,32 @@ pub fn index_bytes(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     }
     let mut out = BTreeMap::new();
     walk(dir, dir, &mut out);
-    out.remove("build-report.json").expect("every index has a build report");
     out
 }
 
 /// What `--device` takes for the adapter that tests use: the one that `GAMUT_TEST_DEVICE` names, else the first,
 /// software too. `None`, with a line that says so and one in the file that `GAMUT_SKIPPED` names, if there is none.
-#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
 pub fn device() -> Option<String> {
     let named = std::env::var("GAMUT_TEST_DEVICE").ok();
     let device = named.or_else(|| gamut::gpu::adapters().first().map(|adapter| adapter.name.clone()));
     if device.is_none() {
-        assert!(std::env::var_os("GAMUT_REQUIRE_GPU").is_none(), "GAMUT_REQUIRE_GPU is set, and there is no adapter");
-        let thread = std::thread::current();
-        let line = format!("{}: no GPU adapter, not even a software one\n", thread.name().unwrap_or("a test"));
-        eprint!("skipped: {line}");
-        if let Some(path) = std::env::var_os("GAMUT_SKIPPED") {
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("GAMUT_SKIPPED");
-            file.write_all(line.as_bytes()).expect("GAMUT_SKIPPED can be written");
-        }
+        skipped("GAMUT_REQUIRE_GPU", "no GPU adapter, not even a software one");
     }
     device
+}
+
+/// Says that the test is skipped, on standard error and in the file that `GAMUT_SKIPPED` names.
+///
+/// # Panics
+/// The variable `unless` is set, so that no test may be skipped for this.
+#[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
+pub fn skipped(unless: &str, why: &str) {
+    assert!(std::env::var_os(unless).is_none(), "{unless} is set, and there is {why}");
+    let thread = std::thread::current();
+    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
+    eprint!("skipped: {line}");
+    if let Some(path) = std::env::var_os("GAMUT_SKIPPED") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("GAMUT_SKIPPED");
+        file.write_all(line.as_bytes()).expect("GAMUT_SKIPPED can be written");
+    }
 }

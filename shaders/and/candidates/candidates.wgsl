@@ -4,6 +4,7 @@
 //#import params
 //#import queries
 //#import jobs
+//#import share
 
 // The shared data of all kernels of an intersection: the queries of a batch, the terms of each in the order of their
 // lists' lengths, and the candidates: the postings of the first list that are in all lists so far.
@@ -128,7 +129,9 @@ fn scan_max(x: u32, me: Me) -> vec2<u32> {
 // Every kernel is its
 //     fn work(number: u32, own: u32, me: Me)
 // the work of a workgroup, by its number among those of the pass: most have a job each. `own` is the thread's number in
-// it.
+// it. `share` is
+//     fn take(group: u32, groups: u32, own: u32, me: Me)
+// all the work of a workgroup of so many.
 @compute @workgroup_size(THREADS)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -137,8 +140,5 @@ fn main(
     //#slot team_builtins
 ) {
     //#slot me
-    let number = group.y * grid.x + group.x;
-    if number < params.jobs {
-        work(number, number_of(me), me);
-    }
+    take(group.y * grid.x + group.x, grid.x * grid.y, number_of(me), me);
 }

@@ -81,10 +81,10 @@ fn main(
     }
     // a thread has EACH neighbouring ranges
     //#for EACH
-    var sum@ = 0.0;
+    var sum@ = 0u;
     //#end
-    // ranges that lack a term
-    var lacking = 0u;
+    // the high bit of a byte for each range: whether it has all terms
+    var present = vec4<u32>(0xffffffffu);
     for (var n = 0u; n < query.terms; n++) {
         let t = term_of(query.first + n);
         var bytes = vec4<u32>(0u);
@@ -97,26 +97,24 @@ fn main(
             }
             workgroupBarrier();
         }
+        let step = t.kept.y;
         //#for EACH
-        let byte@ = extractBits(bytes[@u >> 2u], 8u * (@u & 3u), 8u);
-        // a byte as a float: 2^23 with these last bits, less 2^23
-        sum@ += part_bound(t, bitcast<f32>(byte@ | 0x4b000000u) - 8388608.0);
+        sum@ += extractBits(bytes[@u >> 2u], 8u * (@u & 3u), 8u) * step;
         //#end
-        if query.all == 1u {
-            //#for EACH
-            lacking |= select(0u, 1u << @u, byte@ == 0u);
-            //#end
-        }
+        present &= ((bytes & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu)) | bytes;
     }
     workgroupBarrier();
-    // each term's part becomes a whole number, and each sum was rounded: in all less than 3 a term
-    let round_up = (1u << query.bound_shift) - 1u + 3u * query.terms;
+    if query.all == 0u {
+        present = vec4<u32>(0xffffffffu);
+    }
+    // each term's part becomes a whole number, 1 more at most; and the sum is cut off
+    let more = 1u + ((query.terms + (1u << query.bound_shift) - 1u) >> query.bound_shift);
     let to = (q * PADDED + tile * TILE + thread * EACH) >> 1u;
     var greatest = 0u;
     var last = 0u;
     //#for EACH
-    let whole@ = select(u32(sum@) + round_up, 0u, sum@ == 0.0 || (lacking >> @u & 1u) == 1u);
-    let bound@ = min(whole@ >> query.bound_shift, 0xffffu);
+    let some@ = sum@ > 0u && extractBits(present[@u >> 2u], 8u * (@u & 3u) + 7u, 1u) == 1u;
+    let bound@ = select(0u, min((sum@ >> query.step_shift) + more, 0xffffu), some@);
     greatest = max(greatest, bound@);
     if (@u & 1u) == 1u {
         bounds[to + (@u >> 1u)] = last | bound@ << 16u;

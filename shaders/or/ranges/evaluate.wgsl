@@ -20,6 +20,8 @@ var<storage, read_write> hits: array<vec2<u32>>;
 var<workgroup> scores: array<atomic<u32>, WIDTH>;
 // how many terms a document has
 var<workgroup> matches: array<atomic<u32>, WIDTH>;
+// documents of a block that are in the range: the position in the block, and the place in the range
+var<workgroup> together: array<u32, 128>;
 var<workgroup> queued: u32;
 var<workgroup> threshold: u32;
 var<workgroup> news: u32;
@@ -137,41 +139,50 @@ fn main(
                 for (var j = 0u; j < ITEMS; j++) {
                     let p = 128u * j + 4u * me.lane;
                     var near = (docs[j] - low) < vec4<u32>(WIDTH);
-                    for (var c = 0u; c < 4u; c++) {
-                        near[c] = near[c] && p + c < block.len && docs[j][c] < DOCS;
-                        // a document that cannot reach the threshold any more needs no frequency
-                        if near[c] && tabled {
-                            let i = docs[j][c] - low;
-                            let lost = query.all == 1u && atomicLoad(&matches[i]) < n;
-                            near[c] = !lost && (rest == NONE || atomicLoad(&scores[i]) + rest >= least);
-                        }
+                    near = near & (docs[j] < vec4<u32>(DOCS));
+                    // a document that cannot reach the threshold any more needs no frequency
+                    //#for 4
+                    near[@u] = near[@u] && p + @u < block.len;
+                    if near[@u] && tabled {
+                        let place@ = docs[j][@u] - low;
+                        let lost@ = query.all == 1u && atomicLoad(&matches[place@]) < n;
+                        near[@u] = !lost@ && (rest == NONE || atomicLoad(&scores[place@]) + rest >= least);
                     }
+                    //#end
+                    // these documents come together, one a thread: of most blocks there are few
                     workgroupBarrier();
-                    if team_max(select(0u, 1u, any(near)), me) == 0u {
+                    let ones = vec4<u32>(near);
+                    let own = ones.x + ones.y + ones.z + ones.w;
+                    let before = team_sum_before(own, me);
+                    let all = team_read(before + own, 31u, me);
+                    if all == 0u {
                         continue;
                     }
                     let tf_number = (b * BLOCK + 128u * j) >> 7u;
                     if j > 0u {
                         tf = tf_place(t, tf_number);
                     }
-                    let parts = parts_of_team(t, tf_number, tf, me);
-                    let shares = shares_at(t, parts, lengths_of(docs[j]));
-                    for (var c = 0u; c < 4u; c++) {
-                        if near[c] {
-                            let i = docs[j][c] - low;
-                            let share = shares[c];
-                            let score = atomicAdd(&scores[i], share) + share;
-                            greatest_share = max(greatest_share, share);
-                            if query.all == 1u {
-                                // only documents with all terms so far count
-                                if atomicAdd(&matches[i], 1u) == n {
-                                    greatest = max(greatest, score);
-                                }
-                            } else {
-                                greatest = max(greatest, score);
-                            }
+                    var to = before;
+                    //#for 4
+                    if near[@u] {
+                        together[to] = (4u * me.lane + @u) << 16u | (docs[j][@u] - low);
+                        to += 1u;
+                    }
+                    //#end
+                    let tfs = tfs_of_team(t, tf_number, tf, me);
+                    workgroupBarrier();
+                    for (var slot = me.lane; slot < all; slot += 32u) {
+                        let one = together[slot];
+                        let i = one & 0xffffu;
+                        let part = part_at(t, tfs, one >> 16u, low + i);
+                        let score = atomicAdd(&scores[i], part) + part;
+                        greatest_share = max(greatest_share, part);
+                        // only documents with all terms so far count, if all are needed
+                        if query.all == 0u || atomicAdd(&matches[i], 1u) == n {
+                            greatest = max(greatest, score);
                         }
                     }
+                    workgroupBarrier();
                 }
             }
             workgroupBarrier();

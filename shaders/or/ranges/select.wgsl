@@ -1,8 +1,8 @@
 //#import or/ranges/state
 //#import params
 
-// The ranges of a wave that may hold one of a query's best documents go to the queue. A workgroup takes a tile of a
-// query.
+// The ranges of a wave that may hold one of a query's best documents go to the queue. A workgroup takes some
+// neighbouring tiles of a query; in most of them no bound is high enough.
 
 var<storage, read> bounds: array<u32>;
 var<storage, read_write> state: array<atomic<u32>>;
@@ -13,7 +13,8 @@ var<storage, read> tile_bounds: array<u32>;
 
 var<workgroup> chosen: atomic<u32>;
 var<workgroup> base: u32;
-var<workgroup> hopeless: u32;
+var<workgroup> hopeful: atomic<u32>;
+var<workgroup> all: u32;
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -23,54 +24,63 @@ fn main(
 ) {
     let number = group.y * grid.x + group.x;
     let tiles = PADDED / TILE;
-    let q = number / tiles;
+    let parts = (tiles + params.tiles - 1u) / params.tiles;
+    let q = number / parts;
     if q >= params.queries {
         return;
     }
-    let first = q * PADDED + (number % tiles) * TILE + thread * EACH;
     let at = state_of(q);
-    let threshold = atomicLoad(&state[at + STATE_THRESHOLD]) >> query_of(q).bound_shift;
+    let threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]) >> query_of(q).bound_shift, 1u);
+    // classes [low, high)
     var low = 0u;
     var high = NO_CUT;
     if params.last == 0u {
         low = atomicLoad(&state[at + STATE_CUTS + params.wave]);
     }
-    if thread == 0u {
-        // for most tiles this is all there is to do
-        hopeless = select(0u, 1u, tile_bounds[number] < max(max(threshold, low << BOUND_BUCKET), 1u));
-    }
-    if workgroupUniformLoad(&hopeless) == 1u {
-        return;
-    }
     if params.wave > 0u {
         high = atomicLoad(&state[at + STATE_CUTS + params.wave - 1u]);
     }
-    var mask = 0u;
-    for (var i = 0u; i < EACH; i += 2u) {
-        let pair = bounds[(first + i) >> 1u];
-        for (var half = 0u; half < 2u; half++) {
-            let bound = extractBits(pair, 16u * half, 16u);
-            let bucket = bound >> BOUND_BUCKET;
-            if bound > 0u && bound >= threshold && bucket >= low && bucket < high {
-                mask |= 1u << (i + half);
+    let least = max(threshold, low << BOUND_BUCKET);
+    let first_tile = (number % parts) * params.tiles;
+    if thread == 0u {
+        atomicStore(&hopeful, 0u);
+    }
+    workgroupBarrier();
+    if thread < params.tiles && first_tile + thread < tiles && tile_bounds[q * tiles + first_tile + thread] >= least {
+        atomicOr(&hopeful, 1u << thread);
+    }
+    workgroupBarrier();
+    if thread == 0u {
+        all = atomicLoad(&hopeful);
+    }
+    var left = workgroupUniformLoad(&all);
+    while left != 0u {
+        let tile = first_tile + firstTrailingBit(left);
+        left &= left - 1u;
+        let first = q * PADDED + tile * TILE + thread * EACH;
+        var mask = 0u;
+        for (var i = 0u; i < EACH; i += 2u) {
+            let pair = bounds[(first + i) >> 1u];
+            for (var half = 0u; half < 2u; half++) {
+                let bound = extractBits(pair, 16u * half, 16u);
+                mask |= select(0u, 1u << (i + half), bound >= least && bound >> BOUND_BUCKET < high);
             }
         }
-    }
-    if thread == 0u {
-        atomicStore(&chosen, 0u);
-    }
-    workgroupBarrier();
-    let place = atomicAdd(&chosen, countOneBits(mask));
-    workgroupBarrier();
-    if thread == 0u {
-        base = atomicAdd(&state[HEAD_QUEUED + params.wave], atomicLoad(&chosen));
-    }
-    workgroupBarrier();
-    var to = base + place;
-    while mask != 0u {
-        let i = firstTrailingBit(mask);
-        mask &= mask - 1u;
-        queue[to] = first + i;
-        to += 1u;
+        if thread == 0u {
+            atomicStore(&chosen, 0u);
+        }
+        workgroupBarrier();
+        let place = atomicAdd(&chosen, countOneBits(mask));
+        workgroupBarrier();
+        if thread == 0u {
+            base = atomicAdd(&state[HEAD_QUEUED + params.wave], atomicLoad(&chosen));
+        }
+        var to = workgroupUniformLoad(&base) + place;
+        while mask != 0u {
+            let i = firstTrailingBit(mask);
+            mask &= mask - 1u;
+            queue[to] = first + i;
+            to += 1u;
+        }
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn cpu(searcher: &Searcher<'_>, queries: &[Query], rounds: u32) -> an
 }
 
 /// A clock may stand still for something short.
-fn above_0(seconds: f64) -> f64 {
+pub(super) fn above_0(seconds: f64) -> f64 {
     seconds.max(1e-9)
 }
 

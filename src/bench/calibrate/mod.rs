@@ -3,19 +3,23 @@
 //! | file | its one job |
 //! |---|---|
 //! | `measure` | queries on one thread, and on a GPU alone and in batches |
+//! | `steps` | single intersections on each processor, and moves between them |
 //! | `output` | tables of what was learned |
 
 mod measure;
 mod output;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 use super::{count, hardware_gpu, say};
-use crate::base::kept;
+use crate::base::{json, kept};
 use crate::gpu::Gpu;
 use crate::index::Index;
-use crate::query::cost::file::{Calibration, DeviceFacts, DeviceId, Facts, Kept, means};
-use crate::query::cost::{FEWEST, Features, Learned, OnGpu};
+use crate::query::cost::file::{Calibration, DeviceFacts, DeviceId, Facts, Kept, StepFacts, means};
+use crate::query::cost::{FEWEST, Features, Learned, OnGpu, StepModels};
+use crate::query::engine::{EngineKind, GriffinMethods, Methods, Names, help};
+use crate::query::gpu::candidates;
 use crate::query::{Bm25, Mode, Plan, Searcher, TopicReader};
 use anyhow::{Context as _, ensure};
 use measure::{Query, Times};
@@ -32,6 +36,10 @@ use std::time::{Instant, SystemTime};
 /// of terms, k and the mode (Ding et al., section 9). Each query has one of the modes and one k, in turn. The error is
 /// measured by learning from three quarters of the queries and estimating the others.
 ///
+/// For `--engine griffin --migrate learned` 400 of the queries also run as conjunctions that move between CPU and GPU.
+/// Each intersection and each move is timed, and models learn what they take from the number of docIDs that are left
+/// and the length of the next list.
+///
 /// What was learned is kept in ~/.cache/gamut, or in gamut under $XDG_CACHE_HOME, for this index, codec, device and
 /// driver. `gamut query` and `gamut serve` use it to choose an engine; without it they go by a rule.
 #[derive(Clone, Debug, clap::Args)]
@@ -40,6 +48,8 @@ Examples:
   gamut calibrate out/gov2 --topics log.txt                 CPU and GPU, if there is one
   gamut calibrate out/gov2 --topics log.txt --device none   the CPU only
   gamut calibrate out/gov2 --topics log.txt --mode and -k 10 --queries 1000
+  gamut calibrate out/gov2 --topics log.txt --codec pfor+para-ef
+                                     what --preset griffin reads, for --migrate learned
   gamut calibrate out/gov2 --show                           what is known")]
 pub struct Args {
     /// Directory of an index
@@ -68,9 +78,17 @@ pub struct Args {
     /// other
     #[arg(long, value_name = "NAME")]
     codec: Option<String>,
+    /// What intersects two lists in the steps that are measured, one method for the CPU and one for a GPU
+    #[arg(long, value_name = "LIST", default_value = "svs,merge-path", long_help = format!(
+        "What intersects two lists in the steps that are measured, one method for the CPU and one for a GPU:{}",
+        help::intersect()))]
+    intersect: String,
     /// Print what is known of the index, and measure nothing
     #[arg(long, conflicts_with = "topics")]
     show: bool,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
 }
 
 /// Measures, learns, keeps and prints; or prints what was kept.
@@ -81,9 +99,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let index = Index::open(&args.index)?;
     let checksum = &index.manifest().checksum;
     let folder = kept::folder().context("no place to keep a calibration; set XDG_CACHE_HOME or HOME")?;
+    let names = Names { intersect: Some(args.intersect.clone()), ..Names::default() };
+    let methods = Methods::chosen(EngineKind::Griffin, Mode::And, &names)?;
     let Some(topics) = args.topics.as_ref().filter(|_| !args.show) else {
         let kept = Kept::read(&folder, checksum);
         kept.refused.iter().for_each(|line| say(line));
+        if args.json {
+            return Ok(json::print(&output::object(&kept.calibrations, None))?);
+        }
         let now = seconds_since_1970();
         return Ok(std::io::stdout().lock().write_all(output::known(&kept, now).as_bytes())?);
     };
@@ -108,14 +131,61 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => None,
     };
-    index.unchanged()?;
     let codec = searcher.codec_name();
-    let calibration = learned(&codec, &queries, &cpu, gpu.as_ref().zip(device.as_ref()), opening)?;
+    let mut calibration = learned(&codec, &queries, &cpu, gpu.as_ref().zip(device.as_ref()), opening)?;
+    if let Some(gpu) = gpu.as_ref().filter(|_| calibration.facts.device.is_some()) {
+        add_steps(&mut calibration, &searcher, gpu, &methods, &queries, args.rounds)?;
+    }
+    index.unchanged()?;
     let path = calibration.store(&folder, checksum)?;
+    if args.json {
+        return Ok(json::print(&output::object(std::slice::from_ref(&calibration), Some(&path)))?);
+    }
     let mut out = std::io::stdout().lock();
     out.write_all(output::one(&calibration, seconds_since_1970()).as_bytes())?;
     writeln!(out, "kept in {}", path.display())?;
     Ok(())
+}
+
+/// Adds what single steps take; or says why that is not known.
+fn add_steps(
+    calibration: &mut Calibration,
+    searcher: &Searcher<'_>,
+    gpu: &Gpu,
+    methods: &Methods,
+    queries: &[Query],
+    rounds: u32,
+) -> anyhow::Result<()> {
+    let GriffinMethods { cpu, gpu: device, .. } = &methods.griffin;
+    let leave_out = |why: &dyn std::fmt::Display| {
+        say(&format!("steps for --migrate learned are left out: {why}"));
+        Ok(())
+    };
+    if let Err(error) = candidates::recipe(device, searcher.device_codec().codec()) {
+        return leave_out(&error);
+    }
+    let queries = steps::chosen(queries);
+    say(&format!(
+        "{} of them step by step by {} and {device}, on either and moving between them",
+        queries.len(),
+        cpu.name
+    ));
+    let measured = steps::measure(searcher, gpu, methods, &queries, rounds)?;
+    match StepModels::from(&measured) {
+        Ok(models) => {
+            let number = |count: usize| count as u64;
+            calibration.facts.steps = Some(StepFacts {
+                cpu: cpu.name.to_owned(),
+                gpu: device.clone(),
+                queries: number(queries.len()),
+                steps: [0, 1].map(|of: usize| number(measured.steps[of].len())),
+                moves: [0, 1].map(|of: usize| number(measured.moves[of].len())),
+            });
+            calibration.steps = Some(models);
+            Ok(())
+        }
+        Err(error) => leave_out(&format!("{error}; take a log with more queries of three terms and more")),
+    }
 }
 
 fn seconds_since_1970() -> u64 {
@@ -167,6 +237,7 @@ fn learned(
         queries: queries.len() as u64,
         device: None,
         means: Vec::new(),
+        steps: None,
     };
     let mut gpu = None;
     if let Some((opened, device)) = device {
@@ -186,5 +257,5 @@ fn learned(
         (&query.features, cpu, times.map(|times| [times.alone, times.batched]))
     });
     facts.means = means(rows);
-    Ok(Calibration { facts, cpu: Learned::from(&all(cpu))?, gpu })
+    Ok(Calibration { facts, cpu: Learned::from(&all(cpu))?, gpu, steps: None })
 }

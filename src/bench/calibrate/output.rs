@@ -1,7 +1,9 @@
 //! What was learned, as tables.
 
 use crate::bench::table::Table;
-use crate::query::cost::file::{Calibration, DeviceFacts, Kept, Mean};
+use std::path::Path;
+
+use crate::query::cost::file::{Calibration, DeviceFacts, Kept, Mean, StepFacts};
 
 /// Mean relative errors of Ding et al., section 9, for the CPU and the GPU.
 const PAPER: [&str; 2] = ["20 %", "22 %"];
@@ -12,6 +14,24 @@ pub(super) fn known(kept: &Kept, now: u64) -> String {
         [] => "nothing is known of this index; a rule stands for what queries cost\n".to_owned(),
         all => all.iter().map(|calibration| one(calibration, now)).collect::<Vec<_>>().join("\n"),
     }
+}
+
+/// What was learned, for `--json`, and the file that keeps it.
+pub(super) fn object(calibrations: &[Calibration], kept_in: Option<&Path>) -> serde_json::Value {
+    let one = |Calibration { facts, cpu, gpu, steps }: &Calibration| {
+        let steps = steps.as_ref().map(|steps| {
+            let [on, to] = [&steps.steps, &steps.moves].map(|models| models.each_ref().map(|model| model.error));
+            serde_json::json!({ "steps": on, "moves": to })
+        });
+        let errors = serde_json::json!({
+            "cpu": cpu.error,
+            "gpu_alone": gpu.as_ref().map(|gpu| gpu.alone.error),
+            "gpu_batched": gpu.as_ref().map(|gpu| gpu.batched.error),
+            "steps": steps,
+        });
+        serde_json::json!({ "facts": facts, "mean_relative_errors": errors })
+    };
+    serde_json::json!({ "kept_in": kept_in, "calibrations": calibrations.iter().map(one).collect::<Vec<_>>() })
 }
 
 /// Microseconds.
@@ -39,7 +59,7 @@ fn plain(name: &str) -> String {
 
 /// One calibration.
 pub(super) fn one(calibration: &Calibration, now: u64) -> String {
-    let Calibration { facts, cpu, gpu } = calibration;
+    let Calibration { facts, cpu, gpu, steps } = calibration;
     let mut out = format!(
         "codec {}: {} queries, measured {} ago\n",
         plain(&facts.codec),
@@ -54,11 +74,23 @@ pub(super) fn one(calibration: &Calibration, now: u64) -> String {
             1e9 * per_posting
         );
     }
+    if let Some(StepFacts { cpu, gpu, queries, steps: [on_cpu, on_gpu], moves: [to_cpu, to_gpu] }) = &facts.steps {
+        out += &format!(
+            "steps by {} and {}: {on_cpu} on the CPU, {on_gpu} on the GPU, {to_cpu} and {to_gpu} moves there, of {queries} queries\n",
+            plain(cpu),
+            plain(gpu)
+        );
+    }
     let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
     let mut rows = vec![row(["CPU, one thread", &percent(cpu.error), PAPER[0]])];
     if let Some(gpu) = gpu {
         rows.push(row(["GPU, a query alone", &percent(gpu.alone.error), PAPER[1]]));
         rows.push(row(["GPU, in batches", &percent(gpu.batched.error), "-"]));
+    }
+    if let Some(steps) = steps {
+        let names = ["CPU, a step", "GPU, a step", "a move to the CPU", "a move to the GPU"];
+        let models = names.into_iter().zip(steps.steps.iter().chain(&steps.moves));
+        rows.extend(models.map(|(name, model)| row([name, &percent(model.error), "-"])));
     }
     let errors = Table {
         title: "mean relative error of the estimates, on queries that were not learned from".to_owned(),

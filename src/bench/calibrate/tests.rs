@@ -3,6 +3,9 @@
 use super::*;
 use crate::gpu::testing;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
+use crate::query::cost::MeasuredSteps;
+use crate::query::engine::{Step, Trace};
+use crate::query::migrate::Machine;
 use clap::{Args as _, FromArgMatches as _};
 use std::path::Path;
 
@@ -84,4 +87,59 @@ fn test_both_processors_are_measured() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(output::known(&Kept::default(), 0).contains("a rule stands for"));
+}
+
+#[test]
+fn test_single_steps_are_measured_on_both() {
+    let Some(gpu) = testing::gpu() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (index, log) = (index(dir.path()), dir.path().join("log.txt"));
+    let lines: String = (0..60).map(|i| format!("all word{} word{} word{i}\n", i % 3, i % 7)).collect();
+    std::fs::write(&log, lines).unwrap();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let all = queries(&args(&["-k", "10"]), &searcher, &log).unwrap();
+    assert!(all.len() > FEWEST);
+    let names = Names { intersect: Some("svs,merge-path".to_owned()), ..Names::default() };
+    let methods = Methods::chosen(EngineKind::Griffin, Mode::And, &names).unwrap();
+    let chosen = steps::chosen(&all);
+    assert_eq!(chosen.len(), all.len());
+    let measured = steps::measure(&searcher, &gpu, &methods, &chosen, 1).unwrap();
+    // by two of four rules each first step is on either processor, and the next one is behind a move
+    for of in 0..2 {
+        let first = measured.steps[of].iter().filter(|(features, _)| features.first).count();
+        assert_eq!(first, 2 * all.len());
+        assert!(measured.moves[of].len() >= FEWEST && measured.steps[of].len() > first);
+        assert!(measured.steps[of].iter().all(|(features, seconds)| {
+            *seconds > 0.0 && features.candidates <= features.list && features.last.is_none_or(|k| k == 10)
+        }));
+        assert!(measured.moves[of].iter().all(|&(candidates, seconds)| candidates > 0 && seconds > 0.0));
+    }
+    let cpu = vec![1e-3; all.len()];
+    let times = vec![Some(Times { alone: 1e-3, batched: 1e-4 }); all.len()];
+    let device = measure::Device { times, ready: 0.1, per_posting: 1e-9 };
+    let mut calibration = learned(&searcher.codec_name(), &all, &cpu, Some((&gpu, &device)), 0.1).unwrap();
+    add_steps(&mut calibration, &searcher, &gpu, &methods, &all, 1).unwrap();
+    let text = output::one(&calibration, calibration.facts.when);
+    for part in
+        ["steps by svs and merge-path: ", "CPU, a step", "GPU, a step", "a move to the CPU", "a move to the GPU"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    // what brought lists, or ran elsewhere the second time, is no step
+    let trace = |on, brought| {
+        let (candidates, list, no_room, left, seconds) = (5, 9, false, 3, 1e-3);
+        let step = Step { candidates, list, on, no_room, left, seconds, brought, moved: None, expected: None };
+        Trace { steps: vec![step], ranking: 1e-4, ..Trace::default() }
+    };
+    let (here, there) = (trace(Machine::Gpu, 0), trace(Machine::Cpu, 0));
+    for (traces, counted) in [
+        (vec![here.clone(), here.clone(), here.clone()], 1),
+        (vec![here.clone(), there], 0),
+        (vec![here, trace(Machine::Gpu, 8)], 0),
+        (vec![], 0),
+    ] {
+        let mut measured = MeasuredSteps::default();
+        steps::add(&mut measured, &all[0], &traces);
+        assert_eq!(measured.steps[1].len(), counted, "{traces:?}");
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 use rayon::prelude::*;
 
-use crate::bench::median;
+use crate::bench::statistics::Take;
 use crate::codec::{BlockRow, Codec, CodecError, MAX_BLOCK_LEN, Skip, spec};
 use crate::index::read::lengths::class_name;
 
@@ -135,8 +135,8 @@ pub(super) fn compare(what: impl Fn() -> String, found: &[u32], expected: &[u32]
 pub(super) struct Clock {
     /// Measurements that count.
     pub(super) repetitions: u32,
-    /// Take the least of them, not the median.
-    pub(super) fastest: bool,
+    /// Which of them is reported.
+    pub(super) take: Take,
 }
 
 impl Clock {
@@ -156,12 +156,7 @@ impl Clock {
         time(1)?;
         let passes = (Self::LEAST / time(1)?.max(1e-9)).ceil().clamp(1.0, 1e4) as u32;
         let times = (0..self.repetitions).map(|_| time(passes)).collect::<Result<Vec<_>, E>>()?;
-        Ok(self.of(&times))
-    }
-
-    /// The one of several measurements that is reported.
-    pub(super) fn of(&self, times: &[f64]) -> f64 {
-        if self.fastest { times.iter().copied().fold(f64::INFINITY, f64::min) } else { median(times) }
+        Ok(self.take.of(&times))
     }
 }
 
@@ -235,7 +230,7 @@ mod tests {
                 });
                 assert_eq!(encoded.bits(), 32.0 * words.sum::<usize>() as f64);
                 let times =
-                    measure(codec.as_ref(), &class, &encoded, Clock { repetitions: 1, fastest: false }).unwrap();
+                    measure(codec.as_ref(), &class, &encoded, Clock { repetitions: 1, take: Take::Median }).unwrap();
                 assert!([times.encode, times.decode, times.decode_all_cores].iter().all(|&t| t > 0.0));
             }
         }
@@ -243,10 +238,8 @@ mod tests {
 
     #[test]
     fn test_clocks_report_what_was_asked_for() {
-        let of = |fastest| Clock { repetitions: 3, fastest }.of(&[3.0, 1.0, 2.0]);
-        assert_eq!((of(false), of(true)), (2.0, 1.0));
         let mut passes = 0;
-        let clock = Clock { repetitions: 3, fastest: true };
+        let clock = Clock { repetitions: 3, take: Take::Fastest };
         let seconds = clock.seconds(|| {
             passes += 1;
             if passes < 5 { Ok(()) } else { Err("enough") }

@@ -30,6 +30,8 @@ pub(super) struct Timing {
     pub(super) decode: f64,
     /// Seconds to read every docID by itself, if the codec allows it.
     pub(super) docid_at: Option<f64>,
+    /// Seconds to decode all blocks to gaps only, if that was asked for and the codec goes by gaps.
+    pub(super) gaps: Option<f64>,
     /// Bytes of the words read and docIDs written.
     pub(super) bytes: f64,
 }
@@ -53,12 +55,13 @@ impl Device {
         self.copier.gpu.report()
     }
 
-    /// The decoder of a codec, with the clocks up.
+    /// The decoder of a codec, with the clocks up; with `gaps` also to gaps.
     ///
     /// # Errors
     /// Anything that [`crate::gpu::GpuError`] names.
-    pub(super) fn decoder(&self, codec: &dyn Codec) -> anyhow::Result<GpuDecoder> {
+    pub(super) fn decoder(&self, codec: &dyn Codec, gaps: bool) -> anyhow::Result<GpuDecoder> {
         let decoder = GpuDecoder::new(&self.copier.gpu, codec).with_context(|| spec(codec))?;
+        let decoder = if gaps { decoder.with_gaps(codec).with_context(|| spec(codec))? } else { decoder };
         self.wake(self.warm_up)?;
         Ok(decoder)
     }
@@ -89,11 +92,12 @@ impl Device {
         let Some(batches) = batches(&encoded.rows, encoded.words.len(), class.docs.len(), most) else {
             return Ok(None);
         };
-        let mut sum = Timing { decode: 0.0, docid_at: Some(0.0), bytes: 0.0 };
+        let mut sum = Timing { decode: 0.0, docid_at: Some(0.0), gaps: Some(0.0), bytes: 0.0 };
         for batch in batches {
             let timing = self.batch(decoder, codec, class, encoded, &batch)?;
             sum.decode += timing.decode;
             sum.docid_at = sum.docid_at.zip(timing.docid_at).map(|(a, b)| a + b);
+            sum.gaps = sum.gaps.zip(timing.gaps).map(|(a, b)| a + b);
             sum.bytes += timing.bytes;
         }
         Ok(Some(sum))
@@ -136,7 +140,23 @@ impl Device {
             check(decoder, &resident, "docid_at")?;
             self.wake(self.warm_up / 10.0)?;
             let times = (0..self.clock.repetitions).map(|_| decoder.docid_at(&resident));
-            docid_at = times.collect::<Result<Option<Vec<_>>, _>>()?.map(|times| self.clock.of(&times));
+            docid_at = times.collect::<Result<Option<Vec<_>>, _>>()?.map(|times| self.clock.take.of(&times));
+        }
+        drop(resident);
+        let mut gaps = None;
+        let resident = decoder.resident(words, &rows, room)?;
+        if decoder.gaps(&resident)?.is_some() {
+            let mut found = vec![0; room];
+            decoder.docs(&resident, &mut found)?;
+            for row in &rows {
+                let (at, between) = (row.out as usize, row.len as usize - 1);
+                let docs = &class.docs[batch.docs.start + at..][..=between];
+                let expected: Vec<u32> = docs.windows(2).map(|pair| pair[1] - pair[0] - 1).collect();
+                compare(|| what("gaps"), &found[at..at + between], &expected)?;
+            }
+            self.wake(self.warm_up / 10.0)?;
+            let times = (0..self.clock.repetitions).map(|_| decoder.gaps(&resident));
+            gaps = times.collect::<Result<Option<Vec<_>>, _>>()?.map(|times| self.clock.take.of(&times));
         }
         drop(resident);
         let resident = decoder.resident(words, &rows, room)?;
@@ -145,9 +165,9 @@ impl Device {
         self.wake(self.warm_up / 10.0)?;
         let times = (0..self.clock.repetitions).map(|_| decoder.decode(&resident)).collect::<Result<Vec<_>, _>>()?;
         let docs: u64 = rows.iter().map(|row| u64::from(row.len)).sum();
-        let decode = self.clock.of(&times);
+        let decode = self.clock.take.of(&times);
         ensure!(decode > 0.0, "{}: the device's clock stands still", what("decode_block"));
-        Ok(Timing { decode, docid_at, bytes: 4.0 * (words.len() as f64 + docs as f64) })
+        Ok(Timing { decode, docid_at, gaps, bytes: 4.0 * (words.len() as f64 + docs as f64) })
     }
 }
 
@@ -192,6 +212,7 @@ mod tests {
     use crate::bench::codecs::cpu::encode;
     use crate::bench::codecs::lists::Wanted;
     use crate::bench::codecs::synthetic::{Spread, Synthetic};
+    use crate::bench::statistics::Take;
     use crate::gpu::testing::gpu;
 
     fn classes() -> Vec<Class> {
@@ -226,17 +247,44 @@ mod tests {
     #[test]
     fn test_a_device_decodes_and_a_wrong_docid_is_an_error() {
         let Some(gpu) = gpu() else { return };
-        let device = Device::new(&gpu, 0.0, Clock { repetitions: 1, fastest: false }).unwrap();
+        let device = Device::new(&gpu, 0.0, Clock { repetitions: 1, take: Take::Median }).unwrap();
         let codec = crate::codec::codec("raw").unwrap();
-        let mut decoder = device.decoder(codec.as_ref()).unwrap();
+        let mut decoder = device.decoder(codec.as_ref(), true).unwrap();
         for mut class in classes() {
             let encoded = encode(codec.as_ref(), &class).unwrap();
             let timing = device.measure(&mut decoder, codec.as_ref(), &class, &encoded).unwrap().unwrap();
-            assert!(timing.decode > 0.0 && timing.docid_at.unwrap() > 0.0);
+            assert!(timing.decode > 0.0 && timing.docid_at.unwrap() > 0.0 && timing.gaps.is_none());
             assert_eq!(timing.bytes, 4.0 * (encoded.words.len() as f64 + class.postings() as f64));
             let last = class.lists[class.lists.len() - 1];
             class.docs[(last.start + last.len - 1) as usize] += 1;
             assert!(device.measure(&mut decoder, codec.as_ref(), &class, &encoded).is_err());
+        }
+    }
+    #[test]
+    fn test_gaps_are_those_of_the_lists() {
+        let Some(gpu) = gpu() else { return };
+        let device = Device::new(&gpu, 0.0, Clock { repetitions: 1, take: Take::Median }).unwrap();
+        for name in ["pfor-recursive", "newpfd", "vbyte"] {
+            let codec = crate::codec::codec(name).unwrap();
+            let mut decoder = device.decoder(codec.as_ref(), true).unwrap();
+            for mut class in classes() {
+                let encoded = encode(codec.as_ref(), &class).unwrap();
+                let timing = device.measure(&mut decoder, codec.as_ref(), &class, &encoded).unwrap().unwrap();
+                assert!(timing.gaps.unwrap() > 0.0, "{name}");
+                // the last docID of a list of several is behind its last gap
+                let last = class.lists[class.lists.len() - 1];
+                class.docs[(last.start + last.len - 1) as usize] += 1;
+                let error = device.measure(&mut decoder, codec.as_ref(), &class, &encoded).unwrap_err().to_string();
+                let gap = !(last.len as usize - 1).is_multiple_of(codec.block_len());
+                assert!(error.contains(if gap { "gaps" } else { "decode_block" }), "{error}");
+            }
+            // not asked for, or the numbers of rice are parts of gaps
+            let rice = crate::codec::codec("rice").unwrap();
+            let (without, codec) = if name == "vbyte" { (true, rice) } else { (false, codec) };
+            let mut plain = device.decoder(codec.as_ref(), without).unwrap();
+            let class = classes().swap_remove(2);
+            let encoded = encode(codec.as_ref(), &class).unwrap();
+            assert!(device.measure(&mut plain, codec.as_ref(), &class, &encoded).unwrap().unwrap().gaps.is_none());
         }
     }
 }

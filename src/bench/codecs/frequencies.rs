@@ -75,19 +75,20 @@ fn decode(words: &[u32], &(at, len, ones): &Row, mut sink: impl FnMut(&[u32])) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::statistics::Take;
 
     #[test]
     fn test_frequencies_come_back_and_are_counted() {
         let class = Class::new(2, vec![0, 1, 2], [33, 40, 127].into_iter());
         let mut tfs = vec![1; class.docs.len()];
-        let (bits, times) = measure(&class, &tfs, Clock { repetitions: 1, fastest: false }).unwrap();
+        let (bits, times) = measure(&class, &tfs, Clock { repetitions: 1, take: Take::Median }).unwrap();
         assert_eq!(bits, 0.0, "lists of ones take no words");
         assert!(times.encode > 0.0 && times.decode > 0.0 && times.decode_all_cores > 0.0);
         tfs[class.lists[1].start as usize + 39] = 2;
         let mut words = Vec::new();
         tf::encode(&tfs[class.lists[1].start as usize..][..40], &mut words);
         assert_eq!(
-            measure(&class, &tfs, Clock { repetitions: 1, fastest: false }).unwrap().0,
+            measure(&class, &tfs, Clock { repetitions: 1, take: Take::Median }).unwrap().0,
             32.0 * words.len() as f64
         );
     }

@@ -206,7 +206,16 @@ fn sample(index: &Index, codec: CodecRef<'_>, wanted: &Wanted) -> anyhow::Result
     classes.collect()
 }
 
-fn read_docs(index: &Index, codec: CodecRef<'_>, term: u32, out: &mut [u32]) -> anyhow::Result<()> {
+/// The docIDs of a term that has a list; `out` has as many.
+///
+/// # Errors
+/// The index is damaged.
+pub(in crate::bench) fn read_docs(
+    index: &Index,
+    codec: CodecRef<'_>,
+    term: u32,
+    out: &mut [u32],
+) -> anyhow::Result<()> {
     let List::Blocks(list) = index.list(&index.term(term)?, codec)? else { return Ok(()) };
     for (i, block) in out.chunks_mut(codec.codec().block_len()).enumerate() {
         list.decode_into(i, block)?;

@@ -7,8 +7,8 @@
 //! time to read the words and write the docIDs at the speed of a copy kernel in the same run; its share is that time
 //! over the time taken. **Data**: lists of an index, all or a sample that keeps the shares of the classes, or synthetic
 //! ones from a fixed seed. **How**: everything is decoded once and compared with the lists. Measurements of 2 ms or
-//! more follow one that does not count; on a GPU they follow half a second of work. Medians, or with `--fastest`
-//! minima. Totals are sums over the classes.
+//! more follow one that does not count; on a GPU they follow half a second of work. Medians, unless `--take` says
+//! else. Totals are sums over the classes.
 
 mod cpu;
 mod device;
@@ -27,14 +27,18 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 
+use super::statistics::Take;
 use super::{count, hardware_gpu, orders, say};
+use crate::base::json::document;
 use crate::codec::{self, Codec, spec};
 use crate::index::read::lengths::class_name;
 
 use cpu::{Clock, Times};
 use device::Device;
+pub(super) use lists::read_docs;
 use lists::{Class, Source, Wanted};
-use output::{Figures, Line};
+pub(super) use output::Figures;
+use output::Line;
 use synthetic::{Spread, Synthetic};
 
 /// Encode and decode lists with every codec, check the results, and compare size and speed.
@@ -84,15 +88,18 @@ pub struct Args {
     /// Measurements that count
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Report the fastest measurement, not the middle one: for a machine that has other work to do
-    #[arg(long)]
-    fastest: bool,
+    /// Which of the measurements is reported
+    #[arg(long, value_name = "WHICH", value_enum, default_value = "median")]
+    take: Take,
     /// Seconds of work of the GPU that does not count
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     warm_up: f64,
     /// GPU by name or by its number in `gamut devices`, or none; software ones must be named
     #[arg(long, value_name = "NAME", default_value = "auto")]
     device: String,
+    /// On the GPU also decode to gaps only, without prefix sums, with codecs that go by gaps (Ding et al., figure 4)
+    #[arg(long)]
+    gaps: bool,
     /// Leave the decoders of other crates out (two of them are only there with `cargo build --features peers`)
     #[arg(long)]
     no_peers: bool,
@@ -123,42 +130,15 @@ const MOST_POSTINGS: u64 = 1 << 30;
 /// Unknown names, no such index or device, a file that cannot be written, or a docID that does not come back.
 #[allow(clippy::print_stdout, reason = "results go to stdout")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    ensure!(args.postings <= MOST_POSTINGS, "--postings {} is over {MOST_POSTINGS}", args.postings);
-    let documents = u32::try_from(args.documents).ok().filter(|&documents| documents >= 4);
-    let documents =
-        documents.with_context(|| format!("--documents {} is not from 4 to {}", args.documents, u32::MAX))?;
-    let min_length = u32::try_from(args.min_length).context("--min-length is over any list's")?.max(2);
+    let (documents, min_length) = args.limits()?;
     let codecs = codec::parse_list(&args.codec)?;
     let sweep = args.sweep.as_ref().map(|name| sweep::points(&codecs, name)).transpose()?;
     let create =
         |path: &PathBuf| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let csv = args.csv.as_ref().map(create).transpose()?;
     let svg = args.svg.as_ref().map(create).transpose()?;
-    let clock = Clock { repetitions: args.repetitions, fastest: args.fastest };
-    let device = open(args, clock)?;
-    let indexes = orders::open(&args.index)?;
-    ensure!(sweep.is_none() || indexes.len() < 2, "--sweep takes one index at a time");
-    let sources = indexes.iter().map(|index| Ok(Source::Index(index, index.codec(None)?)));
-    let mut sources = sources.collect::<crate::Result<Vec<_>>>()?;
-    let mut orders = orders::labels(&indexes);
-    if sources.is_empty() {
-        sources.push(Source::Synthetic(Synthetic { spread: args.lists, documents, seed: args.seed }));
-        orders.push(format!("{:?}", args.lists).to_lowercase());
-    }
+    let Measured { device, titles, orders, figures } = measure(args, documents, min_length, &codecs, sweep.as_deref())?;
     let bandwidth = device.as_ref().map(|device| device.bandwidth);
-    let (mut figures, mut titles): (Vec<Vec<Figures>>, Vec<String>) = (Vec::new(), Vec::new());
-    for (number, (source, order)) in sources.iter().zip(&orders).enumerate() {
-        let classes = source.classes(&Wanted { postings: args.postings, min_length, seed: args.seed })?;
-        let title = title(args, number, &classes);
-        say(&title);
-        titles.push(title);
-        let bench = Bench { classes: &classes, device: device.as_ref(), clock };
-        let lines = match &sweep {
-            Some(points) => bench.codecs(points.iter().map(|point| (point.label(), &point.codec)))?,
-            None => bench.all(args, &codecs, source)?,
-        };
-        figures.push(lines.iter().map(|line| line.figures(order, bandwidth)).collect());
-    }
     if let Some(mut file) = csv {
         output::write_csv(&mut file, &figures.concat()).context("cannot write the CSV file")?;
     }
@@ -183,7 +163,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             "copy_bytes_per_second": bandwidth,
             "lines": figures.concat(),
         });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        document(&mut out, &report)?;
     } else {
         if let Some(device) = &device {
             let (report, speed) = (device.report(), device.bandwidth / 1e9);
@@ -201,6 +181,72 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The figures that [`run`] prints, of all indexes one after the other.
+///
+/// # Errors
+/// As of [`run`].
+pub(super) fn figures(args: &Args) -> anyhow::Result<Vec<Figures>> {
+    let (documents, min_length) = args.limits()?;
+    let codecs = codec::parse_list(&args.codec)?;
+    let sweep = args.sweep.as_ref().map(|name| sweep::points(&codecs, name)).transpose()?;
+    Ok(measure(args, documents, min_length, &codecs, sweep.as_deref())?.figures.concat())
+}
+
+impl Args {
+    /// The number of documents, and the length of the shortest list.
+    fn limits(&self) -> anyhow::Result<(u32, u32)> {
+        ensure!(self.postings <= MOST_POSTINGS, "--postings {} is over {MOST_POSTINGS}", self.postings);
+        let documents = u32::try_from(self.documents).ok().filter(|&documents| documents >= 4);
+        let documents =
+            documents.with_context(|| format!("--documents {} is not from 4 to {}", self.documents, u32::MAX))?;
+        let min_length = u32::try_from(self.min_length).context("--min-length is over any list's")?.max(2);
+        Ok((documents, min_length))
+    }
+}
+
+/// What was measured, for each index or the synthetic lists.
+struct Measured {
+    device: Option<Device>,
+    titles: Vec<String>,
+    orders: Vec<String>,
+    figures: Vec<Vec<Figures>>,
+}
+
+fn measure(
+    args: &Args,
+    documents: u32,
+    min_length: u32,
+    codecs: &[Arc<dyn Codec>],
+    sweep: Option<&[sweep::Point]>,
+) -> anyhow::Result<Measured> {
+    let clock = Clock { repetitions: args.repetitions, take: args.take };
+    let device = open(args, clock)?;
+    let indexes = orders::open(&args.index)?;
+    ensure!(sweep.is_none() || indexes.len() < 2, "--sweep takes one index at a time");
+    let sources = indexes.iter().map(|index| Ok(Source::Index(index, index.codec(None)?)));
+    let mut sources = sources.collect::<crate::Result<Vec<_>>>()?;
+    let mut orders = orders::labels(&indexes);
+    if sources.is_empty() {
+        sources.push(Source::Synthetic(Synthetic { spread: args.lists, documents, seed: args.seed }));
+        orders.push(format!("{:?}", args.lists).to_lowercase());
+    }
+    let bandwidth = device.as_ref().map(|device| device.bandwidth);
+    let (mut figures, mut titles): (Vec<Vec<Figures>>, Vec<String>) = (Vec::new(), Vec::new());
+    for (number, (source, order)) in sources.iter().zip(&orders).enumerate() {
+        let classes = source.classes(&Wanted { postings: args.postings, min_length, seed: args.seed })?;
+        let title = title(args, number, &classes);
+        say(&title);
+        titles.push(title);
+        let bench = Bench { classes: &classes, device: device.as_ref(), clock, gaps: args.gaps };
+        let lines = match sweep {
+            Some(points) => bench.codecs(points.iter().map(|point| (point.label(), &point.codec)))?,
+            None => bench.all(args, codecs, source)?,
+        };
+        figures.push(lines.iter().map(|line| line.figures(order, bandwidth)).collect());
+    }
+    Ok(Measured { device, titles, orders, figures })
 }
 
 /// The chosen device; `None` if any would do and there is none.
@@ -233,6 +279,8 @@ struct Bench<'a> {
     classes: &'a [Class],
     device: Option<&'a Device>,
     clock: Clock,
+    /// Whether a device also decodes to gaps.
+    gaps: bool,
 }
 
 impl Bench<'_> {
@@ -266,7 +314,7 @@ impl Bench<'_> {
                 of_codec.push(Line { parameters: codec.settings().to_string(), ..line });
             }
             if let Some(device) = self.device {
-                let mut decoder = device.decoder(codec)?;
+                let mut decoder = device.decoder(codec, self.gaps)?;
                 for ((class, encoded), line) in self.classes.iter().zip(&encoded).zip(&mut of_codec) {
                     line.gpu = device.measure(&mut decoder, codec, class, encoded)?;
                     if line.gpu.is_none() {

@@ -30,21 +30,22 @@ pub(super) struct Line {
 
 /// A published line.
 #[derive(Clone, Debug, serde::Serialize)]
-pub(super) struct Figures {
+pub(in crate::bench) struct Figures {
     /// The order of the documents, or the spread of synthetic docIDs.
-    pub(super) order: String,
-    pub(super) codec: String,
+    pub(in crate::bench) order: String,
+    pub(in crate::bench) codec: String,
     parameters: String,
-    list_length: String,
-    lists: u64,
+    pub(in crate::bench) list_length: String,
+    pub(in crate::bench) lists: u64,
     postings: u64,
-    bits_per_posting: f64,
+    pub(in crate::bench) bits_per_posting: f64,
     encode_mega_per_second: Option<f64>,
-    decode_giga_per_second: Option<f64>,
+    pub(in crate::bench) decode_giga_per_second: Option<f64>,
     decode_giga_per_second_all_cores: Option<f64>,
-    gpu_decode_giga_per_second: Option<f64>,
+    pub(in crate::bench) gpu_decode_giga_per_second: Option<f64>,
     gpu_share_of_memory_floor: Option<f64>,
     gpu_docid_at_giga_per_second: Option<f64>,
+    pub(in crate::bench) gpu_gaps_giga_per_second: Option<f64>,
 }
 
 impl Line {
@@ -62,6 +63,7 @@ impl Line {
             gpu: sum.gpu.zip(line.gpu).map(|(a, b)| Timing {
                 decode: a.decode + b.decode,
                 docid_at: add(a.docid_at, b.docid_at),
+                gaps: add(a.gaps, b.gaps),
                 bytes: a.bytes + b.bytes,
             }),
             ..sum
@@ -101,6 +103,7 @@ impl Line {
             gpu_decode_giga_per_second: rate(self.gpu.map(|gpu| gpu.decode), 1e9),
             gpu_share_of_memory_floor: self.gpu.zip(bandwidth).map(|(gpu, speed)| gpu.bytes / speed / gpu.decode),
             gpu_docid_at_giga_per_second: rate(self.gpu.and_then(|gpu| gpu.docid_at), 1e9),
+            gpu_gaps_giga_per_second: rate(self.gpu.and_then(|gpu| gpu.gaps), 1e9),
         }
     }
 }
@@ -108,13 +111,14 @@ impl Line {
 /// Figures that have a table by length and a chart: name, and how to get one.
 pub(super) type Column = (&'static str, fn(&Figures) -> Option<f64>);
 
-pub(super) const COLUMNS: [Column; 6] = [
+pub(super) const COLUMNS: [Column; 7] = [
     ("bits per posting", |f| Some(f.bits_per_posting)),
     ("decode, one core, G docIDs/s", |f| f.decode_giga_per_second),
     ("decode, all cores, G docIDs/s", |f| f.decode_giga_per_second_all_cores),
     ("encode, one core, M postings/s", |f| f.encode_mega_per_second),
     ("decode, GPU, G docIDs/s", |f| f.gpu_decode_giga_per_second),
     ("docid_at, GPU, G reads/s", |f| f.gpu_docid_at_giga_per_second),
+    ("decode to gaps, GPU, G/s", |f| f.gpu_gaps_giga_per_second),
 ];
 
 /// A number with as many decimals as matter.
@@ -204,7 +208,7 @@ pub(super) fn write_tables(out: &mut impl Write, figures: &[Figures], totals_onl
 }
 
 /// The columns of a CSV file: the fields of [`Figures`].
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "order",
     "codec",
     "parameters",
@@ -218,6 +222,7 @@ const FIELDS: [&str; 13] = [
     "gpu_decode_giga_per_second",
     "gpu_share_of_memory_floor",
     "gpu_docid_at_giga_per_second",
+    "gpu_gaps_giga_per_second",
 ];
 
 /// Every line, below a head.
@@ -286,7 +291,7 @@ mod tests {
     use super::*;
 
     fn lines() -> Vec<Line> {
-        let gpu = Timing { decode: 0.5, docid_at: None, bytes: 1e9 };
+        let gpu = Timing { decode: 0.5, docid_at: None, gaps: None, bytes: 1e9 };
         let line = |class| Line {
             name: "a:b=1,c=2".into(),
             parameters: "b=1,c=2".into(),

@@ -21,17 +21,23 @@ mod pairs;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 
 use super::codecs::synthetic::{Spread, Synthetic};
+use super::statistics::Take;
 use super::{Engine, count, hardware_gpu, say};
-use crate::codec::{self, split_specs};
+use crate::base::json;
+use crate::codec::{self, Codec, split_specs};
 use crate::query::and::{AND, RANGES};
 use crate::query::method::EngineKind;
 
-use output::Figure;
-use pairs::{Clock, Methods, Point, Sweep};
+use crate::gpu::Gpu;
+
+pub(super) use output::Figure;
+pub(super) use pairs::Sweep;
+use pairs::{Clock, Methods, Point};
 
 /// Intersect two lists with every method, check the results, and compare speeds.
 ///
@@ -78,6 +84,9 @@ pub struct Args {
     /// Length of the longer list when ratios are compared
     #[arg(long, value_name = "N", value_parser = count, default_value = "1M")]
     longer: u64,
+    /// Length of the shorter list when ratios are compared, in the place of --longer: the longer one grows
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "longer")]
+    shorter: Option<u64>,
     /// Pairs of lists for a figure, at most: of long lists there are fewer, down to one
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pairs: u32,
@@ -87,15 +96,18 @@ pub struct Args {
     /// Rounds that count
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Take the fastest round of each pair, not the middle one: for a machine that has other work to do
-    #[arg(long)]
-    fastest: bool,
+    /// Which of the rounds stands for a pair
+    #[arg(long, value_name = "WHICH", value_enum, default_value = "median")]
+    take: Take,
     /// Write every figure as CSV, too
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Print one JSON object with every figure instead of tables
+    #[arg(long)]
+    json: bool,
 }
 
 fn methods_help() -> String {
@@ -152,8 +164,14 @@ fn points(args: &Args, documents: u32) -> anyhow::Result<Vec<Point>> {
         let both = length(value)?;
         points.push(Point { sweep: Sweep::Length, shorter: both, longer: both, ratio: 1 });
     }
-    let longer = length(args.longer)?;
     for &ratio in &args.ratios {
+        if let Some(shorter) = args.shorter {
+            ensure!(shorter >= 2, "--shorter {shorter}: a list has 2 docIDs or more");
+            let longer = length(shorter.saturating_mul(ratio))?;
+            points.push(Point { sweep: Sweep::Ratio, shorter: length(shorter)?, longer, ratio });
+            continue;
+        }
+        let longer = length(args.longer)?;
         let shorter = (u64::from(longer) / ratio) as u32;
         ensure!(shorter >= 2, "--ratios {ratio}: the shorter list has {shorter} docIDs; give a greater --longer");
         points.push(Point { sweep: Sweep::Ratio, shorter, longer, ratio });
@@ -161,30 +179,63 @@ fn points(args: &Args, documents: u32) -> anyhow::Result<Vec<Point>> {
     Ok(points)
 }
 
+/// The figures that [`run`] prints.
+///
+/// # Errors
+/// As of [`run`].
+pub(super) fn figures(args: &Args) -> anyhow::Result<Vec<Figure>> {
+    Planned::new(args)?.measure()
+}
+
+/// What the options ask for.
+struct Planned {
+    points: Vec<Point>,
+    recipe: Synthetic,
+    codecs: Vec<Arc<dyn Codec>>,
+    methods: Methods,
+    gpu: Option<Gpu>,
+    clock: Clock,
+}
+
+impl Planned {
+    fn new(args: &Args) -> anyhow::Result<Self> {
+        let documents = u32::try_from(args.documents).ok().filter(|&documents| documents >= 4);
+        let documents =
+            documents.with_context(|| format!("--documents {} is not from 4 to {}", args.documents, u32::MAX))?;
+        let points = points(args, documents)?;
+        let codecs = codec::parse_list(&args.codec)?;
+        let methods = methods(&args.methods, &args.engine)?;
+        let gpu = if methods.gpu.is_empty() { None } else { hardware_gpu(&args.device)? };
+        ensure!(gpu.is_some() || !methods.cpu.is_empty(), "all of these methods need a GPU, and there is none");
+        let recipe = Synthetic { spread: args.lists, documents, seed: args.seed };
+        let clock = Clock { rounds: args.rounds, take: args.take, pairs: args.pairs, warm_up: args.warm_up };
+        Ok(Self { points, recipe, codecs, methods, gpu, clock })
+    }
+
+    fn measure(&self) -> anyhow::Result<Vec<Figure>> {
+        let mut figures = Vec::new();
+        for (i, point) in self.points.iter().enumerate() {
+            let (recipe, gpu) = (&self.recipe, self.gpu.as_ref());
+            figures.extend(pairs::measure(*point, recipe, &self.codecs, &self.methods, gpu, self.clock)?);
+            say(&format!("{} of {} points: lists of {} and {}", i + 1, self.points.len(), point.shorter, point.longer));
+        }
+        Ok(figures)
+    }
+}
+
 /// Measures, and prints tables.
 ///
 /// # Errors
 /// Unknown names, lengths that do not fit, a file that cannot be written, or a wrong result.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let documents = u32::try_from(args.documents).ok().filter(|&documents| documents >= 4);
-    let documents =
-        documents.with_context(|| format!("--documents {} is not from 4 to {}", args.documents, u32::MAX))?;
-    let points = points(args, documents)?;
-    let codecs = codec::parse_list(&args.codec)?;
-    let methods = methods(&args.methods, &args.engine)?;
-    let gpu = if methods.gpu.is_empty() { None } else { hardware_gpu(&args.device)? };
-    ensure!(gpu.is_some() || !methods.cpu.is_empty(), "all of these methods need a GPU, and there is none");
+    let plan = Planned::new(args)?;
+    let documents = plan.recipe.documents;
     let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let csv = args.csv.as_ref().map(create).transpose()?;
     let svg = args.svg.as_ref().map(create).transpose()?;
-    let recipe = Synthetic { spread: args.lists, documents, seed: args.seed };
-    let clock = Clock { rounds: args.rounds, fastest: args.fastest, pairs: args.pairs, warm_up: args.warm_up };
-    let mut figures: Vec<Figure> = Vec::new();
-    for (i, point) in points.iter().enumerate() {
-        figures.extend(pairs::measure(*point, &recipe, &codecs, &methods, gpu.as_ref(), clock)?);
-        say(&format!("{} of {} points: lists of {} and {}", i + 1, points.len(), point.shorter, point.longer));
-    }
-    let each = if args.fastest { "fastest" } else { "median" };
+    let figures = plan.measure()?;
+    let gpu = plan.gpu;
+    let each = args.take.name();
     let spread = format!("{:?}", args.lists).to_lowercase();
     let title = format!("Pairs of {spread} lists below {documents}, one core, {each} of {} rounds", args.rounds);
     if let Some(file) = csv {
@@ -194,6 +245,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let chart = output::chart(&title, &figures);
         let chart = chart.map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
         file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
+    }
+    if args.json {
+        let mut csv = Vec::new();
+        output::write_csv(&mut csv, &figures)?;
+        let device = gpu.as_ref().map(Gpu::report);
+        let rows = super::table::objects(&csv, 4);
+        return Ok(json::print(&serde_json::json!({ "title": title, "device": device, "rows": rows }))?);
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{title}")?;
@@ -225,10 +283,15 @@ mod tests {
         let points = points(&given, 4000).unwrap();
         let shown: Vec<_> = points.iter().map(|point| (point.shorter, point.longer)).collect();
         assert_eq!(shown, [(2, 2), (1000, 1000), (2000, 2000), (2, 2000)]);
+        let growing = super::points(&args("--lengths 2 --shorter 100 --ratios 1,8"), 4000).unwrap();
+        let shown: Vec<_> = growing.iter().map(|point| (point.shorter, point.longer)).collect();
+        assert_eq!(shown, [(2, 2), (100, 100), (100, 800)]);
         for (line, why) in [
             ("--lengths 3K --longer 1K", "--documents"),
             ("--lengths 1", "2 docIDs or more"),
             ("--lengths 10 --longer 1K --ratios 1K", "--longer"),
+            ("--lengths 10 --shorter 100 --ratios 30", "--documents"),
+            ("--lengths 10 --shorter 1 --ratios 30", "2 docIDs or more"),
         ] {
             let error = super::points(&args(line), 4000).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
@@ -264,7 +327,7 @@ mod tests {
         let Some(gpu) = crate::gpu::testing::gpu() else { return };
         let methods = methods("merge,gpu-binary,lrc", &[Engine::Cpu, Engine::Gpu]).unwrap();
         let recipe = Synthetic { spread: Spread::Clustered, documents: 5000, seed: 3 };
-        let clock = Clock { rounds: 1, fastest: true, pairs: 2, warm_up: 0.0 };
+        let clock = Clock { rounds: 1, take: Take::Fastest, pairs: 2, warm_up: 0.0 };
         let point = Point { sweep: Sweep::Ratio, shorter: 100, longer: 700, ratio: 7 };
         let codecs = codec::parse_list("simdbp").unwrap();
         let figures = pairs::measure(point, &recipe, &codecs, &methods, Some(&gpu), clock).unwrap();

@@ -9,30 +9,30 @@ use super::pairs::{Point, Sweep};
 
 /// A method on the pairs of a point, in a codec.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figure {
-    pub(super) point: Point,
-    pub(super) codec: String,
-    pub(super) engine: &'static str,
-    pub(super) method: String,
-    pub(super) pairs: u32,
+pub(in crate::bench) struct Figure {
+    pub(in crate::bench) point: Point,
+    pub(in crate::bench) codec: String,
+    pub(in crate::bench) engine: &'static str,
+    pub(in crate::bench) method: String,
+    pub(in crate::bench) pairs: u32,
     /// DocIDs that both lists of a pair have, on average.
-    pub(super) found: f64,
+    pub(in crate::bench) found: f64,
     /// For a pair, on average.
-    pub(super) seconds: f64,
+    pub(in crate::bench) seconds: f64,
 }
 
 impl Figure {
     /// Nanoseconds for each docID of the shorter list.
-    fn nanoseconds(&self) -> f64 {
+    pub(in crate::bench) fn nanoseconds(&self) -> f64 {
         1e9 * self.seconds / f64::from(self.point.shorter)
     }
 
-    fn microseconds(&self) -> f64 {
+    pub(in crate::bench) fn microseconds(&self) -> f64 {
         1e6 * self.seconds
     }
 
     /// The name of the point's column.
-    fn label(&self) -> String {
+    pub(in crate::bench) fn label(&self) -> String {
         match self.point.sweep {
             Sweep::Length => short(self.point.shorter),
             Sweep::Ratio => self.point.ratio.to_string(),

@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use crate::bench::codecs::synthetic::Synthetic;
 use crate::bench::query::readable;
 use crate::bench::rounds::{Ways, interleave};
-use crate::bench::statistics::pick;
+use crate::bench::statistics::Take;
 use crate::codec::{Codec, spec};
 use crate::gpu::Gpu;
 use crate::postings::{Encoded, List, ListWords};
@@ -19,7 +19,7 @@ use super::output::Figure;
 
 /// The variable of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sweep {
+pub(in crate::bench) enum Sweep {
     /// Two lists of the same length.
     Length,
     /// One list, and shorter ones.
@@ -28,19 +28,19 @@ pub(super) enum Sweep {
 
 /// Two lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Point {
-    pub(super) sweep: Sweep,
-    pub(super) shorter: u32,
-    pub(super) longer: u32,
+pub(in crate::bench) struct Point {
+    pub(in crate::bench) sweep: Sweep,
+    pub(in crate::bench) shorter: u32,
+    pub(in crate::bench) longer: u32,
     /// The requested ratio.
-    pub(super) ratio: u64,
+    pub(in crate::bench) ratio: u64,
 }
 
 /// How everything is measured.
 #[derive(Clone, Copy)]
 pub(super) struct Clock {
     pub(super) rounds: u32,
-    pub(super) fastest: bool,
+    pub(super) take: Take,
     /// Pairs a point, at most.
     pub(super) pairs: u32,
     /// Seconds of work of the GPU that does not count.
@@ -142,7 +142,7 @@ pub(super) fn measure(
             .map(|list| list.list(codec.as_ref(), recipe.documents).context("a list without a block"));
         let lists = lists.collect::<anyhow::Result<Vec<_>>>()?;
         let mut add = |engine, method: String, seconds: &[Vec<f64>]| {
-            let picked = seconds.iter().map(|rounds| pick(rounds, clock.fastest));
+            let picked = seconds.iter().map(|rounds| clock.take.of(rounds));
             let seconds = picked.sum::<f64>() / seconds.len() as f64;
             figures.push(Figure { point, codec: spec(codec.as_ref()), engine, method, pairs: count, found, seconds });
         };

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::bench::statistics::{Summary, pick};
+use crate::bench::statistics::{Summary, Take};
 use crate::query::Plan;
 
 /// Runs batches one after the other, `rounds` times after one that does not count. Returns each query's wait from the
@@ -14,7 +14,7 @@ use crate::query::Plan;
 pub(super) fn measure(
     batches: &[Vec<Plan>],
     rounds: u32,
-    fastest: bool,
+    take: Take,
     mut run: impl FnMut(&[Plan]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Option<(Summary, f64)>> {
     let mut seconds = vec![Vec::new(); batches.len()];
@@ -27,7 +27,7 @@ pub(super) fn measure(
             }
         }
     }
-    let picked: Vec<f64> = seconds.iter().map(|seconds| pick(seconds, fastest)).collect();
+    let picked: Vec<f64> = seconds.iter().map(|seconds| take.of(seconds)).collect();
     let waits: Vec<f64> =
         batches.iter().zip(&picked).flat_map(|(batch, &seconds)| std::iter::repeat_n(seconds, batch.len())).collect();
     Ok(Summary::of(&waits).map(|summary| (summary, waits.len() as f64 / picked.iter().sum::<f64>())))
@@ -41,7 +41,7 @@ mod tests {
     fn test_every_query_waits_for_its_batch() {
         let mut ran = Vec::new();
         let batches = [vec![Plan::default(); 3], vec![Plan::default()]];
-        let (summary, per_second) = measure(&batches, 2, false, |batch| {
+        let (summary, per_second) = measure(&batches, 2, Take::Median, |batch| {
             ran.push(batch.len());
             Ok(())
         })
@@ -50,6 +50,6 @@ mod tests {
         assert_eq!(ran, [3, 1, 3, 1, 3, 1], "two rounds after one that does not count");
         assert_eq!(summary.count, 4);
         assert!(per_second > 0.0);
-        assert!(measure(&[], 1, true, |_| Ok(())).unwrap().is_none());
+        assert!(measure(&[], 1, Take::Fastest, |_| Ok(())).unwrap().is_none());
     }
 }

@@ -4,10 +4,12 @@ use std::hint::black_box;
 
 use anyhow::bail;
 
+use crate::base::kept;
 use crate::bench::rounds::{Ways, interleave};
 use crate::bench::say;
 use crate::bench::table::{Table, figure};
 use crate::gpu::Gpu;
+use crate::query::cost::file::{DeviceId, Kept};
 use crate::query::engine::{Answers, Effort, Engine as _, Griffin, GriffinMethods, Trace};
 use crate::query::migrate::Machine;
 use crate::query::topk::TopKMethod;
@@ -24,6 +26,31 @@ pub(super) struct Both {
     pub(super) cpu: CpuMethods,
     /// What chooses the results that come to the CPU.
     pub(super) gpu_topk: &'static TopKMethod,
+}
+
+/// What is known of the costs of a place's index. Files that are not used are reported.
+pub(super) fn calibrations(place: &Place<'_>) -> Kept {
+    let checksum = &place.searcher.index().manifest().checksum;
+    let kept = kept::folder().map(|folder| Kept::read(&folder, checksum)).unwrap_or_default();
+    kept.refused.iter().for_each(|line| say(line));
+    kept
+}
+
+/// Gives lines of a place whose rules go by costs what is known of these.
+///
+/// # Errors
+/// Nothing is known; the message says what to run.
+pub(super) fn learn(lines: &mut [Line], place: &Place<'_>, gpu: &Gpu) -> crate::Result<()> {
+    let mut known = None;
+    for line in lines {
+        if let Way::Both(both) = &mut line.way
+            && both.methods.migration.rule().by_costs
+        {
+            let known = known.get_or_insert_with(|| calibrations(place));
+            both.methods.learn(known, &place.searcher.codec_name(), &DeviceId::of(gpu.report()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Lines of one place on both processors that take turns.
@@ -76,7 +103,7 @@ impl<'a> OnBoth<'a> {
         clock: Clock,
     ) -> anyhow::Result<Self> {
         let Some(Way::Both(both)) = lines.first().map(|line| &line.way) else { bail!("no line on both processors") };
-        let engine = Griffin::new(device(place, gpu, &lines, clock.memory, false)?, both.methods.clone(), both.cpu);
+        let engine = Griffin::new(device(place, gpu, &lines, clock, false)?, both.methods.clone(), both.cpu);
         Ok(Self { place, plans, clock, engine, lines })
     }
 

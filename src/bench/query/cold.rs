@@ -10,6 +10,7 @@
 use super::super::table::{Table, figure};
 use super::common::Common;
 use super::{Args, Engine, mode_name};
+use crate::base::json;
 use crate::query::{Mode, Topic};
 use anyhow::{Context as _, bail, ensure};
 use clap::ValueEnum as _;
@@ -73,6 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if wanted && crate::bench::hardware_gpu(&args.common.device)?.is_none() {
         engines.retain(|&engine| engine == Engine::Cpu);
     }
+    let mut objects = Vec::new();
     let process = Process { args, folder: folder.path() };
     for index in &args.index {
         let mut table = Table {
@@ -91,12 +93,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 for pages in [Pages::Cached, Pages::Dropped] {
                     for (count, file) in &files {
                         let Some(turn) = process.measure(&line, (*count, file), pages)? else { break };
+                        objects.push(object(&line, *count, pages, &turn));
                         table.rows.push(cells(&line, *count, pages, &turn));
                     }
                 }
             }
         }
-        table.write(&mut std::io::stdout().lock()).context("cannot write the table")?;
+        if !args.common.json {
+            table.write(&mut std::io::stdout().lock()).context("cannot write the table")?;
+        }
+    }
+    if args.common.json {
+        json::print(&serde_json::json!({ "processes": objects })).context("cannot write the figures")?;
     }
     Ok(())
 }
@@ -130,6 +138,20 @@ fn cells(line: &Line<'_>, count: usize, pages: Pages, turn: &Turn) -> Vec<String
     let mut row = vec![engine.to_owned(), mode_name(line.mode).to_owned(), count.to_string(), pages.to_owned()];
     row.extend([turn.seconds, outside].into_iter().chain(turn.phases).map(figure));
     row
+}
+
+fn object(line: &Line<'_>, count: usize, pages: Pages, turn: &Turn) -> serde_json::Value {
+    let phases: serde_json::Map<_, _> =
+        PHASES.iter().zip(turn.phases).map(|((name, _), seconds)| ((*name).to_owned(), seconds.into())).collect();
+    serde_json::json!({
+        "index": line.index,
+        "engine": line.engine.name(),
+        "mode": mode_name(line.mode),
+        "queries": count,
+        "cached": pages == Pages::Cached,
+        "seconds": turn.seconds,
+        "phases": phases,
+    })
 }
 
 /// Starts processes.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
+use crate::base::json;
+use crate::bench::table::objects;
 use crate::bench::{count, hardware_gpu, orders};
 use crate::gpu::Gpu;
 use crate::index::Index;
@@ -49,10 +51,24 @@ pub(super) struct Common {
     /// Draw charts, too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Print one JSON object with every figure, as --csv writes them, instead of tables
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// The first queries of a file, as many as are wanted.
+///
+/// # Errors
+/// It cannot be read, or has none.
+pub(in crate::bench) fn take_topics(path: &Path, wanted: Option<u64>) -> anyhow::Result<Vec<Topic>> {
+    let bytes = std::fs::read(path).map_err(crate::Error::io("read", path))?;
+    let (_, mut topics) = parse_topics(&bytes).with_context(|| format!("in {}", path.display()))?;
+    topics.truncate(wanted.map_or(usize::MAX, |n| n as usize));
+    Ok(topics)
 }
 
 /// A number that is 0 or more; for clap.
-pub(super) fn not_negative(text: &str) -> Result<f64, String> {
+pub(in crate::bench) fn not_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "give 0 or a number over it, such as 10 or 0.5".to_owned())
 }
@@ -86,9 +102,7 @@ impl Common {
     /// # Errors
     /// It cannot be read, or has none.
     pub(super) fn topics(&self, path: &Path) -> anyhow::Result<Vec<Topic>> {
-        let bytes = std::fs::read(path).map_err(crate::Error::io("read", path))?;
-        let (_, topics) = parse_topics(&bytes).with_context(|| format!("in {}", path.display()))?;
-        Ok(self.first(topics))
+        take_topics(path, self.queries)
     }
 
     /// As many as are wanted.
@@ -147,6 +161,22 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// Prints rows of CSV as JSON, with what was measured, and on which device; `names` columns are text.
+///
+/// # Errors
+/// Of `csv`, or of the standard output.
+pub(super) fn print_json(
+    title: &str,
+    gpu: Option<&Gpu>,
+    names: usize,
+    csv: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut rows = Vec::new();
+    csv(&mut rows)?;
+    let device = gpu.map(Gpu::report);
+    json::print(&serde_json::json!({ "title": title, "device": device, "rows": objects(&rows, names) }))
 }
 
 /// Writes what was measured, and on which device.

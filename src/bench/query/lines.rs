@@ -53,8 +53,8 @@ pub(super) enum Way {
     Cpu(CpuMethods),
     /// By ranges of docIDs: the method for disjunctions, and the method for the top k.
     GpuRanges(&'static OrMethod, &'static TopKMethod),
-    /// Conjunctions by an intersector, with its parameters; and the method for the top k.
-    GpuIntersect(String, &'static TopKMethod),
+    /// Conjunctions by an intersector, with its parameters; the method for disjunctions, and the method for the top k.
+    GpuIntersect(String, &'static OrMethod, &'static TopKMethod),
     /// Queries that move between the processors.
     Both(Box<Both>),
 }
@@ -85,9 +85,9 @@ impl Line {
                 (methods.intersect.name, methods.or.name, methods.topk.name, CpuMethods::default().topk.name)
             }
             Way::GpuRanges(or, topk) => (RANGES.name, or.name, topk.name, GpuMethods::default().topk.name),
-            Way::GpuIntersect(spec, topk) => (spec.as_str(), "", topk.name, GpuMethods::default().topk.name),
+            Way::GpuIntersect(spec, or, topk) => (spec.as_str(), or.name, topk.name, GpuMethods::default().topk.name),
             Way::Both(both) => {
-                let GriffinMethods { migration, cpu, gpu } = &both.methods;
+                let GriffinMethods { migration, cpu, gpu, .. } = &both.methods;
                 moves = format!("{}, {gpu}, {migration}", cpu.name);
                 (&*moves, both.cpu.or.name, both.cpu.topk.name, CpuMethods::default().topk.name)
             }
@@ -103,7 +103,7 @@ impl Line {
 }
 
 /// The name of a mode on the command line.
-pub(super) fn mode_name(mode: Mode) -> &'static str {
+pub(in crate::bench) fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::And => "and",
         Mode::Or => "or",
@@ -144,6 +144,11 @@ fn name_of(spec: &str) -> &str {
 }
 
 impl Methods {
+    /// Whether conjunctions go by ranges on a GPU.
+    pub(super) fn by_ranges(&self) -> bool {
+        self.gpu_intersect.iter().any(|spec| spec == RANGES.name)
+    }
+
     /// From comma-separated lists.
     ///
     /// # Errors
@@ -236,7 +241,7 @@ impl Methods {
         let mut lines = Vec::new();
         for &mode in modes.iter().filter(|&&mode| mode != Mode::Or) {
             for migration in rules.iter().cloned() {
-                let methods = GriffinMethods { migration, cpu, gpu: gpu.clone() };
+                let methods = GriffinMethods { migration, cpu, gpu: gpu.clone(), costs: None };
                 let both = Both { methods, cpu: self.chosen(), gpu_topk };
                 lines.push(Line { place, mode, way: Way::Both(Box::new(both)) });
             }
@@ -246,25 +251,28 @@ impl Methods {
 
     /// The lines of a place on the GPU; lines that one engine can answer in turn are together. For each method for OR:
     /// the best of the named ones, or else the first, with all modes, and the others with OR only. Then the
-    /// intersectors that can read `codec`.
+    /// intersectors that can read `codec`, with the first of these methods for AND-OR unless ranges are named, too.
     pub(super) fn gpu_lines(&self, place: usize, modes: &[Mode], codec: &dyn Codec) -> Vec<Vec<Line>> {
         let best = GpuMethods::default().or.name;
-        let chosen = self.gpu_or.iter().find(|or| or.name == best).unwrap_or(&self.gpu_or[0]).name;
+        let chosen = *self.gpu_or.iter().find(|or| or.name == best).unwrap_or(&self.gpu_or[0]);
         let ranges = self.gpu_intersect.iter().any(|spec| spec == RANGES.name);
         let of_method = |or: &'static OrMethod, topk: &'static TopKMethod| {
-            let wanted = |mode: Mode| mode == Mode::Or || (or.name == chosen && (mode == Mode::AndOr || ranges));
+            let wanted = |mode: Mode| mode == Mode::Or || (or.name == chosen.name && ranges);
             let modes = modes.iter().copied().filter(|&mode| wanted(mode));
             modes.map(|mode| Line { place, mode, way: Way::GpuRanges(or, topk) }).collect::<Vec<_>>()
         };
         let methods = self.gpu_or.iter().flat_map(|or| self.gpu_topk.iter().map(move |topk| (*or, *topk)));
         let mut lines: Vec<Vec<Line>> = methods.map(|(or, topk)| of_method(or, topk)).collect();
-        if modes.contains(&Mode::And) {
-            let specs = self.gpu_intersect.iter().filter(|spec| *spec != RANGES.name && readable(spec, codec));
-            let specs: Vec<&String> = specs.collect();
-            for topk in &self.gpu_topk {
-                let line = |spec: &&String| Way::GpuIntersect((*spec).clone(), topk);
-                lines.push(specs.iter().map(|spec| Line { place, mode: Mode::And, way: line(spec) }).collect());
-            }
+        let modes = modes.iter().filter(|&&mode| mode == Mode::And || (mode == Mode::AndOr && !ranges));
+        let modes: Vec<Mode> = modes.copied().collect();
+        let specs = self.gpu_intersect.iter().filter(|spec| *spec != RANGES.name && !modes.is_empty());
+        let specs: Vec<&String> = specs.filter(|spec| readable(spec, codec)).collect();
+        for topk in &self.gpu_topk {
+            let of_spec = |spec: &&String| {
+                let way = Way::GpuIntersect((*spec).clone(), chosen, topk);
+                modes.iter().map(move |&mode| Line { place, mode, way: way.clone() }).collect::<Vec<_>>()
+            };
+            lines.push(specs.iter().flat_map(of_spec).collect());
         }
         lines.retain(|lines| !lines.is_empty());
         lines
@@ -360,6 +368,12 @@ mod tests {
         assert_eq!(shown(&gpu[1]), [Mode::And, Mode::Or, Mode::AndOr].map(|mode| (mode, RANGES.name.to_owned())));
         assert_eq!(shown(&gpu[2]), [(Mode::And, "pmf:levels=2".to_owned())], "lrc reads no simdbp");
         assert_eq!(methods.gpu_lines(0, &[Mode::AndOr], codec.as_ref()).len(), 1);
+        // without ranges the intersector finds what has all terms
+        let methods = Methods::parse("accumulators", "pmf:levels=3", "best").unwrap();
+        let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr], codec.as_ref()).concat();
+        let expected =
+            [(Mode::Or, "accumulators"), (Mode::And, "pmf:levels=3"), (Mode::AndOr, "pmf:levels=3, accumulators")];
+        assert_eq!(shown(&gpu), expected.map(|(mode, name)| (mode, name.to_owned())));
         // each method with each method for the top k
         let methods = Methods::parse("best", "merge,hs", "selection,partial-sort,histogram,radix-sort").unwrap();
         assert_eq!(

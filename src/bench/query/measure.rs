@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::bench::rounds::{Ways, interleave};
 use crate::bench::say;
-use crate::bench::statistics::{Summary, pick};
+use crate::bench::statistics::{Summary, Take};
 use crate::gpu::Gpu;
 use crate::query::and::AND;
 use crate::query::engine::{Answers, CpuEngine, Effort, Engine as _, GpuMethods, Queries};
@@ -26,11 +26,13 @@ use super::lines::{Line, Place, Way, mode_name};
 pub(super) struct Clock {
     pub(super) k: usize,
     pub(super) rounds: u32,
-    pub(super) fastest: bool,
+    pub(super) take: Take,
     /// Seconds of work of the GPU that does not count.
     pub(super) warm_up: f64,
     /// Bytes of the GPU's memory for lists, which come as they are asked for; `None`: all lists are there.
     pub(super) memory: Option<u64>,
+    /// The GPU's intersectors have at most so many workgroups at a time.
+    pub(super) workgroups: Option<u32>,
 }
 
 /// A line, and seconds of each query.
@@ -64,7 +66,7 @@ pub(super) struct Shares {
 pub(super) fn picked(lines: &[Line], seconds: Vec<Vec<Vec<f64>>>, clock: Clock) -> Vec<Measured> {
     let of_line = |(line, seconds): (&Line, Vec<Vec<f64>>)| Measured {
         line: line.clone(),
-        seconds: seconds.iter().map(|rounds| pick(rounds, clock.fastest)).collect(),
+        seconds: seconds.iter().map(|rounds| clock.take.of(rounds)).collect(),
     };
     lines.iter().zip(seconds).map(of_line).collect()
 }
@@ -126,7 +128,7 @@ impl Cpu<'_> {
     /// Queries of a batch on all of rayon's threads.
     pub(super) fn batches(&self, line: &Line, schedule: Schedule) -> anyhow::Result<Option<Batched>> {
         let (clock, plans) = (self.clock, &self.plans[self.places[line.place].index]);
-        let measured = batches::measure(&packed(schedule, plans), clock.rounds, clock.fastest, |batch| {
+        let measured = batches::measure(&packed(schedule, plans), clock.rounds, clock.take, |batch| {
             Ok(batch.par_iter().try_for_each(|plan| self.evaluate(line, plan).map(|hits| _ = black_box(hits)))?)
         })?;
         Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), schedule, waits, per_second, sent: None }))
@@ -192,13 +194,11 @@ pub(super) fn device<'a>(
     place: &'a Place<'a>,
     gpu: &Gpu,
     lines: &[Line],
-    memory: Option<u64>,
+    clock: Clock,
     timed: bool,
 ) -> anyhow::Result<GpuEngine<'a>> {
     let (methods, mode) = match &lines[0].way {
-        Way::GpuIntersect(spec, topk) => {
-            (GpuMethods { intersect: Some(spec.clone()), topk, ..GpuMethods::default() }, Mode::And)
-        }
+        Way::GpuIntersect(spec, or, topk) => (GpuMethods { intersect: Some(spec.clone()), or, topk }, Mode::And),
         Way::GpuRanges(or, topk) => (GpuMethods { or, topk, ..GpuMethods::default() }, Mode::Or),
         Way::Both(both) => {
             let intersect = Some(both.methods.gpu.clone());
@@ -206,8 +206,9 @@ pub(super) fn device<'a>(
         }
         Way::Cpu(_) => (GpuMethods::default(), Mode::Or),
     };
+    let Clock { memory, workgroups, .. } = clock;
     let make = |preload: bool| {
-        let options = Options { memory, preload, timed, ..Options::default() };
+        let options = Options { memory, preload, timed, workgroups, ..Options::default() };
         GpuEngine::new(&place.searcher, gpu, options, methods.clone(), mode)
     };
     match make(memory.is_none()) {
@@ -276,13 +277,13 @@ impl<'a> OnGpu<'a> {
         lines: Vec<Line>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        Ok(Self { place, plans, clock, gpu, engine: device(place, gpu, &lines, clock.memory, false)?, lines })
+        Ok(Self { place, plans, clock, gpu, engine: device(place, gpu, &lines, clock, false)?, lines })
     }
 
     /// Makes the next answers belong to a line.
     fn turn(&mut self, line: usize) -> crate::Result<()> {
         match &self.lines[line].way {
-            Way::GpuIntersect(spec, _) => self.engine.set_intersector(spec),
+            Way::GpuIntersect(spec, ..) => self.engine.set_intersector(spec),
             _ => Ok(()),
         }
     }
@@ -322,14 +323,14 @@ impl<'a> OnGpu<'a> {
         self.prepare(line)?;
         let (clock, number, line) = (self.clock, line, self.lines[line].clone());
         let batches = packed(schedule, self.plans);
-        let measured = batches::measure(&batches, clock.rounds, clock.fastest, |batch| {
+        let measured = batches::measure(&batches, clock.rounds, clock.take, |batch| {
             black_box(ask(&mut self.engine, batch, &[batch.len()], line.mode, clock.k)?.0);
             Ok(())
         })?;
         // it sends the next batch without waiting for this one
         let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
         let all = [batches.concat()];
-        let together = batches::measure(&all, clock.rounds, clock.fastest, |plans| {
+        let together = batches::measure(&all, clock.rounds, clock.take, |plans| {
             black_box(ask(&mut self.engine, plans, &sizes, line.mode, clock.k)?.0);
             Ok(())
         })?;
@@ -345,7 +346,7 @@ impl<'a> OnGpu<'a> {
     pub(super) fn shares(self, schedules: &[Schedule]) -> anyhow::Result<Vec<Shares>> {
         let Self { place, plans, clock, gpu, engine: untimed, lines } = self;
         drop(untimed);
-        let engine = device(place, gpu, &lines, clock.memory, true)?;
+        let engine = device(place, gpu, &lines, clock, true)?;
         let mut turns = Self { place, plans, clock, gpu, engine, lines };
         let alone = plans.iter().map(|plan| vec![plan.clone()]).collect();
         let in_batches = schedules.iter().map(|&schedule| (format!("{schedule:?}"), packed(schedule, plans)));

@@ -5,7 +5,7 @@
 //! **What is measured**: evaluation, from the plan with its terms looked up to the best k docIDs with their scores;
 //! PISA's tools time the same. Analysis and lookup are reported apart; external ids are not fetched. On the GPU from
 //! submission to docIDs on the host. **How**: one query at a time on one core; every method has its turn in every
-//! round; a first round does not count. A query's time is the median of its rounds, or with `--fastest` their minimum.
+//! round; a first round does not count. A query's time is the median of its rounds, or what `--take` says.
 //! Means and percentiles are over the queries. The GPU works half a second before each turn: an idle card is four times
 //! slower. Batches run on all threads, or are submitted at once; a query waits from the start of its batch to the end.
 //! For the throughput of a GPU a batch is sent while the one before is in work. The tables of lists in memory
@@ -48,19 +48,23 @@ use std::path::PathBuf;
 use anyhow::ensure;
 
 use super::say;
+use super::statistics::Take;
 use crate::gpu::Gpu;
+use crate::query::and::RANGES;
 use crate::query::migrate::Migration;
 use crate::query::schedule::Schedule;
 use crate::query::{Hit, Mode, Plan, Topic, WithoutWords, without_words};
 
-pub(super) use lines::readable;
+pub(super) use common::{not_negative, take_topics};
+pub(super) use lines::{mode_name, readable};
 
 use both::{Moves, OnBoth};
-use common::{Common, write_head};
+use common::{Common, print_json, write_head};
 use groups::Shape;
-use lines::{Engine, Line, Methods, Place, mode_name};
+use lines::{Engine, Line, Methods, Place};
 use measure::{Batched, Clock, Cpu, Measured, OnGpu, Shares};
 use output::Results;
+pub(super) use output::{BATCH, Row};
 
 /// Time queries: by method, mode, codec, order of the documents and engine, by kind of query and in batches.
 ///
@@ -118,13 +122,17 @@ pub struct Args {
     /// Rounds that count; with 0, and --check, answers are compared and nothing is measured
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: u32,
-    /// Take the fastest round of each query, not the middle one: for a machine that has other work to do
-    #[arg(long)]
-    fastest: bool,
+    /// Which of the rounds stands for a query
+    #[arg(long, value_name = "WHICH", value_enum, default_value = "median")]
+    take: Take,
     /// Queries in batches, too, packed in each of these ways, comma-separated: order:size=32, para:c=1M,
     /// buckets:size=1024 …
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Schedule::parse, long_help = help::batch())]
     batch: Vec<Schedule>,
+    /// Give passes of a GPU's intersector N workgroups at most, as if it had fewer processors (Ao et al., figure 9a);
+    /// with --mode and, and methods other than ranges
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    workgroups: Option<u32>,
     /// Measure whole processes instead, from their start to the run file, by phases: for the first query, 100, 1,000
     /// and all; with the index in the page cache, and without. Takes one codec and one method of a kind
     #[arg(long, conflicts_with_all = ["batch", "check", "csv", "svg", "threads"])]
@@ -149,12 +157,73 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return cold::run(args);
     }
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    check_workgroups(args, &methods)?;
     ensure!(args.rounds > 0 || args.check, "--rounds 0 measures nothing; give --check, too, to compare answers only");
+    let outputs = args.common.outputs()?;
+    with_results(args, &methods, |results, title, gpu| {
+        outputs.write(|mut out| output::write_csv(&mut out, &results.rows), || results.chart(title))?;
+        if args.common.json {
+            return Ok(print_json(title, gpu, 7, |out| output::write_csv(out, &results.rows))?);
+        }
+        let mut out = std::io::stdout().lock();
+        write_head(&mut out, title, gpu)?;
+        if args.rounds > 0 {
+            results.tables().iter().try_for_each(|table| table.write(&mut out))?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether all that is measured heeds a limit of workgroups.
+fn check_workgroups(args: &Args, methods: &Methods) -> anyhow::Result<()> {
+    let heeds = args.mode == [Mode::And] && args.engine == [Engine::Gpu] && !methods.by_ranges();
+    ensure!(
+        args.workgroups.is_none() || heeds,
+        "--workgroups limits intersectors of a GPU; give --engine gpu --mode and --intersect with methods other than \
+         {}, too",
+        RANGES.name
+    );
+    Ok(())
+}
+
+/// The parts of a line's time on the GPU.
+pub(super) struct Parts {
+    pub(super) mode: Mode,
+    pub(super) method: String,
+    /// How queries ran, as [`output::Row::group`] says it for batches.
+    pub(super) queries: String,
+    /// The name of each pass, and seconds; the host's part comes last.
+    pub(super) seconds: Vec<(&'static str, f64)>,
+}
+
+/// The rows that [`run`] prints, and the parts of the GPU's time.
+///
+/// # Errors
+/// As of [`run`].
+pub(super) fn figures(args: &Args) -> anyhow::Result<(Vec<Row>, Vec<Parts>)> {
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    check_workgroups(args, &methods)?;
+    with_results(args, &methods, |results, _, _| {
+        let parts = results.shares.into_iter().map(|shares| Parts {
+            mode: shares.line.mode,
+            method: shares.line.method(),
+            queries: shares.queries,
+            seconds: shares.parts,
+        });
+        Ok((results.rows, parts.collect()))
+    })
+}
+
+/// Measures, and hands on the results, what was measured on, and the device.
+fn with_results<T>(
+    args: &Args,
+    methods: &Methods,
+    each: impl FnOnce(Results<'_>, &str, Option<&Gpu>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let common = &args.common;
     let indexes = common.indexes(&args.index)?;
     let places = common.places(&indexes, args.codec.as_deref())?;
     let topics = common.topics(&args.topics)?;
-    let outputs = common.outputs()?;
     let gpu = common.gpu(&args.engine.iter().map(|engine| engine.name()).collect::<Vec<_>>())?;
 
     let of_index =
@@ -171,20 +240,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             clock: Clock {
                 k: common.k as usize,
                 rounds: args.rounds,
-                fastest: args.fastest,
+                take: args.take,
                 warm_up: common.warm_up,
                 memory: common.gpu_memory,
+                workgroups: args.workgroups,
             },
         },
     };
-    let results = bench.run(&methods, gpu.as_ref())?;
-    outputs.write(|mut out| output::write_csv(&mut out, &results.rows), || results.chart(&title))?;
-    let mut out = std::io::stdout().lock();
-    write_head(&mut out, &title, gpu.as_ref())?;
-    if args.rounds > 0 {
-        results.tables().iter().try_for_each(|table| table.write(&mut out))?;
-    }
-    Ok(())
+    each(bench.run(methods, gpu.as_ref())?, &title, gpu.as_ref())
 }
 
 /// What is measured on, and what finding the terms takes.
@@ -197,7 +260,7 @@ fn title(args: &Args, places: &[Place<'_>], topics: &[Topic], planned: &[(Vec<Pl
     let empty = empty.line().map_or(String::new(), |line| format!("; {line}"));
     let rounds = match args.rounds {
         0 => "not timed".to_owned(),
-        n => format!("{} of {n} rounds", if args.fastest { "fastest" } else { "median" }),
+        n => format!("{} of {n} rounds", args.take.name()),
     };
     format!(
         "{} queries ({unknown} with unknown terms) on {} documents, {:.0} postings a query, top {}; {rounds}; \
@@ -267,7 +330,8 @@ impl<'a> Bench<'a> {
                 shares.extend(turns.shares(&self.args.batch)?);
             }
             if self.args.engine.contains(&Engine::Griffin) {
-                let lines = methods.lines_on_both(number, &self.args.mode, codec, &self.args.migrate);
+                let mut lines = methods.lines_on_both(number, &self.args.mode, codec, &self.args.migrate);
+                both::learn(&mut lines, place, gpu)?;
                 if self.args.mode.contains(&Mode::Or) {
                     say("griffin moves queries between intersections, and --mode or has none: no lines for it");
                 }
@@ -284,7 +348,7 @@ impl<'a> Bench<'a> {
             }
         }
         let rows = output::rows(places, &shapes, &measured, &batched);
-        let size = |place: &Place<'_>| sizes::size(place, &plans[place.index], clock.rounds, clock.fastest);
+        let size = |place: &Place<'_>| sizes::size(place, &plans[place.index], clock.rounds, clock.take);
         let sizes = if places.len() > 1 && clock.rounds > 0 {
             places.iter().map(size).collect::<anyhow::Result<_>>()?
         } else {

@@ -16,23 +16,23 @@ use super::sizes::Size;
 
 /// One row of the CSV file: a line, on all queries, a group of them, or in batches.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
-    pub(super) order: String,
-    pub(super) codec: String,
-    pub(super) mode: Mode,
-    pub(super) engine: &'static str,
-    pub(super) method: String,
+pub(in crate::bench) struct Row {
+    pub(in crate::bench) order: String,
+    pub(in crate::bench) codec: String,
+    pub(in crate::bench) mode: Mode,
+    pub(in crate::bench) engine: &'static str,
+    pub(in crate::bench) method: String,
     /// "all", a way to group, or [`BATCH`].
-    pub(super) by: &'static str,
+    pub(in crate::bench) by: &'static str,
     /// The group, or the way to make batches.
-    pub(super) group: String,
+    pub(in crate::bench) group: String,
     /// Seconds.
-    pub(super) times: Summary,
-    pub(super) per_second: f64,
+    pub(in crate::bench) times: Summary,
+    pub(in crate::bench) per_second: f64,
 }
 
 /// The grouping of rows for queries in batches.
-const BATCH: &str = "batch";
+pub(in crate::bench) const BATCH: &str = "batch";
 
 impl Row {
     fn new(

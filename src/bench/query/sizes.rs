@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::bench::statistics::pick;
+use crate::bench::statistics::Take;
 use crate::codec::MAX_BLOCK_LEN;
 use crate::index::TermInfo;
 use crate::postings::{List, ListWords};
@@ -29,7 +29,7 @@ pub(super) struct Size {
 ///
 /// # Errors
 /// A damaged index.
-pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, fastest: bool) -> anyhow::Result<Size> {
+pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, take: Take) -> anyhow::Result<Size> {
     let index = place.searcher.index();
     let bytes = |name: &str| index.manifest().file(name).map_or(0, |file| file.bytes) as f64;
     let per_posting = 8.0 / index.statistics().postings.max(1) as f64;
@@ -53,7 +53,7 @@ pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, fastest: bool
             }
         }
     }
-    let all: f64 = seconds.iter().map(|seconds| pick(seconds, fastest)).sum();
+    let all: f64 = seconds.iter().map(|seconds| take.of(seconds)).sum();
     let codec = place.searcher.codec().codec().name();
     Ok(Size {
         bits: per_posting * (bytes(&format!("{codec}/postings.bin")) + bytes(&format!("{codec}/lists.bin"))),

@@ -121,7 +121,7 @@ fn test_a_wrong_answer_is_found() {
     let places = lines::places(&indexes, None, Bm25::default(), Scores::Bm25).unwrap();
     let (_, topics) = crate::query::parse_topics(b"red apple\npie").unwrap();
     let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &topics).unwrap().0).collect();
-    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0, memory: None };
+    let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
     let line = Methods::parse("best", "best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
     let expected = cpu.plain(0, Mode::Or).unwrap();
@@ -142,7 +142,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
     let places = lines::places(&indexes, Some(&["simdbp".to_owned()]), Bm25::default(), Scores::Bm25).unwrap();
     let (_, topics) = crate::query::parse_topics(b"red apple\npie tree leaf").unwrap();
     let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];
-    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0, memory: None };
+    let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
     let methods = Methods::parse("best", "ranges,gpu-binary,wu", "best").unwrap();
     let codec = places[0].searcher.codec().codec();
@@ -177,7 +177,7 @@ fn test_lines_on_both_processors_have_the_same_answers_and_their_figures() {
     assert_eq!(places[0].codec, "simdbp+vbyte");
     let (_, topics) = crate::query::parse_topics(b"red apple\npie tree leaf\npie\nnothing red").unwrap();
     let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];
-    let clock = Clock { k: 5, rounds: 1, fastest: true, warm_up: 0.0, memory: None };
+    let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
     let rules: Vec<Migration> =
         ["ratio=128", "length=100000", "fixed=gpu-cpu"].iter().map(|rule| Migration::parse(rule).unwrap()).collect();

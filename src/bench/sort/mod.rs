@@ -12,15 +12,20 @@
 mod arrays;
 mod rows;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
 use self::arrays::{Array, Distribution, Key};
-use self::rows::{Row, Times};
+pub(super) use self::rows::Row;
+use self::rows::Times;
 use super::copier::Copier;
 use super::median;
+use crate::base::json;
 use crate::gpu::{Choice, Gpu};
 use crate::sort::bitonic::{self, Bitonic};
 use crate::sort::{SORTERS, SortTimes, Sorter};
@@ -102,6 +107,41 @@ struct Card {
 /// Unknown names, no such device, a file that cannot be written, or a wrong result.
 #[allow(clippy::print_stdout, clippy::print_stderr, reason = "results go to stdout, remarks to stderr")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let distributions = checked(args)?;
+    let csv = args
+        .csv
+        .as_ref()
+        .map(|path| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display())))
+        .transpose()?;
+    let (card, rows) = all_rows(args, &distributions)?;
+    if args.json {
+        let device = card.as_ref().map(|card| card.copier.gpu.report());
+        let bandwidth = card.as_ref().map(|card| card.bytes_per_second);
+        let report = serde_json::json!({ "device": device, "copy_bytes_per_second": bandwidth, "rows": rows });
+        json::print(&report)?;
+    } else {
+        if let Some(card) = &card {
+            let (report, speed) = (card.copier.gpu.report(), card.bytes_per_second / 1e9);
+            println!("device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver);
+        }
+        rows::print(&rows, &mut std::io::stdout().lock())?;
+    }
+    if let Some(file) = csv {
+        rows::write_csv(&rows, &mut std::io::BufWriter::new(file)).context("cannot write the CSV file")?;
+    }
+    Ok(())
+}
+
+/// The rows that [`run`] prints.
+///
+/// # Errors
+/// As of [`run`].
+pub(super) fn figures(args: &Args) -> anyhow::Result<Vec<Row>> {
+    Ok(all_rows(args, &checked(args)?)?.1)
+}
+
+/// The distributions, if all options can be.
+fn checked(args: &Args) -> anyhow::Result<Vec<&'static Distribution>> {
     ensure!(args.from <= args.to, "--from {} is over --to {}", args.from, args.to);
     ensure!(args.warm_up >= 0.0 && args.warm_up <= 60.0, "--warm-up {} is not from 0 to 60", args.warm_up);
     if let Some(bits) = args.bits.iter().find(|bits| ![32, 64].contains(*bits)) {
@@ -110,13 +150,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(k) = args.counts.filter(|k| !k.is_power_of_two()) {
         bail!("--counts {k}: take a power of two, such as 16 (the paper's) or 32");
     }
-    let distributions = args.distributions.iter().map(|name| Distribution::named(name));
-    let distributions = distributions.collect::<anyhow::Result<Vec<_>>>()?;
-    let csv = args
-        .csv
-        .as_ref()
-        .map(|path| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display())))
-        .transpose()?;
+    args.distributions.iter().map(|name| Distribution::named(name)).collect()
+}
+
+/// The rows of all sizes, distributions and sorters, and the device.
+fn all_rows(args: &Args, distributions: &[&'static Distribution]) -> anyhow::Result<(Option<Card>, Vec<Row>)> {
     let card = card(args)?;
     let mut entrants = entrants(args, card.as_ref())?;
     let mut rows = Vec::new();
@@ -129,22 +167,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             });
         }
     }
-    if args.json {
-        let device = card.as_ref().map(|card| card.copier.gpu.report());
-        let bandwidth = card.as_ref().map(|card| card.bytes_per_second);
-        let report = serde_json::json!({ "device": device, "copy_bytes_per_second": bandwidth, "rows": rows });
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        if let Some(card) = &card {
-            let (report, speed) = (card.copier.gpu.report(), card.bytes_per_second / 1e9);
-            println!("device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver);
-        }
-        rows::print(&rows, &mut std::io::stdout().lock())?;
-    }
-    if let Some(file) = csv {
-        rows::write_csv(&rows, &mut std::io::BufWriter::new(file)).context("cannot write the CSV file")?;
-    }
-    Ok(())
+    Ok((card, rows))
 }
 
 /// The device; `None`, with a message, if there is none and none is needed.
@@ -298,97 +321,5 @@ fn middle(times: &[SortTimes]) -> SortTimes {
         sort: of(|t| t.sort),
         download: of(|t| t.download),
         moved_bytes: times.first().map_or(0, |t| t.moved_bytes),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser as _;
-
-    use super::*;
-    use crate::gpu::testing;
-
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
-
-    fn measured(line: &str) -> anyhow::Result<String> {
-        let dir = tempfile::tempdir()?;
-        let csv = dir.path().join("rows.csv");
-        let path = csv.to_str().expect("a path");
-        let small = [
-            "sort",
-            "--from",
-            "9",
-            "--to",
-            "9",
-            "--arrays",
-            "2",
-            "--repetitions",
-            "1",
-            "--warm-up",
-            "0",
-            "--csv",
-            path,
-        ];
-        run(&Line::try_parse_from(small.into_iter().chain(line.split_whitespace()))?.args)?;
-        Ok(std::fs::read_to_string(csv)?)
-    }
-
-    /// Values of a column, of rows whose sorter's name begins so.
-    fn column(csv: &str, name: &str, sorter: &str) -> Vec<String> {
-        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
-        let at = lines.next().and_then(|head| head.iter().position(|n| *n == name)).expect("a column");
-        lines.filter(|line| line[0].starts_with(sorter)).map(|line| line[at].to_owned()).collect()
-    }
-
-    #[test]
-    fn test_rows_without_a_device() {
-        let csv = measured("--sorters cpu --device auto --distributions uniform,crawl --bits 32,64").expect("measured");
-        // the keys of a build have 64 bits
-        assert_eq!(column(&csv, "bits", "cpu"), ["32", "64", "64"]);
-        assert_eq!(column(&csv, "arrays", "cpu"), ["2", "2", "2"]);
-        assert_eq!(column(&csv, "sorter", "sort_unstable").len(), 3);
-        assert!(column(&csv, "transactions", "cpu").iter().all(String::is_empty));
-    }
-
-    #[test]
-    fn test_rows_of_every_sorter_and_counts() {
-        // holds the device of all tests
-        let Some(_gpu) = testing::gpu() else { return };
-        let device = std::env::var("GAMUT_TEST_DEVICE").unwrap_or_else(|_| "0".into());
-        let csv = measured(&format!("--device {device} --bits 32 --counts 16 --distributions zipf")).expect("measured");
-        for entry in SORTERS {
-            let counts = column(&csv, "transactions", entry.name);
-            assert!(
-                !counts.is_empty() && counts.iter().all(|c| c.is_empty() != entry.on_gpu()),
-                "{}: {csv}",
-                entry.name
-            );
-        }
-        let csv = measured(&format!("--device {device} --sorters bitonic --sigma 64,128 --log-k 0,4 --counts 16"))
-            .expect("measured");
-        let names = column(&csv, "sorter", "bitonic");
-        assert_eq!(names[..2], ["bitonic:sigma=64:log-k=0", "bitonic:sigma=64:log-k=4"]);
-        let transactions: Vec<u64> =
-            column(&csv, "transactions", "bitonic").iter().map(|c| c.parse().expect("a count")).collect();
-        assert!(transactions[0] > transactions[1] && transactions[2] > transactions[3], "{transactions:?}");
-    }
-
-    #[test]
-    fn test_nonsense_is_refused() {
-        for (line, why) in [
-            ("--bits 16", "64 or 32"),
-            ("--counts 12", "power of two"),
-            ("--sorters bogo", "radix-split"),
-            ("--distributions bell", "gaussian"),
-            ("--sorters cpu --sigma 64", "bitonic"),
-            ("--warm-up=-1", "warm-up"),
-        ] {
-            let error = format!("{:#}", measured(line).expect_err(line));
-            assert!(error.contains(why), "{line}: {error}");
-        }
     }
 }

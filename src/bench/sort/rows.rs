@@ -8,38 +8,38 @@ use crate::sort::counts::Counts;
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub(super) struct Row {
-    pub(super) sorter: String,
-    pub(super) bits: u32,
-    pub(super) keys: u64,
-    pub(super) distribution: &'static str,
+pub(in crate::bench) struct Row {
+    pub(in crate::bench) sorter: String,
+    pub(in crate::bench) bits: u32,
+    pub(in crate::bench) keys: u64,
+    pub(in crate::bench) distribution: &'static str,
     /// Arrays that were sorted.
-    pub(super) arrays: usize,
-    pub(super) times: Times,
+    pub(in crate::bench) arrays: usize,
+    pub(in crate::bench) times: Times,
     /// Of the first array, and by the paper's formula.
-    pub(super) counts: Option<Counts>,
-    pub(super) formula: Option<f64>,
+    pub(in crate::bench) counts: Option<Counts>,
+    pub(in crate::bench) formula: Option<f64>,
 }
 
 /// Seconds, over arrays.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub(super) struct Times {
+pub(in crate::bench) struct Times {
     /// The sort alone.
-    pub(super) mean: f64,
+    pub(in crate::bench) mean: f64,
     /// Standard deviation of a sample; 0 of a single array.
-    pub(super) deviation: f64,
-    pub(super) least: f64,
-    pub(super) greatest: f64,
+    pub(in crate::bench) deviation: f64,
+    pub(in crate::bench) least: f64,
+    pub(in crate::bench) greatest: f64,
     /// Means.
-    pub(super) upload: f64,
-    pub(super) download: f64,
+    pub(in crate::bench) upload: f64,
+    pub(in crate::bench) download: f64,
     /// Time of the passes at the speed of a copy, over time taken; `None` on the CPU.
-    pub(super) share_of_memory_floor: Option<f64>,
+    pub(in crate::bench) share_of_memory_floor: Option<f64>,
 }
 
 impl Times {
     /// Of one time an array, at least one.
-    pub(super) fn of(times: &[SortTimes], bandwidth: Option<f64>) -> Self {
+    pub(in crate::bench) fn of(times: &[SortTimes], bandwidth: Option<f64>) -> Self {
         let n = times.len() as f64;
         let mean = |of: fn(&SortTimes) -> f64| times.iter().map(of).sum::<f64>() / n;
         let sort = mean(|t| t.sort);
@@ -57,7 +57,7 @@ impl Times {
     }
 
     /// Coefficient of variation: the deviation over the mean; `None` if nothing was to be sorted.
-    pub(super) fn variation(&self) -> Option<f64> {
+    pub(in crate::bench) fn variation(&self) -> Option<f64> {
         (self.mean > 0.0).then(|| self.deviation / self.mean)
     }
 

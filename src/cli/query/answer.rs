@@ -4,6 +4,7 @@ use super::auto::Reason;
 use super::explain::{self, Explained};
 use super::settings::Settings;
 use crate::Result;
+use crate::base::json;
 use crate::cli::ui::printable;
 use crate::index::{DocName, Index};
 use crate::query::engine::{Answers, Effort, Engine as _, EngineKind, Fallback};
@@ -174,8 +175,8 @@ pub fn once(settings: &Settings, engine: &mut Fallback<'_>, text: &str, json: bo
 /// Tells on stderr why nothing was found.
 #[allow(clippy::print_stderr, reason = "a remark to the user, who sees no result")]
 pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
-    let index = engine.searcher().index();
-    let unknown = |term: &&String| matches!(index.lookup(term.as_bytes()), Ok(None));
+    let searcher = engine.searcher();
+    let unknown = |term: &&String| matches!(searcher.lookup(term), Ok(None));
     let missing: Vec<&str> = query.terms.iter().map(|(term, _)| term).filter(unknown).map(String::as_str).collect();
     let all = missing.len() == query.terms.len();
     match (query.terms.is_empty(), &missing[..]) {
@@ -300,8 +301,9 @@ impl Answer {
     ) -> io::Result<()> {
         let mut known = self.plan.terms.iter();
         let terms = self.query.terms.iter().map(|(term, weight)| {
-            let found = searcher.index().lookup(term.as_bytes()).ok().flatten().and_then(|_| known.next());
-            JsonTerm { term, weight: *weight, df: found.map_or(0, |term| term.info.df) }
+            let found = searcher.lookup(term).ok().flatten().and_then(|_| known.next());
+            let df = found.map_or(0, |term| searcher.index().living_df(term.id, &term.info));
+            JsonTerm { term, weight: *weight, df }
         });
         let hit = |(rank, hit): (usize, &Hit)| {
             let DocName { id, url, title } = &*self.names[&hit.doc];
@@ -329,10 +331,6 @@ impl Answer {
             hits: hits.collect(),
             explain: self.explained.as_ref().map(|explained| explained.json(settings, self.times)),
         };
-        match pretty {
-            true => serde_json::to_writer_pretty(&mut *out, &answer)?,
-            false => serde_json::to_writer(&mut *out, &answer)?,
-        }
-        writeln!(out)
+        if pretty { json::document(out, &answer) } else { json::line(out, &answer) }
     }
 }

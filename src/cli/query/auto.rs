@@ -1,7 +1,9 @@
 //! `--engine auto`: who answers, decided before a device is opened.
 //!
-//! Costs come from `gamut calibrate`, or from a rule. First the costs of all queries that are expected decide whether a
-//! GPU could pay. Only then the machine is asked whether it has one, since that takes as long as some hundred queries.
+//! Costs come from `gamut calibrate`, or from a rule. First the rule decides, for nothing, whether so few queries could
+//! be worth a thought at all: to read a calibration takes a millisecond. Then the costs of all queries that are
+//! expected decide whether a GPU could pay. Only then the machine is asked whether it has one, since that takes as long
+//! as some hundred queries.
 
 use super::devices::Devices;
 use super::explain::duration;
@@ -16,7 +18,7 @@ use crate::query::engine::{EngineKind, Fallback, Methods};
 use crate::query::{Plan, Searcher};
 
 /// The calibrations of the searcher's index. Files that are not used are reported.
-fn calibrations(searcher: &Searcher<'_>) -> Kept {
+pub(super) fn calibrations(searcher: &Searcher<'_>) -> Kept {
     let checksum = &searcher.index().manifest().checksum;
     let kept = kept::folder().map(|folder| Kept::read(&folder, checksum)).unwrap_or_default();
     kept.refused.iter().for_each(|line| say(line));
@@ -51,41 +53,67 @@ pub struct Engines<'s, 'a> {
     searcher: &'a Searcher<'a>,
     devices: &'s mut Devices,
     threads: usize,
-    /// What is known; nothing if there is nothing to decide, or not any more.
+    /// Whether there is something to decide, still.
+    left_open: bool,
+    /// What is known, once it was needed.
     kept: Option<Kept>,
 }
+
+/// No GPU is ready in so many seconds, kernels and room for batches included.
+const SOONEST: f64 = 0.1;
+/// The CPU is no more than so many times slower than the rule says.
+const CAUTION: f64 = 20.0;
 
 impl<'s, 'a> Engines<'s, 'a> {
     /// As the settings say.
     pub fn new(settings: &'s Settings, searcher: &'a Searcher<'a>, devices: &'s mut Devices) -> Self {
-        let kept = settings.is_auto().then(|| calibrations(searcher));
-        Self { settings, searcher, devices, threads: rayon::current_num_threads(), kept }
+        let (left_open, threads) = (settings.is_auto(), rayon::current_num_threads());
+        Self { settings, searcher, devices, threads, left_open, kept: None }
     }
 
     /// What the queries of a window and those behind it are expected to take, on a device if one is known.
     fn forecast(&self, kept: &Kept, plans: &[Plan], left: u64, device: Option<&DeviceId>) -> (Forecast, Knowledge) {
         let knowledge = Knowledge::of(kept, &self.searcher.codec_name(), device);
-        let queries = (plans, self.settings.mode, self.settings.k);
-        let postings = self.searcher.index().statistics().postings;
-        (Forecast::of(&knowledge, queries, left, postings, self.threads), knowledge)
+        (forecast(self.settings, self.searcher, &knowledge, (plans, left, self.threads)), knowledge)
     }
+}
+
+/// Whether the queries of a window and `left` in all are enough to look what is known about costs. Opens nothing.
+pub fn may_pay(settings: &Settings, searcher: &Searcher<'_>, plans: &[Plan], left: u64) -> bool {
+    let rule = Knowledge::of(&Kept::default(), &searcher.codec_name(), None);
+    let threads = rayon::current_num_threads();
+    CAUTION * forecast(settings, searcher, &rule, (plans, left, threads)).cpu >= SOONEST
+}
+
+fn forecast(
+    settings: &Settings,
+    searcher: &Searcher<'_>,
+    knowledge: &Knowledge,
+    (plans, left, threads): (&[Plan], u64, usize),
+) -> Forecast {
+    let postings = searcher.index().statistics().postings;
+    Forecast::of(knowledge, (plans, settings.mode, settings.k), left, postings, threads)
 }
 
 impl<'a> topics::Engines<'a> for Engines<'_, 'a> {
     fn first(&mut self) -> Result<Fallback<'a>> {
-        match self.kept {
-            Some(_) => Ok(Fallback::on_cpu(self.searcher, &self.settings.methods()?)),
-            None => self.settings.engine(self.searcher, self.devices),
+        match self.left_open {
+            true => Ok(Fallback::on_cpu(self.searcher, &self.settings.methods()?)),
+            false => self.settings.engine(self.searcher, self.devices),
         }
     }
 
     fn instead(&mut self, plans: &[Plan], left: u64) -> Result<Option<Fallback<'a>>> {
-        let Some(kept) = self.kept.take() else { return Ok(None) };
+        if !self.left_open || !may_pay(self.settings, self.searcher, plans, left) {
+            return Ok(None);
+        }
+        let kept = self.kept.take().unwrap_or_else(|| calibrations(self.searcher));
         if !self.forecast(&kept, plans, left, None).0.gpu_pays() {
             // more may come than expected
             self.kept = Some(kept);
             return Ok(None);
         }
+        self.left_open = false;
         let name = self.settings.device.as_deref();
         let report = match self.devices.candidate(name) {
             Ok(report) => report,
@@ -99,7 +127,7 @@ impl<'a> topics::Engines<'a> for Engines<'_, 'a> {
             return Ok(None);
         }
         if !forecast.gpu_pays() {
-            self.kept = Some(kept);
+            (self.kept, self.left_open) = (Some(kept), true);
             return Ok(None);
         }
         let opened = self.devices.get(name);
@@ -140,7 +168,12 @@ pub struct Reason {
 impl Reason {
     /// Of a query; nothing unless the choice was left open.
     pub fn of(settings: &Settings, engine: &Fallback<'_>, plan: &Plan) -> Option<Self> {
-        let knowledge = engine.costs()?;
+        if !settings.is_auto() {
+            return None;
+        }
+        // with the CPU alone there was nothing to decide
+        let own = engine.costs().is_none().then(|| knowledge(engine.searcher(), None));
+        let knowledge = engine.costs().or(own.as_ref())?;
         let costs = knowledge.costs(&Features::of(plan, settings.mode, settings.k));
         let opening = engine.devices().is_empty().then(|| knowledge.opening());
         Some(Self { cpu: costs.cpu, gpu: costs.gpu, opening, costs: knowledge.sources() })

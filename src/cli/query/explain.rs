@@ -237,7 +237,7 @@ impl Explained {
         }
         let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
         for (facts, work) in self.work().take(MAX_ROWS) {
-            let mut row = vec![facts.term.clone(), facts.weight.to_string(), grouped(facts.df.into())];
+            let mut row = vec![facts.term.clone(), facts.weight.to_string(), grouped(facts.df)];
             if facts.df > 0 {
                 row.extend([
                     format!("{:.3}", facts.idf),
@@ -263,7 +263,7 @@ impl Explained {
     fn write_totals(&self, out: &mut impl Write, work: &Work) -> io::Result<()> {
         let sum = |part: fn(&crate::query::TermWork) -> u64| work.terms.iter().map(part).sum::<u64>();
         let (blocks, decoded, scored) = (sum(|w| w.blocks), sum(|w| w.decoded), sum(|w| w.scored));
-        let postings: u64 = self.facts.iter().map(|facts| u64::from(facts.df)).sum();
+        let postings: u64 = self.facts.iter().map(|facts| facts.df).sum();
         writeln!(
             out,
             "work     {} of {} blocks decoded, {} of {} postings scored, {} documents ranked",

@@ -22,18 +22,21 @@ mod settings;
 mod steps;
 mod topics;
 
+use super::ui::Threads;
 use crate::index::Index;
 use crate::query::engine::help;
 #[cfg(test)]
 pub use answer::ask;
 pub use answer::{Asked, Found, Names, names};
-pub use auto::{for_server, knowledge};
+pub use auto::{Engines as AutoEngines, for_server, knowledge, may_pay};
 pub use devices::Devices;
 pub use settings::{EngineChoice, Settings};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
+pub(super) use topics::run_file;
+pub use topics::{Engines, Form, RunFormat};
 
 /// Rank documents by BM25.
 ///
@@ -65,6 +68,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     topics: topics::TopicFile,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 fn after_help() -> String {
@@ -127,12 +132,13 @@ Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
 /// written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
+    args.threads.start()?;
     let index = Index::open(&args.index)?;
     if let Some(line) = index.manifest().analyzer.other_unicode() {
         eprintln!("gamut: warning: {line}");
     }
     let mut devices = Devices::default();
-    let settings = &args.settings;
+    let settings = &args.settings.for_index(&index);
     settings.check()?;
     let found = if let Some(files) = args.topics.files()? {
         if settings.explain {

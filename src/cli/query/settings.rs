@@ -2,13 +2,16 @@
 
 use super::auto;
 use super::devices::Devices;
+use crate::cli::ids;
 use crate::gpu::{Gpu, GpuError};
 use crate::index::Index;
+use crate::query::cost::file::DeviceId;
 use crate::query::engine::{EngineKind, Fallback, Methods, Names, preset};
 use crate::query::gpu::Options;
 use crate::query::schedule::Schedule;
-use crate::query::{Bm25, Mode, Scores, Searcher};
+use crate::query::{Bm25, Collection, Mode, Scores, Searcher, Subset};
 use crate::{Error, Result};
+use std::sync::Arc;
 
 /// How queries are answered.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
@@ -28,6 +31,15 @@ pub struct Settings {
     /// Kind of score. Impacts are integers that `gamut index --impacts` stores, at k1 = 0.9 and b = 0.4.
     #[arg(long, value_enum, default_value = "bm25")]
     pub scores: Scores,
+    /// Score by the documents, tokens and df in this file of `gamut stats --terms`, not by those of the index. Files of
+    /// several shards are added up if the option is given several times. Then each shard gives documents the scores
+    /// that one index of all shards gives them, to the bit.
+    #[arg(long, value_name = "FILE")]
+    pub statistics: Vec<std::path::PathBuf>,
+    /// Find only documents with an external id of this file, one a line; - is standard input. Scores stay what they
+    /// are, so the result is that of the whole index less the others. Files may be gzip. The CPU answers.
+    #[arg(long, value_name = "FILE")]
+    pub within: Option<std::path::PathBuf>,
     /// Print the plan after the hits: terms and their lists, methods, what was decoded and skipped, and times.
     #[arg(long)]
     pub explain: bool,
@@ -142,6 +154,26 @@ pub static SETTINGS: &[Setting] = &[
     Setting { name: "k1", show: |s| s.k1.to_string(), put: |s, text| read(&mut s.k1, text) },
     Setting { name: "b", show: |s| s.b.to_string(), put: |s, text| read(&mut s.b, text) },
     Setting { name: "scores", show: |s| named(&s.scores), put: |s, text| choose(&mut s.scores, text) },
+    Setting {
+        name: "statistics",
+        show: |s| match &s.statistics[..] {
+            [] => AUTO.to_owned(),
+            files => files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(","),
+        },
+        put: |s, text| {
+            let files = text.split(',').filter(|_| text != AUTO);
+            s.statistics = files.map(std::path::PathBuf::from).collect();
+            Ok(())
+        },
+    },
+    Setting {
+        name: "within",
+        show: |s| or_auto(s.within.as_ref().map(|path| path.display().to_string()).as_ref()),
+        put: |s, text| {
+            s.within = Some(text.into()).filter(|_| text != AUTO);
+            Ok(())
+        },
+    },
     Setting { name: "explain", show: |s| on_off(s.explain), put: |s, text| switch(&mut s.explain, text) },
     Setting { name: "snippets", show: |s| on_off(s.snippets), put: |s, text| switch(&mut s.snippets, text) },
     Setting { name: "engine", show: |s| named(&s.engine), put: |s, text| choose(&mut s.engine, text) },
@@ -168,6 +200,12 @@ pub static SETTINGS: &[Setting] = &[
 ];
 
 impl Settings {
+    /// The same for an index whose frequencies are weights: their sums are the only scores that mean something.
+    pub fn for_index(&self, index: &Index) -> Self {
+        let scores = if index.manifest().weights() { Scores::Impacts } else { self.scores };
+        Self { scores, ..self.clone() }
+    }
+
     /// Fails if something is out of range, or does not go together.
     ///
     /// # Errors
@@ -183,6 +221,12 @@ impl Settings {
         let on_cpu = self.engine_kind() == EngineKind::Cpu && !self.is_auto();
         if let Some((option, _)) = of_gpu.iter().find(|(_, given)| *given && on_cpu) {
             return refuse(&format!("--{option}"), "is for a GPU, and the CPU answers; add --engine gpu");
+        }
+        if self.within.is_some() && self.engine_kind() != EngineKind::Cpu {
+            return refuse(
+                "--within",
+                "is answered by the CPU; leave --engine, --preset and --preload out, or add --engine cpu",
+            );
         }
         if self.engine_kind() == EngineKind::Griffin && self.device.as_deref() == Some("all") {
             return refuse(
@@ -204,12 +248,13 @@ impl Settings {
         }
     }
 
-    /// Whether costs decide who answers. Presets and methods belong to an engine, and lists that are on a GPU should
-    /// be used.
+    /// Whether costs decide who answers. Presets and methods belong to an engine, lists that are on a GPU should be
+    /// used, and within some documents only the CPU searches.
     pub fn is_auto(&self) -> bool {
         let names = [&self.intersect, &self.or, &self.topk, &self.migrate];
         let named = names.into_iter().flatten().any(|name| name != AUTO);
-        self.engine == EngineChoice::Auto && self.preset.is_none() && !named && !self.preload
+        let whole = self.within.is_none();
+        self.engine == EngineChoice::Auto && self.preset.is_none() && !named && !self.preload && whole
     }
 
     /// The methods that the names and the preset mean.
@@ -276,7 +321,17 @@ impl Settings {
             }
             (None, None) => None,
         };
-        Searcher::new(index, codec.as_deref(), Bm25 { k1: self.k1, b: self.b })?.with_scores(self.scores)
+        let bm25 = Bm25 { k1: self.k1, b: self.b };
+        let searcher = Searcher::new(index, codec.as_deref(), bm25)?.with_scores(self.scores)?;
+        let searcher = match &self.statistics[..] {
+            [] => searcher,
+            files => searcher.within(Arc::new(Collection::read_all(files)?), bm25)?,
+        };
+        let Some(file) = &self.within else { return Ok(searcher) };
+        let ids = ids::read(file)?;
+        let (subset, unknown) = Subset::of_ids(index, &ids)?;
+        ids::tell_unknown(unknown.len(), unknown.first());
+        Ok(searcher.only(Arc::new(subset)))
     }
 
     /// What answers. Where the choice is left open: a device only if one is open already, and then each query goes
@@ -288,12 +343,13 @@ impl Settings {
         let methods = self.methods()?;
         if self.is_auto() {
             let open = devices.open_already(self.device.as_deref());
-            let knowledge = auto::knowledge(searcher, open.first().map(Gpu::report));
-            let engine = match open.is_empty() {
-                true => Fallback::on_cpu(searcher, &methods),
-                false => self.on_gpus(searcher, &Methods::default(), EngineKind::Gpu, &open)?,
+            let Some(first) = open.first() else {
+                let engine = Fallback::on_cpu(searcher, &methods);
+                // to tell what was expected
+                return Ok(if self.explain { engine.by_cost(auto::knowledge(searcher, None)) } else { engine });
             };
-            return Ok(engine.by_cost(knowledge));
+            let engine = self.on_gpus(searcher, &Methods::default(), EngineKind::Gpu, &open)?;
+            return Ok(engine.by_cost(auto::knowledge(searcher, Some(first.report()))));
         }
         if self.engine_kind() == EngineKind::Griffin && self.mode == Mode::Or {
             say("--engine griffin moves queries between intersections, and --mode or has none: the CPU answers");
@@ -334,7 +390,14 @@ impl Settings {
         };
         let failed = Box::new(say_failed);
         match (kind, gpus) {
-            (EngineKind::Griffin, [gpu, ..]) => Fallback::on_both(searcher, methods, gpu, options, failed),
+            (EngineKind::Griffin, [gpu, ..]) => {
+                let mut methods = methods.clone();
+                if methods.griffin.migration.rule().by_costs {
+                    let (kept, device) = (auto::calibrations(searcher), DeviceId::of(gpu.report()));
+                    methods.griffin.learn(&kept, &searcher.codec_name(), &device)?;
+                }
+                Fallback::on_both(searcher, &methods, gpu, options, failed)
+            }
             _ => Fallback::on_gpu(searcher, methods, self.mode, gpus, options, failed),
         }
     }

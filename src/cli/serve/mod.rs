@@ -3,9 +3,11 @@
 //! | file | its one job |
 //! |---|---|
 //! | `place` | an index in a directory, and the threads that answer from it |
+//! | `driver` | drives a GPU, and looks for it if it is lost |
 //! | `worker` | what these threads do with a job |
 //! | `request` | a request that waits for its answers |
 
+mod driver;
 mod place;
 mod request;
 #[cfg(test)]
@@ -14,6 +16,7 @@ mod worker;
 
 use super::query::Settings;
 use crate::Error;
+use crate::base::json;
 use crate::base::memory::parse_size;
 use crate::cli::ui;
 use crate::query::dispatch::Batches;
@@ -76,6 +79,9 @@ pub struct Args {
     /// Memory for hits of queries that came before and for names of documents, for each index; 0 keeps none.
     #[arg(long, default_value = "64MiB", value_name = "SIZE", value_parser = parse_size)]
     cache: u64,
+    /// Print one JSON object with the address and the names of the indexes, once the server listens.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     settings: Settings,
     /// With --engine gpu or griffin: threads of the CPU search, too. Each query goes where it is answered soonest, as
@@ -197,6 +203,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         anyhow::bail!("two indexes are called \"{}\"; rename a directory", twice[0]);
+    }
+    if args.json {
+        let url = format!("http://{address}/");
+        json::print(&serde_json::json!({ "url": url, "address": address.to_string(), "indexes": names }))?;
     }
     log.say(&format!("http://{address}/ answers from {}", names.join(", ")));
     let options = Options {

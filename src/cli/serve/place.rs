@@ -4,13 +4,14 @@
 //! hits are not known goes to the dispatcher ([`crate::query::dispatch`]), which gives it to one of them or to whoever
 //! drives a GPU. Whoever found the hits, a thread of the CPU makes the answer: the GPU goes on with its next batch.
 
+use super::driver::drive;
 use super::request::{Hits, Ticket};
 use super::worker::Worker;
 use crate::cli::query::{Devices, Settings, for_server, knowledge};
 use crate::index::Index;
 use crate::query::Scores;
 use crate::query::dispatch::{Batches, Next, Processor, Rules, Shared};
-use crate::query::engine::{Engine as _, EngineKind, Fallback, Methods};
+use crate::query::engine::{Engine as _, EngineKind, Methods};
 use crate::serve::{Counts, Desk, NameCache, Offer, Opener, ResultCache, Turn};
 use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt as _;
@@ -101,13 +102,14 @@ impl Opener for Place {
 
     fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut()) -> anyhow::Result<()> {
         let index = Index::open(&self.path)?;
-        let searcher = self.settings.searcher(&index)?;
+        let own = self.settings.for_index(&index);
+        let searcher = own.searcher(&index)?;
         // the other kind of score, for requests that ask for it
-        let scores = if self.settings.scores == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
-        let other = Settings { scores, ..self.settings.clone() }.searcher(&index).map_err(|error| error.to_string());
+        let scores = if own.scores == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
+        let other = Settings { scores, ..own.clone() }.searcher(&index).map_err(|error| error.to_string());
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));
         let mut devices = Devices::default();
-        let settings = &for_server(&self.settings, &searcher, &mut devices, self.threads);
+        let settings = &for_server(&own, &searcher, &mut devices, self.threads);
         let kind = settings.engine_kind();
         let on_gpu = match kind {
             EngineKind::Cpu => None,
@@ -154,23 +156,10 @@ impl Opener for Place {
                 queues.waiting.close();
             });
             if let Some(engine) = on_gpu {
-                drive(&worker, engine, (searching, &methods));
+                drive(&worker, engine, searching);
             }
         });
         Ok(())
-    }
-}
-
-/// Drives a GPU: takes batches until no more come.
-fn drive<'d>(worker: &Worker<'_, 'd>, mut engine: Fallback<'d>, (number, methods): (usize, &Methods)) {
-    while let Some(work) = worker.queues.waiting.take(number, Processor::Gpu) {
-        if !catch_unwind(AssertUnwindSafe(|| worker.batch(&mut engine, work))).unwrap_or(false) {
-            worker.counts.panics.inc();
-            // nobody knows what the old engine is in the middle of
-            drop(engine);
-            let again = worker.settings.engine(worker.searcher, &mut Devices::default());
-            engine = again.unwrap_or_else(|_| Fallback::on_cpu(worker.searcher, methods));
-        }
     }
 }
 

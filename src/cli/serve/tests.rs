@@ -12,6 +12,7 @@ use crate::serve::{Ask, Counts, Job, Outcome, Residents, Work};
 use clap::Parser as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -221,4 +222,63 @@ fn test_documents_wait_for_no_batch() {
     // the end does not wait
     index.close();
     assert!(matches!(search.blocking_recv(), Ok(Outcome::Answers(_))));
+}
+
+/// A GPU that is lost in mid-load, several times: no answer is wrong or missing, threads of the CPU go on, and it comes
+/// back.
+#[test]
+fn test_a_device_is_lost_and_back_under_load() {
+    let Some(device) = device() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = index(dir.path());
+    let mut asks = asks();
+    // the other kind of score is for the CPU
+    asks.iter_mut().for_each(|ask| ask.scores = None);
+    let expected = expected(&path, &asks);
+    for (line, parallel, most) in
+        [("--engine gpu", false, 16), ("--engine gpu", true, 16), ("--engine griffin --mode and", true, 1)]
+    {
+        let (index, counts) = open(place(&path, &format!("{line} --device {device}"), parallel, most, 0));
+        let lost = AtomicBool::new(false);
+        let patience = Instant::now() + Duration::from_secs(300);
+        std::thread::scope(|scope| {
+            for client in 0..3 {
+                let (index, asks, expected, lost) = (&index, &asks, &expected, &lost);
+                scope.spawn(move || {
+                    let mut turn = client;
+                    while turn < 200 || (!lost.load(Relaxed) && Instant::now() < patience) {
+                        turn += 1;
+                        let number = (turn * 7 + client * 31) % asks.len();
+                        let answer = send(index, Work::Search(vec![asks[number].clone()])).blocking_recv();
+                        let Ok(Outcome::Answers(answers)) = answer else { panic!("{line}: {answer:?}") };
+                        assert_eq!(plain(answers[0].as_ref().unwrap()), expected[number], "{line}: {number}");
+                    }
+                });
+            }
+            // so many that a GPU takes some of them, whatever the CPU takes for one
+            let flood = |text: &str, what: &str| {
+                let ask = Ask { text: text.to_owned(), ..Ask::default() };
+                let Ok(Outcome::Answers(answers)) = send(&index, Work::Search(vec![ask; 500])).blocking_recv() else {
+                    panic!("{line}: no answers")
+                };
+                assert!(answers.iter().all(|answer| answer.is_ok()));
+                assert!(Instant::now() < patience, "{line}: {what}\n{}", counts.print());
+            };
+            for loss in 1..=2 {
+                while count(&counts, "devices_lost") < loss {
+                    flood("red devicelost", "never lost");
+                }
+                while count(&counts, "devices_back") < loss {
+                    flood("red", "never back");
+                }
+                let before = count(&counts, "queries_by_gpu");
+                while count(&counts, "queries_by_gpu") < before + 5 {
+                    flood("red", "takes nothing");
+                }
+            }
+            lost.store(true, Relaxed);
+        });
+        assert_eq!((index.waiting(), count(&counts, "panics")), (0, 0), "{line}");
+        index.close();
+    }
 }

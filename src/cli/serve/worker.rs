@@ -51,6 +51,16 @@ fn planted(word: &str, text: &str) {
 #[cfg(not(test))]
 fn planted(_: &str, _: &str) {}
 
+/// Takes the GPU away where a test wants it, by a word of the query.
+#[cfg(test)]
+fn lose(engine: &Fallback<'_>, text: &str) {
+    let devices = engine.devices().iter().filter(|_| text.contains("devicelost"));
+    devices.for_each(|device| device.gpu().destroy());
+}
+
+#[cfg(not(test))]
+fn lose(_: &Fallback<'_>, _: &str) {}
+
 /// Errors that are the query's, as a text: weights that the method cannot take.
 fn refused(error: Error) -> Result<String> {
     match error {
@@ -256,6 +266,7 @@ impl<'d> Worker<'_, 'd> {
         let start = Instant::now();
         let answers = catch_unwind(AssertUnwindSafe(|| {
             asked().for_each(|asked| planted("panicwhensearched", asked.text()));
+            asked().for_each(|asked| lose(engine, asked.text()));
             match &plans[..] {
                 [plan] => engine.search_one(plan, mode, k),
                 plans => engine.search(&Queries { plans, sizes, k }, mode),
@@ -265,7 +276,9 @@ impl<'d> Worker<'_, 'd> {
             self.queues.put(group.into_iter().map(Task::Search));
             return false;
         };
-        self.counts.by_gpu.inc_by(plans.len() as u64);
+        // a GPU may have been lost meanwhile
+        let on_cpu = answers.as_ref().is_ok_and(|answers| answers.effort.kind() == EngineKind::Cpu);
+        if on_cpu { &self.counts.by_cpu } else { &self.counts.by_gpu }.inc_by(plans.len() as u64);
         if plans.len() == 1 {
             let found = group.pop().and_then(|ticket| self.found_one(ticket, answers, start));
             self.queues.put(found.into_iter().map(|(ticket, hits)| Task::Answer(ticket, hits)));

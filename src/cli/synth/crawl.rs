@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Args;
+use crate::base::json;
 use crate::cli::ui;
 use crate::corpus::synth::{self, SynthOptions};
 
@@ -42,6 +43,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     });
     bar.finish_and_clear();
     let made = made?;
+    if args.json {
+        let c = made.counts;
+        return Ok(json::print(&serde_json::json!({
+            "files": made.files,
+            "documents": c.documents,
+            "words": c.words,
+            "html_bytes": c.html_bytes,
+            "warc_bytes": c.warc_bytes,
+            "file_bytes": c.file_bytes,
+            "seconds": start.elapsed().as_secs_f64(),
+        }))?);
+    }
     let mut out = std::io::stdout().lock();
     for file in &made.files {
         writeln!(out, "{}", file.display())?;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::base::json;
 use crate::base::memory::parse_size;
 use crate::cli::ui;
 use crate::pipeline::synthetic;
@@ -56,6 +57,20 @@ pub(super) fn run(args: &super::Args) -> anyhow::Result<()> {
     };
     let made = synthetic::write(&options)?;
     let s = &made.statistics;
+    if args.json {
+        return Ok(json::print(&serde_json::json!({
+            "index": args.out_dir,
+            "documents": s.documents,
+            "terms": s.terms,
+            "postings": s.postings,
+            "tokens": s.tokens,
+            "bytes": made.bytes,
+            "exponent": made.law.exponent,
+            "seconds": made.seconds,
+            "length_seconds": made.length_seconds,
+            "list_seconds": made.list_seconds,
+        }))?);
+    }
     writeln!(
         std::io::stdout().lock(),
         "{}: {} documents, {} terms, {} postings, mean length {:.0}, {:.1} MB ({:.2} bits a posting); \

@@ -39,6 +39,9 @@ pub struct Args {
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub json: bool,
 
     /// Number of distinct words
     #[arg(long, value_name = "V", default_value_t = 1_000_000, help_heading = "A crawl")]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::Error;
+use crate::base::json;
 use crate::cli::output::Output;
 use crate::index::Index;
 use crate::pipeline::synthetic;
@@ -102,6 +103,16 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
     let mut file = Output::create(output)?;
     log.queries.iter().try_for_each(|(id, text)| file.line(format_args!("{id}\t{text}")))?;
     file.finish()?;
+    if args.json {
+        return Ok(json::print(&serde_json::json!({
+            "file": output,
+            "queries": log.queries.len(),
+            "terms": log.terms,
+            "postings": log.postings,
+            "shortest_postings": log.shortest,
+            "unknown_words": log.unknown,
+        }))?);
+    }
     writeln!(std::io::stdout().lock(), "{}: {}", output.display(), summary(&log, &how))?;
     Ok(())
 }

@@ -160,6 +160,11 @@ impl Codec for Lrc {
         &self.settings
     }
 
+    fn is_relocatable(&self) -> bool {
+        // Lines are fitted to the docIDs in floating point, most of them to the whole list.
+        false
+    }
+
     fn block_len(&self) -> usize {
         BLOCK
     }

@@ -7,6 +7,7 @@ pub(super) mod json;
 pub(super) mod jsonl;
 pub(super) mod mediawiki;
 pub(super) mod newswire;
+pub(super) mod parquet;
 pub(super) mod sgml;
 pub(super) mod text;
 pub(super) mod trecweb;

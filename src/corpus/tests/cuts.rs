@@ -11,12 +11,12 @@ fn format(name: &str) -> &'static dyn Format {
 }
 
 /// Small limits, so that small files reach them.
-fn options() -> CorpusOptions {
+pub(super) fn options() -> CorpusOptions {
     CorpusOptions { max_record: 6000, piece_bytes: 512, solo_bytes: 700, ..CorpusOptions::default() }
 }
 
 /// A stretch of a WARC file before it is compressed.
-fn warc_part() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn warc_part() -> impl Strategy<Value = Vec<u8>> {
     let body = prop_oneof![
         4 => prop::collection::vec(any::<u8>(), 0..300),
         2 => (0..9000_usize).prop_map(|n| vec![b'x'; n]),
@@ -46,7 +46,7 @@ fn warc_part() -> impl Strategy<Value = Vec<u8>> {
 
 /// How stretches become members, and what is done to these.
 #[derive(Clone, Debug)]
-enum Way {
+pub(super) enum Way {
     /// A member for itself.
     Own(u32),
     /// Together with the next.
@@ -63,7 +63,7 @@ enum Way {
     Padded,
 }
 
-fn way() -> impl Strategy<Value = Way> {
+pub(super) fn way() -> impl Strategy<Value = Way> {
     prop_oneof![
         10 => (0..10_u32).prop_map(Way::Own),
         3 => Just(Way::Own(0)),
@@ -76,7 +76,7 @@ fn way() -> impl Strategy<Value = Way> {
     ]
 }
 
-fn build(parts: &[(Vec<u8>, Way)]) -> Vec<u8> {
+pub(super) fn build(parts: &[(Vec<u8>, Way)]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut open = Vec::new();
     for (part, way) in parts {

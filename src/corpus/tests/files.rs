@@ -11,7 +11,7 @@ fn open(paths: &[PathBuf]) -> crate::Result<Corpus> {
     Corpus::open(paths, &CorpusOptions::default())
 }
 
-fn bzip2(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn bzip2(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
     encoder.write_all(bytes).expect("writing to memory");
     encoder.finish().expect("writing to memory")

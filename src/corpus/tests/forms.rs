@@ -69,6 +69,7 @@ fn test_any_format_can_be_forced() {
         ("clueweb22", b"{\"id\": 1, \"text\": \"x\"}\n".to_vec(), &[], &[MissingField]),
         ("jsonl", b"words\n{\"id\": 1, \"text\": \"x\"}\n[]\n".to_vec(), &["1"], &[BadSyntax, BadSyntax]),
         ("json", b"words\n{\"id\": 1,\n \"text\": \"x\"}\n".to_vec(), &["1"], &[BadSyntax]),
+        ("parquet", b"just words".to_vec(), &[], &[BadSyntax]),
         ("html", b"just words".to_vec(), &["input"], &[]),
         ("tsv", rows.into(), &["one id", "2"], &[BadSyntax]),
         ("text", b"{\"id\": 1, \"text\": \"x\"}\n".to_vec(), &["input"], &[]),

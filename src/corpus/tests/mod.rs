@@ -7,8 +7,11 @@ mod forms;
 mod fuzz;
 mod hostile;
 mod http;
+mod inflating;
 mod json;
 mod oracle;
+mod parts;
+mod positions;
 mod shrinking;
 
 use std::io::Write;
@@ -77,19 +80,51 @@ pub(super) struct Reading {
     pub(super) events: Vec<Event>,
     pub(super) pieces: usize,
     pub(super) redone: usize,
+    pub(super) members: MemberCounts,
 }
 
 /// Reads all pieces as a pipeline does.
 pub(super) fn read(corpus: &Corpus) -> Reading {
+    try_read(corpus).expect("a cut at a record")
+}
+
+/// The same; fails if a part of the input ends where it must not.
+pub(super) fn try_read(corpus: &Corpus) -> crate::Result<Reading> {
+    try_read_from(corpus, Position::default(), &mut |_, _| {})
+}
+
+/// Reads the pieces behind a position. `visit` hears behind each piece how many events there were and where a reader
+/// can go on.
+pub(super) fn read_from(corpus: &Corpus, position: Position, visit: &mut dyn FnMut(usize, Position)) -> Reading {
+    try_read_from(corpus, position, visit).expect("a cut at a record")
+}
+
+fn try_read_from(
+    corpus: &Corpus,
+    position: Position,
+    visit: &mut dyn FnMut(usize, Position),
+) -> crate::Result<Reading> {
+    read_pieces(corpus, corpus.pieces_from(2, position), position, visit)
+}
+
+/// Reads pieces of a corpus from a position on, wherever they come from.
+pub(super) fn read_pieces(
+    corpus: &Corpus,
+    pieces: impl Iterator<Item = Piece>,
+    position: Position,
+    visit: &mut dyn FnMut(usize, Position),
+) -> crate::Result<Reading> {
     let mut reader = corpus.reader();
-    let mut handover = Handover::new();
-    let mut reading = Reading { events: Vec::new(), pieces: 0, redone: 0 };
-    for (number, mut piece) in corpus.pieces(2).enumerate() {
+    let mut handover = Handover::at(position);
+    let members = MemberCounts::default();
+    let mut reading = Reading { events: Vec::new(), pieces: 0, redone: 0, members };
+    for (number, mut piece) in pieces.enumerate() {
         assert_eq!(piece.number, number as u64);
         reading.pieces += 1;
         loop {
             let mut sink = Collect::default();
             let end = reader.read(&piece, &mut sink);
+            reading.members += reader.members();
             match handover.check(&piece, &end) {
                 HandoverResult::Accept => reading.events.append(&mut sink.0),
                 HandoverResult::Discard => {}
@@ -102,8 +137,12 @@ pub(super) fn read(corpus: &Corpus) -> Reading {
             }
             break;
         }
+        if let Some(position) = handover.position() {
+            visit(reading.events.len(), position);
+        }
     }
-    reading
+    handover.finish(corpus)?;
+    Ok(reading)
 }
 
 /// Reads one file with these bytes.

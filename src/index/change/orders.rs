@@ -1,13 +1,20 @@
 //! What orders may know of an index.
 
 use crate::base::means::Means;
+use crate::index::change::reorder::{Reorder, reorder};
 use crate::index::format::tables::Place;
 use crate::index::read::reader::Index;
+use crate::index::write::output::each;
+use crate::index::write::unfinished::Unfinished;
+use crate::index::write::writer::Extras;
 use crate::order::{Documents, Order, Permutation};
 use crate::postings::list::List;
 use crate::{Error, Result};
+use std::fs::{self, File};
+use std::io;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
 
 /// The permutation that an order means for the index at `dir`.
 ///
@@ -16,6 +23,99 @@ use std::path::Path;
 pub fn permutation(dir: &Path, order: &Order, means: &Means) -> Result<Permutation> {
     let index = Index::open(dir)?;
     index.settle(order.permutation(&index, means))
+}
+
+/// Moves a finished index to `output`, its documents in another order. The permutation is written beside it.
+///
+/// # Errors
+/// Those of [`permutation`] and [`reorder`]; then nothing is at `output` but what was there before.
+pub(crate) fn put_in_order(
+    dir: &Path,
+    order: &Order,
+    output: &Path,
+    force: bool,
+    Extras { impacts, tables, means }: Extras<'_>,
+) -> Result<()> {
+    let permutation = permutation(dir, order, means)?;
+    let change = Reorder {
+        permutation: &permutation,
+        order: order.to_string(),
+        output: Some(output),
+        force,
+        impacts,
+        tables,
+        means: means.clone(),
+    };
+    let text = write_text(None, output, &permutation)?;
+    reorder(dir, &change).inspect_err(|_| text.take_back())?;
+    Ok(())
+}
+
+/// The text of a permutation that an index has, or is about to.
+pub struct Text {
+    /// The file.
+    pub path: PathBuf,
+    is_new: bool,
+}
+
+impl Text {
+    /// Removes the file if it was not there before.
+    pub fn take_back(&self) {
+        if self.is_new {
+            // The error that brings us here says more.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Writes the text of a permutation, to a new file at `path` or else beside the index, in one step. Beside the index a
+/// file of the same text, which a process may have left that was killed, is taken as it is.
+///
+/// # Errors
+/// [`Error::Exists`], [`Error::Io`].
+pub fn write_text(path: Option<&Path>, index: &Path, permutation: &Permutation) -> Result<Text> {
+    if let Some(path) = path {
+        let text = Text { path: path.to_owned(), is_new: true };
+        let half = |error: &Error| {
+            if matches!(error, Error::Io { .. }) {
+                text.take_back()
+            }
+        };
+        permutation.write(path).inspect_err(half)?;
+        return Ok(text);
+    }
+    let hidden = Unfinished::beside(index)?;
+    let text = hidden.path().join("order");
+    permutation.write(&text)?;
+    let sum = |path: &Path| -> Result<u64> {
+        let mut hash = Xxh3::new();
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        each(file, path, |part| {
+            hash.update(part);
+            Ok(())
+        })?;
+        Ok(hash.digest())
+    };
+    File::open(&text).and_then(|file| file.sync_all()).map_err(Error::io("sync", &text))?;
+    let (bytes, digest) = (fs::metadata(&text).map_err(Error::io("look at", &text))?.len(), sum(&text)?);
+    for path in Permutation::paths_beside(index) {
+        match fs::hard_link(&text, &path) {
+            Ok(()) => return Ok(Text { path, is_new: true }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let there = fs::metadata(&path).map_err(Error::io("look at", &path))?;
+                if there.is_file() && there.len() == bytes && sum(&path)? == digest {
+                    return Ok(Text { path, is_new: false });
+                }
+            }
+            // A file system without links.
+            Err(_) if !path.exists() => {
+                fs::rename(&text, &path).map_err(Error::io("rename to", &path))?;
+                return Ok(Text { path, is_new: true });
+            }
+            Err(_) => {}
+        }
+    }
+    Err(Error::Exists { path: text })
 }
 
 impl Documents for Index {

@@ -18,6 +18,7 @@ use crate::index::read::reader::Index;
 use crate::index::write::encode::EncodedCodec;
 use crate::index::write::parts::CodecWriter;
 use crate::index::write::publish;
+use crate::index::write::unfinished::{Unfinished, hold};
 use crate::index::write::writer::{add_impacts, add_tables, write_manifest};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -98,6 +99,7 @@ pub struct Changed {
 /// [`Error::Gpu`].
 pub fn reencode(dir: &Path, change: &Change<'_>) -> Result<Changed> {
     let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let _held = change.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
     changed(&index, &dir, change).map_err(|error| index.cause(error))
 }
@@ -119,7 +121,7 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     if let Some(output) = change.output {
         publish::check_target(output, false)?;
     }
-    let temporary = publish::temporary_beside(change.output.unwrap_or(dir))?;
+    let temporary = Unfinished::beside(change.output.unwrap_or(dir))?;
     let began = Instant::now();
 
     let mut manifest = index.manifest().clone();

@@ -6,6 +6,7 @@
 //! decoded and compared, posting by posting, before the new index takes the old one's place in one step. Whatever ends
 //! the process before leaves the old index as it was.
 
+use super::moved::{PostingSorter, each_name};
 use super::reencode::{BATCH, REPORT};
 use super::{stage, verify};
 use crate::base::in_order::in_order;
@@ -15,11 +16,11 @@ use crate::index::format::texts::TEXTS;
 use crate::index::read::lists::{Batch, Source, batches, differs, frequencies};
 use crate::index::read::reader::{CodecRef, Index};
 use crate::index::write::publish;
+use crate::index::write::unfinished::hold;
 use crate::index::write::writer::{Extras, IndexWriter, ManifestFields};
-use crate::index::{DocName, DocTable, EncodedLists, ListBatch, ListEncoder};
+use crate::index::{DocTable, EncodedLists, ListBatch};
 use crate::order::{Order, Permutation};
 use crate::{Error, Result};
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -63,11 +64,13 @@ pub struct Reordered {
 /// meanwhile, [`Error::Interrupted`], [`Error::Io`].
 pub fn reorder(dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
     let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let _held = change.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
     reordered(&index, &dir, change).map_err(|error| index.cause(error))
 }
 
 fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
+    index.without_deleted("another order")?;
     let statistics = index.statistics();
     if u64::from(change.permutation.documents()) != statistics.documents {
         let why = format!(
@@ -90,6 +93,8 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     if dir.join(REPORT).is_file() {
         publish::link(dir, writer.temp_dir(), REPORT)?;
     }
+    writer.imported(index.manifest().imported.clone());
+    writer.input_cut(index.manifest().input_cut);
     writer.adopt_terms(index)?;
     // Texts are in the order of the input, whatever the docIDs are.
     writer.adopt(index, TEXTS)?;
@@ -98,7 +103,7 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
         let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();
         writer.pagerank(&moved)?;
     }
-    if let Some(places) = places(index, change.permutation) {
+    if let Some(places) = places(index, change) {
         writer.input_places(&places)?;
     }
 
@@ -106,9 +111,10 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     let work = batches(index, BATCH[0])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
     let mapper = Mapper { index, source: &source, change, sorters: Mutex::default() };
+    let encoder = writer.encoder(docs.clone());
     let encode = |task: usize| -> Result<(EncodedLists, u64)> {
         let batch = mapper.lists(work[task])?;
-        Ok((ListEncoder::new(codecs.clone(), docs.clone()).encode(&batch), work[task].postings))
+        Ok((encoder.clone().encode(&batch), work[task].postings))
     };
     change.means.progress.begin(stage::ENCODE, postings);
     in_order::<_, crate::Error>(work.len(), &change.means, encode, |(lists, done)| {
@@ -142,17 +148,18 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     Ok(Reordered { index: target.to_owned(), codecs, write_seconds, compare_seconds })
 }
 
-/// The place in the input of each document in the new order; `None` if that is the docID, or if it is not known: an
-/// index of an early gamut in another order lacks it.
-fn places(index: &Index, permutation: &Permutation) -> Option<Vec<u32>> {
-    let old_of_new = permutation.old_of_new();
+/// The place in the input of each document in the new order; `None` if the order is the input's, or if it is not known:
+/// an index of an early gamut in another order lacks it.
+fn places(index: &Index, change: &Reorder<'_>) -> Option<Vec<u32>> {
+    let (input, old_of_new) = (Order::input().to_string(), change.permutation.old_of_new());
     let places: Vec<u32> = match index.input_places() {
         Some(old) => old_of_new.iter().map(|&doc| old[doc as usize]).collect(),
-        None if index.manifest().order == Order::input().to_string() => old_of_new.to_vec(),
+        None if index.manifest().order == input => old_of_new,
         None => return None,
     };
     let moved = (0..).zip(&places).any(|(doc, &place): (u32, _)| doc != place);
-    moved.then_some(places)
+    // Another order may come out the same, and the index still has to say so: without places nobody could tell.
+    (moved || change.order != input).then_some(places)
 }
 
 fn codec_bytes(index: &Index) -> Vec<(String, u64)> {
@@ -163,43 +170,13 @@ fn codec_bytes(index: &Index) -> Vec<(String, u64)> {
     index.codecs().map(|codec| (codec.codec().name().to_owned(), size(codec.codec().name()))).collect()
 }
 
-/// Writes the document table in the new order. A quarter of the memory holds the names of some documents at a time; the
-/// old table is read once for each such part.
+/// Writes the document table in the new order.
 fn documents(index: &Index, change: &Reorder<'_>, writer: &mut IndexWriter) -> Result<DocTable> {
-    let new_of_old = change.permutation.new_of_old();
-    let old_of_new = change.permutation.old_of_new();
     let mut out = writer.documents()?;
-    let frames = index.names.frames();
-    let mut inflated = 0u64;
-    for i in 0..frames {
-        // A name in memory is three strings beside its bytes.
-        let (docs, bytes) = index.names.frame_size(i)?;
-        inflated += bytes as u64 + docs as u64 * (size_of::<DocName>() + 48) as u64;
-    }
-    let parts = inflated.div_ceil((change.means.memory / 4).max(1 << 20)).max(1) as usize;
-    let part_len = old_of_new.len().div_ceil(parts).max(1);
-    let lens = index.lens();
-    for (part, old) in old_of_new.chunks(part_len).enumerate() {
-        change.means.go_on()?;
-        let first = part * part_len;
-        let wanted = first..first + old.len();
-        let found: Vec<Vec<(usize, DocName)>> = (0..frames)
-            .into_par_iter()
-            .map(|i| {
-                let names = index.names.read_frame(i)?;
-                let docs = index.names.frame_docs(i)?;
-                let placed = docs.zip(names).map(|(doc, name)| (new_of_old[doc as usize] as usize, name));
-                Ok(placed.filter(|(new, _)| wanted.contains(new)).collect())
-            })
-            .collect::<Result<_>>()?;
-        let mut names = vec![DocName::default(); old.len()];
-        for (new, name) in found.into_iter().flatten() {
-            names[new - first] = name;
-        }
-        for (name, &old) in names.iter().zip(old) {
-            out.push(&name.id, &name.url, &name.title, lens.get(old as usize).copied().unwrap_or(0))?;
-        }
-    }
+    let (lens, old_of_new) = (index.lens(), change.permutation.old_of_new());
+    each_name(index, change.permutation.new_of_old(), &old_of_new, &change.means, |name, old| {
+        out.push(&name.id, &name.url, &name.title, lens.get(old as usize).copied().unwrap_or(0))
+    })?;
     out.finish()
 }
 
@@ -247,59 +224,11 @@ fn mapped(
             Place::List { .. } => {
                 let Some((list, docs)) = lists.next() else { continue };
                 frequencies(list, docs.len(), &mut tfs)?;
-                sorter.sort(docs, &tfs, new_of_old, &mut out);
+                sorter.sort(docs, &tfs, new_of_old, 0, &mut out);
             }
         }
     }
     Ok(out)
-}
-
-/// Sorts postings under their new docIDs.
-struct PostingSorter {
-    keys: Vec<u64>,
-    /// The frequency at each docID, and a bit for each present docID; made when first needed.
-    tf_of: Vec<u32>,
-    there: Vec<u64>,
-    documents: usize,
-}
-
-impl PostingSorter {
-    fn new(documents: usize) -> Self {
-        Self { keys: Vec::new(), tf_of: Vec::new(), there: Vec::new(), documents }
-    }
-
-    /// Appends a list to `out`.
-    fn sort(&mut self, docs: &[u32], tfs: &[u32], new_of_old: &[u32], out: &mut ListBatch) {
-        // If a list has one document in 64 or more, walking a bit for each document beats sorting.
-        if docs.len() < self.documents / 64 || docs.len() < 256 {
-            self.keys.clear();
-            let keys =
-                docs.iter().zip(tfs).map(|(&doc, &tf)| u64::from(new_of_old[doc as usize]) << 32 | u64::from(tf));
-            self.keys.extend(keys);
-            self.keys.sort_unstable();
-            out.docs.extend(self.keys.iter().map(|key| (key >> 32) as u32));
-            out.tfs.extend(self.keys.iter().map(|&key| key as u32));
-            return;
-        }
-        if self.there.is_empty() {
-            self.there.resize(self.documents.div_ceil(64), 0);
-            self.tf_of.resize(self.documents, 0);
-        }
-        for (&doc, &tf) in docs.iter().zip(tfs) {
-            let new = new_of_old[doc as usize] as usize;
-            self.there[new / 64] |= 1 << (new % 64);
-            self.tf_of[new] = tf;
-        }
-        for (i, word) in self.there.iter_mut().enumerate() {
-            let mut rest = std::mem::take(word);
-            while rest != 0 {
-                let new = 64 * i + rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                out.docs.push(new as u32);
-                out.tfs.push(self.tf_of[new]);
-            }
-        }
-    }
 }
 
 /// Decodes everything written and compares it with its source.

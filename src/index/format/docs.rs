@@ -29,9 +29,11 @@ use crate::error::damaged;
 use crate::index::format::{self, Kind};
 use crate::index::write::output::Output;
 use crate::{Error, Result};
+use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use zstd::zstd_safe::{compress_bound, find_frame_compressed_size, get_frame_content_size};
 
 pub use super::record::{DocName, NameBlock};
 
@@ -82,6 +84,23 @@ pub struct DocTableWriter {
     files: Arc<Mutex<Vec<FileSpec>>>,
 }
 
+/// What is known of the documents that a build has so far, to go on behind them.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct DocMark {
+    lengths: FileSpec,
+    names: FileSpec,
+    /// The records of the open frame, a character a byte.
+    open: String,
+}
+
+/// The hashes of the ids of records that lie one behind the other.
+fn hash_ids(mut records: &[u8], hashes: &mut Vec<u64>) -> Option<()> {
+    while !records.is_empty() {
+        hashes.push(ids::hash(std::str::from_utf8(record::read(&mut records)?.id).ok()?));
+    }
+    Some(())
+}
+
 /// `text`, or as many whole characters of it as fit `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());
@@ -97,6 +116,10 @@ impl DocTableWriter {
         lengths.write_words(&format::header(Kind::DocLengths, 0))?;
         let mut names = Output::create(dir, NAMES)?;
         names.write_words(&format::header(Kind::DocNames, 0))?;
+        Self::with(dir, files, lengths, names)
+    }
+
+    fn with(dir: &Path, files: Arc<Mutex<Vec<FileSpec>>>, lengths: Output, names: Output) -> Result<Self> {
         let zstd = zstd::bulk::Compressor::new(LEVEL).map_err(Error::io("compress", names.path()))?;
         Ok(Self {
             dir: dir.to_owned(),
@@ -119,20 +142,61 @@ impl DocTableWriter {
         Self { with_ids: false, ..self }
     }
 
+    /// Hands all documents to the system, and says what a later process needs to go on behind them.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn mark(&mut self) -> Result<DocMark> {
+        let open = self.raw.iter().map(|&byte| char::from(byte)).collect();
+        Ok(DocMark { lengths: self.lengths.mark()?, names: self.names.mark()?, open })
+    }
+
+    /// Its files, to sync them.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn handles(&self) -> Result<[File; 2]> {
+        Ok([self.lengths.handle()?, self.names.handle()?])
+    }
+
+    /// Goes on behind a mark.
+    pub(in crate::index) fn resume(dir: &Path, files: Arc<Mutex<Vec<FileSpec>>>, mark: &DocMark) -> Result<Self> {
+        let (lengths, names) = (Output::reopen(dir, &mark.lengths)?, Output::reopen(dir, &mark.names)?);
+        let map = |output: &Output| Map::open(output.path()).map_err(Error::io("map", output.path()));
+        let (lens, frames) = (map(&lengths)?, map(&names)?);
+        let mut writer = Self::with(dir, files, lengths, names)?;
+        let lens = lens.get(4 * format::HEADER_WORDS..).unwrap_or_default().as_chunks().0;
+        writer.table.lens.extend(lens.iter().map(|&len| u32::from_le_bytes(len)));
+        writer.table.total_len = writer.table.lens.iter().map(|&len| u64::from(len)).sum();
+        let bad = |at: usize| damaged(writer.names.path(), at as u64, "no frame of names begins here");
+        let mut at = 4 * format::HEADER_WORDS;
+        while at < frames.len() {
+            let packed = find_frame_compressed_size(&frames[at..]).map_err(|_| bad(at))?;
+            let packed = frames.get(at..at + packed).ok_or_else(|| bad(at))?;
+            let bytes = get_frame_content_size(packed).ok().flatten().filter(|&bytes| bytes <= MAX_FRAME as u64);
+            let bytes = bytes.ok_or_else(|| bad(at))? as usize;
+            let text = inflate(packed, bytes).map_err(|_| bad(at))?;
+            writer.directory.extend((at as u64).to_le_bytes());
+            writer.directory.extend(writer.first.to_le_bytes());
+            writer.directory.extend((bytes as u32).to_le_bytes());
+            hash_ids(&text, &mut writer.hashes).ok_or_else(|| bad(at))?;
+            writer.first = writer.hashes.len() as u32;
+            at += packed.len();
+        }
+        writer.raw.extend(mark.open.chars().map(|c| c as u8));
+        hash_ids(&writer.raw, &mut writer.hashes).ok_or_else(|| bad(at))?;
+        if writer.hashes.len() != writer.table.lens.len() {
+            return Err(bad(at));
+        }
+        Ok(writer)
+    }
+
     /// The next document: external id, URL (may be empty), title (may be empty), length in tokens.
     ///
     /// # Errors
     /// [`Error::Limit`] at document 2^32 - 1; [`Error::Io`].
     pub fn push(&mut self, id: &str, url: &str, title: &str, len: u32) -> Result<()> {
-        let count = self.table.lens.len() as u64;
-        if count >= format::MAX_DOCUMENTS {
-            return Err(Error::Limit {
-                what: "documents",
-                value: count + 1,
-                limit: format::MAX_DOCUMENTS,
-                hint: "split the collection into several indexes",
-            });
-        }
+        self.check_room(1)?;
         let (id, url, title) = (cut(id, MAX_ID), cut(url, MAX_ID), cut(title, MAX_TITLE));
         self.hashes.push(ids::hash(id));
         self.lengths.write_words(&[len])?;
@@ -142,20 +206,60 @@ impl DocTableWriter {
         if self.raw.len() >= FRAME { self.close_frame() } else { Ok(()) }
     }
 
+    /// The documents of a frame of another table, their lengths, and the frame as it lies there, which inflates to so
+    /// many bytes. It is copied if these documents alone make a frame here, too.
+    pub(in crate::index) fn frame(
+        &mut self,
+        names: &[DocName],
+        lens: &[u32],
+        packed: &[u8],
+        bytes: usize,
+    ) -> Result<()> {
+        if !self.raw.is_empty() || bytes < FRAME {
+            return names
+                .iter()
+                .zip(lens)
+                .try_for_each(|(name, &len)| self.push(&name.id, &name.url, &name.title, len));
+        }
+        self.check_room(names.len() as u64)?;
+        self.hashes.extend(names.iter().map(|name| ids::hash(&name.id)));
+        self.lengths.write_words(lens)?;
+        self.table.lens.extend_from_slice(lens);
+        self.table.total_len += lens.iter().map(|&len| u64::from(len)).sum::<u64>();
+        self.end_frame(packed, bytes as u32)
+    }
+
+    /// Fails if so many documents more are too many.
+    fn check_room(&self, more: u64) -> Result<()> {
+        let value = self.table.lens.len() as u64 + more;
+        if value <= format::MAX_DOCUMENTS {
+            return Ok(());
+        }
+        let hint = "split the collection into several indexes";
+        Err(Error::Limit { what: "documents", value, limit: format::MAX_DOCUMENTS, hint })
+    }
+
     fn close_frame(&mut self) -> Result<()> {
         self.packed.clear();
-        self.packed.resize(zstd::zstd_safe::compress_bound(self.raw.len()), 0);
+        self.packed.resize(compress_bound(self.raw.len()), 0);
         let n = self
             .zstd
             .compress_to_buffer(&self.raw, &mut self.packed[..])
             .map_err(Error::io("compress", self.names.path()))?;
+        let packed = std::mem::take(&mut self.packed);
+        self.end_frame(&packed[..n], self.raw.len() as u32)?;
+        self.packed = packed;
+        self.raw.clear();
+        Ok(())
+    }
+
+    /// Writes the frame of the documents since the last one, which inflates to so many bytes.
+    fn end_frame(&mut self, packed: &[u8], bytes: u32) -> Result<()> {
         self.directory.extend(self.names.bytes().to_le_bytes());
         self.directory.extend(self.first.to_le_bytes());
-        self.directory.extend((self.raw.len() as u32).to_le_bytes());
-        self.names.write(&self.packed[..n])?;
-        self.raw.clear();
+        self.directory.extend(bytes.to_le_bytes());
         self.first = self.table.lens.len() as u32;
-        Ok(())
+        self.names.write(packed)
     }
 
     /// Closes both files and writes `ids.bin`; the table goes to [`crate::index::IndexWriter::encoder`].
@@ -259,6 +363,16 @@ impl NameTable {
         Ok(self.frame(i)?.1)
     }
 
+    /// Frame `i` as it lies in the file.
+    pub(in crate::index) fn packed(&self, i: usize) -> Result<&[u8]> {
+        let (bytes, ..) = self.frame(i)?;
+        let start = bytes.start as u64;
+        let source = &self.map[bytes];
+        // Zeros up to a word follow the last frame.
+        let len = if i + 1 < self.frames { Some(source.len()) } else { find_frame_compressed_size(source).ok() };
+        len.and_then(|len| source.get(..len)).ok_or_else(|| damaged(&self.path, start, "not a zstd frame"))
+    }
+
     /// The records of frame `i`, in docID order.
     pub(in crate::index) fn read_frame(&self, i: usize) -> Result<Vec<DocName>> {
         let mut names = Vec::new();
@@ -282,13 +396,7 @@ impl NameTable {
         let (bytes, docs, raw) = self.frame(i)?;
         let start = bytes.start as u64;
         let bad = |what: String| damaged(&self.path, start, what);
-        let mut source = &self.map[bytes];
-        if i + 1 == self.frames {
-            // Zeros up to a word follow the last frame.
-            let len =
-                zstd::zstd_safe::find_frame_compressed_size(source).map_err(|_| bad("not a zstd frame".to_owned()))?;
-            source = source.get(..len).ok_or_else(|| bad("not a zstd frame".to_owned()))?;
-        }
+        let source = self.packed(i)?;
         let text = inflate(source, raw).map_err(|error| bad(format!("does not inflate: {error}")))?;
         if text.len() != raw {
             return Err(bad(format!("inflates to {} bytes, not {raw}", text.len())));

@@ -5,6 +5,7 @@
 
 use crate::error::damaged;
 use crate::index::{format, impacts};
+use crate::score::Norm;
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -37,8 +38,14 @@ pub struct Manifest {
     pub window_words: u64,
     /// Parameters that the stored impacts are made for.
     pub impacts: ImpactSpec,
-    /// Sizes of the collection.
+    /// Sizes of the index.
     pub statistics: Statistics,
+    /// Of an index that was imported: what its file says about the collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+    /// Of an index with stored texts whose input was cut within a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_cut: Option<InputCut>,
     /// Codecs, in the order of the registry.
     pub codecs: Vec<CodecSpec>,
     /// Every other file but `build-report.json`, by name.
@@ -62,7 +69,59 @@ pub struct ImpactSpec {
     pub maximum: Option<f32>,
 }
 
-/// Sizes of the collection.
+/// What an index that was imported knows from its file. BM25 goes by these numbers, because the file may be a part of
+/// the collection. Lengths of documents are what the file says, so terms of a document may occur more or less often.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Format of the file: `ciff`.
+    pub format: String,
+    /// What the file says about itself.
+    pub description: String,
+    /// Frequencies are impacts that another program made, 1 to 255: the score of a document is their sum.
+    pub weights: bool,
+    /// Sizes of the whole collection.
+    #[serde(flatten)]
+    pub collection: Collection,
+}
+
+/// Sizes of the collection that an index is, or is a part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Collection {
+    /// Documents: the N of an idf.
+    pub documents: u64,
+    /// Distinct terms.
+    pub terms: u64,
+    /// Sum of the document lengths.
+    pub tokens: u64,
+    /// Mean length of a document; 0 if there is no token.
+    pub mean_length: f64,
+}
+
+impl Collection {
+    /// The collection that the documents of an index are.
+    pub fn of(statistics: &Statistics) -> Self {
+        let Statistics { documents, terms, tokens, .. } = *statistics;
+        let mean_length = if tokens == 0 { 0.0 } else { tokens as f64 / documents as f64 };
+        Self { documents, terms, tokens, mean_length }
+    }
+
+    /// BM25's length norm for some parameters.
+    pub fn norm(&self, k1: f32, b: f32) -> Norm {
+        Norm::of_mean(k1, b, self.mean_length)
+    }
+}
+
+/// Where the files of the input were cut that an index is a part of. Frames of stored texts end where files do, so who
+/// joins the parts has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputCut {
+    /// So many of the first documents of the input are from a file that begins in an earlier part.
+    pub continued: u64,
+    /// The file of the last document goes on in a later part.
+    pub goes_on: bool,
+}
+
+/// Sizes of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
     /// Documents.
@@ -168,10 +227,19 @@ impl Manifest {
         if s.documents > format::MAX_DOCUMENTS || s.terms > u64::from(u32::MAX) || s.lists > s.terms {
             return Some("more documents, terms or lists than the format allows".to_owned());
         }
+        if self.input_cut.is_some_and(|cut| cut.continued > s.documents) {
+            return Some("more documents of a file that was cut than there are".to_owned());
+        }
         if self.impacts.k1.to_bits() != crate::score::DEFAULT_K1.to_bits()
             || self.impacts.b.to_bits() != crate::score::DEFAULT_B.to_bits()
         {
             return Some("impacts of other parameters than this format version has".to_owned());
+        }
+        if let Some(Imported { collection, .. }) = &self.imported {
+            let mean = collection.mean_length;
+            if collection.documents < s.documents || !(mean.is_finite() && mean >= 0.0) {
+                return Some("a collection that is smaller than the index, or without a mean length".to_owned());
+            }
         }
         let quantised = self.file(impacts::IMPACTS).is_some();
         if self.impacts.maximum.is_some() != quantised
@@ -180,6 +248,16 @@ impl Manifest {
             return Some("a greatest share of a score that does not go with the files".to_owned());
         }
         self.codecs.is_empty().then(|| "no codec".to_owned())
+    }
+
+    /// Sizes of the collection that the index is, or is a part of.
+    pub fn collection(&self) -> Collection {
+        self.imported.as_ref().map_or_else(|| Collection::of(&self.statistics), |imported| imported.collection)
+    }
+
+    /// Whether frequencies are impacts that another program made.
+    pub fn weights(&self) -> bool {
+        self.imported.as_ref().is_some_and(|imported| imported.weights)
     }
 
     /// The entry of a file.

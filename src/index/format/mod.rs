@@ -18,6 +18,7 @@
 //! skip entries) leaves its window. The free end of a window is filled with zeros. Tests use smaller windows; the
 //! manifest records the size.
 
+pub(in crate::index) mod deleted;
 pub mod docs;
 pub(in crate::index) mod ids;
 pub mod manifest;
@@ -71,6 +72,8 @@ pub enum Kind {
     Tables = 11,
     /// `text.zst`.
     Texts = 12,
+    /// `deleted.bin`.
+    Deleted = 13,
 }
 
 /// The header of a file. `codec` is the codec's id in its two files, else 0.
@@ -118,6 +121,7 @@ pub(in crate::index) fn known_file(name: &str) -> bool {
         docs::INPUT,
         ids::IDS,
         texts::TEXTS,
+        deleted::DELETED,
     ];
     match name.split_once('/') {
         Some((folder, file)) => {

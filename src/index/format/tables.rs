@@ -76,6 +76,11 @@ fn push_wide(bits: &mut BitWriter<'_>, value: u64, width: u32) {
 #[inline]
 fn get_wide(words: &[u32], at: usize, width: u32) -> Option<u64> {
     if width <= 32 {
+        // Two words have 32 bits from any bit of the first on.
+        if let Some(near) = words.get(at / 32..).and_then(|words| words.first_chunk::<2>()) {
+            let both = u64::from(near[0]) | u64::from(near[1]) << 32;
+            return Some(both >> (at % 32) & ((1 << width) - 1));
+        }
         return get_bits(words, at, width).map(u64::from);
     }
     let low = u64::from(get_bits(words, at, 32)?);
@@ -188,6 +193,53 @@ pub fn read_term(words: &[u32], row: usize, rows: usize) -> Option<TermInfo> {
     let bound = Bound::from_parts(bound as u32 & 0xff, tf_max, bound as u32 >> 8);
     let list = head[2].checked_add(i as u32)?;
     Some(TermInfo { df, cf, tf_max, place: Place::List { list, bound, tf_at: base.checked_add(tf_at)? } })
+}
+
+/// What the row of a term says in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// The docID of a single, the df of any other term.
+    pub number: u32,
+    /// The tf of a single, 0 for any other term.
+    pub tf: u32,
+}
+
+impl Brief {
+    /// Documents.
+    pub fn df(self) -> u32 {
+        if self.tf > 0 { 1 } else { self.number }
+    }
+}
+
+/// Appends each of the `rows` terms of the group at the start of `words`, in short; `None` if the words are damaged.
+pub fn read_briefs(words: &[u32], rows: usize, out: &mut Vec<Brief>) -> Option<()> {
+    let head = words.get(..TERM_HEAD)?;
+    let bitmap = u64::from(head[0]) | u64::from(head[1]) << 32;
+    let width = |i: usize| head[5 + i / 4] >> (8 * (i % 4)) & 0xff;
+    if width(0) > 32 || width(1) > 64 || width(2) > 32 || width(3) > 64 || width(4) > 32 || width(5) > 32 {
+        return None;
+    }
+    let singles = bitmap.count_ones() as usize;
+    let row_bits = (width(0) + width(1) + width(2) + 24 + width(3)) as usize;
+    let mut df_at = 32 * TERM_HEAD;
+    let mut doc_at = df_at + rows.checked_sub(singles)? * row_bits;
+    let mut tf_at = doc_at + singles * width(4) as usize;
+    for row in 0..rows {
+        out.push(if bitmap >> row & 1 == 1 {
+            let brief = Brief {
+                number: get_bits(words, doc_at, width(4))?,
+                tf: get_bits(words, tf_at, width(5))?.checked_add(1)?,
+            };
+            doc_at += width(4) as usize;
+            tf_at += width(5) as usize;
+            brief
+        } else {
+            let df = get_bits(words, df_at, width(0))?.checked_add(2)?;
+            df_at += width(0) as usize;
+            Brief { number: df, tf: 0 }
+        });
+    }
+    Some(())
 }
 
 /// Appends one group of `lists.bin` (`N` is 2: word offsets of each list's postings and of its skip entries) or of

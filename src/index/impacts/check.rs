@@ -8,7 +8,7 @@ use crate::index::format::tables::Place;
 use crate::index::format::{self, HEADER_WORDS};
 use crate::index::read::reader::Index;
 use crate::postings::List;
-use crate::score::idf;
+use crate::score::{MAX_IMPACT, idf};
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -32,6 +32,7 @@ pub(in crate::index) fn check(index: &Index, report: &(dyn Fn(Error) + Sync)) {
     });
     let greatest = greatest.reduce(|| 0.0, f32::max);
     let stated = index.manifest().impacts.maximum;
+    let greatest = if index.manifest().weights() { MAX_IMPACT.into() } else { greatest };
     if terms > 0 && Some(greatest) != stated {
         let what = format!("the greatest share of a score is {greatest}, but the manifest says {stated:?}");
         report(damaged(&index.dir().join(MANIFEST), 0, what));
@@ -46,7 +47,7 @@ fn term(index: &Index, impacts: Impacts<'_>, id: u32) -> Result<f32> {
     let info = index.term(id)?;
     let (lens, norm) = (index.lens(), index.default_norm());
     let len = |doc: u32| lens.get(doc as usize).copied().unwrap_or(0);
-    let idf = idf(index.statistics().documents, info.df) as f32;
+    let idf = idf(index.manifest().collection().documents, info.df) as f32;
     let list = match index.list(&info, index.codec(None)?)? {
         List::Single { doc, tf } => return Ok(idf * norm.impact(tf, len(doc))),
         List::Blocks(list) => list,

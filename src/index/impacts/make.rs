@@ -14,7 +14,7 @@ use crate::index::read::lists::{Batch, batches};
 use crate::index::read::reader::Index;
 use crate::index::write::parts::ImpactWriter;
 use crate::postings::{Blocks, List, ListWords};
-use crate::score::{Quantizer, TermQuantizer, idf};
+use crate::score::{MAX_IMPACT, TermQuantizer, idf};
 use std::path::Path;
 
 /// Postings that a thread handles at a time.
@@ -25,8 +25,9 @@ const BATCH: u64 = 1 << 18;
 pub(in crate::index) fn make(dir: &Path, means: &Means) -> Result<(FileSpec, f32)> {
     let index = Index::open(dir)?;
     let work = batches(&index, BATCH)?;
-    let maximum = maximum(&index, &work, means)?;
-    let quantizer = Quantizer::new(index.statistics().documents, index.default_norm(), maximum);
+    let weights = index.manifest().weights();
+    let maximum = if weights { MAX_IMPACT.into() } else { maximum(&index, &work, means)? };
+    let quantizer = super::quantizer(&index, maximum);
     let codec = index.codec(None)?;
     let (window, lens) = (index.manifest().window_words, index.lens());
     let postings = work.iter().map(|batch| batch.postings).sum();
@@ -66,7 +67,7 @@ fn fill(list: &ListWords<'_>, lens: &[u32], quantizer: TermQuantizer, out: &mut 
 
 /// The greatest share of a score of any posting; 1 if there is no posting.
 fn maximum(index: &Index, work: &[Batch], means: &Means) -> Result<f32> {
-    let (documents, lens, norm) = (index.statistics().documents, index.lens(), index.default_norm());
+    let (documents, lens, norm) = (index.manifest().collection().documents, index.lens(), index.default_norm());
     let idf = |df: u32| idf(documents, df) as f32;
     // A lower bound of the greatest share, and the lists that may exceed it, each with its upper bound.
     let (mut floor, mut lists) = (0f32, Vec::new());

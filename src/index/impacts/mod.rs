@@ -20,6 +20,8 @@
 //! the same postings always give the same bytes, whoever computes them. Every step is monotone, so a bound of `tf / (tf
 //! + K)` quantised the same way is a bound of the impacts ([`crate::score::TermQuantizer::bound`]).
 //!
+//! If the index was imported and its frequencies are weights, an impact is the weight, `M` is 255 and a step is 1.
+//!
 //! # The file
 //! ```text
 //! [header: 16 words] [impacts, in windows] [group 0] [group 1] …
@@ -68,7 +70,7 @@ pub struct Impacts<'a> {
 
 impl<'a> Impacts<'a> {
     pub(in crate::index) fn new(index: &'a Index, table: &'a Table, maximum: f32) -> Self {
-        let quantizer = Quantizer::new(index.statistics().documents, index.default_norm(), maximum);
+        let quantizer = quantizer(index, maximum);
         Self { index, table, quantizer }
     }
 
@@ -130,6 +132,15 @@ impl<'a> Impacts<'a> {
             // Damage of a list cannot occur: there is none.
             Place::Single { .. } => self.list(term).map_or(MAX_IMPACT, |impact| impact[0]),
         }
+    }
+}
+
+/// What makes the impacts of an index whose greatest share of a score is `maximum`.
+fn quantizer(index: &Index, maximum: f32) -> Quantizer {
+    let (documents, norm) = (index.manifest().collection().documents, index.default_norm());
+    match index.manifest().weights() {
+        true => Quantizer::of_weights(documents, norm),
+        false => Quantizer::new(documents, norm, maximum),
     }
 }
 

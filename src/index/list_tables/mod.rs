@@ -28,7 +28,7 @@ mod make;
 use crate::index::read::reader::{Index, Words};
 use crate::postings::ListWords;
 use crate::postings::table::{Sizes, TableView};
-use crate::score::{Bound, BoundReader};
+use crate::score::{Bound, BoundReader, Norm};
 use std::path::Path;
 
 pub(in crate::index) use check::check;
@@ -39,6 +39,9 @@ pub(in crate::index) const TABLES: &str = "tables.bin";
 
 /// Tables start at multiples of so many words.
 const ALIGN: u64 = 16;
+
+/// How far apart the least and the greatest share of what a table says may be. A step is 1/255 of the greatest.
+const NEAR: f32 = 1.05;
 
 /// Words of a row of the directory.
 const ROW: usize = 4;
@@ -76,11 +79,21 @@ pub struct ListTables<'a> {
     file: &'a TableFile,
     rows: &'a [[u32; ROW]],
     bounds: BoundReader,
+    /// What a posting adds, at least and at most, where a table says 1.
+    share: (f32, f32),
 }
 
 impl<'a> ListTables<'a> {
     pub(in crate::index) fn new(index: &'a Index, file: &'a TableFile) -> Self {
-        Self { file, rows: file.rows(), bounds: bounds(index) }
+        Self { file, rows: file.rows(), bounds: bounds(index), share: (1.0, 1.0) }
+    }
+
+    /// The same tables for another norm: that of an index without its deleted documents, or of a collection that it is
+    /// a part of. `None` if scores are so much different that tables made from the lists would serve better.
+    pub fn under(self, index: &Index, norm: Norm) -> Option<Self> {
+        let longest = index.statistics().longest_document.min(u32::MAX.into()) as u32;
+        let (least, most) = index.default_norm().share_under(norm, longest);
+        (most <= NEAR * least).then_some(Self { share: (least, most), ..self })
     }
 
     /// Number of tables.
@@ -103,7 +116,8 @@ impl<'a> ListTables<'a> {
     pub fn get(&self, term: u32, list: &ListWords<'_>) -> Option<TableView<'a>> {
         let row = self.rows.get(self.rows.binary_search_by_key(&term, |row| row[0]).ok()?)?;
         let bytes = self.bytes(row, Sizes::of(list.df, list.documents))?;
-        TableView::from_bytes(bytes, list.df, list.documents, self.most(list.bound))
+        let view = TableView::from_bytes(bytes, list.df, list.documents, self.most(list.bound))?;
+        Some(view.scaled(self.share))
     }
 
     fn bytes(&self, row: &[u32; ROW], sizes: Sizes) -> Option<&'a [u8]> {

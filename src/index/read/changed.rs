@@ -2,6 +2,7 @@
 
 use super::reader::Index;
 use crate::{Error, Result};
+use std::path::Path;
 
 impl Index {
     /// Whether every file is what it was when the index was opened. To be asked before what was read from the index is
@@ -34,4 +35,17 @@ impl Index {
     pub fn settle<T>(&self, result: Result<T>) -> Result<T> {
         self.unchanged().and(result)
     }
+}
+
+/// What tells a directory from another one that takes its name.
+#[cfg(unix)]
+pub(super) fn identity(dir: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(dir).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Unknown here: nobody is told from another one.
+#[cfg(not(unix))]
+pub(super) fn identity(_: &Path) -> Option<(u64, u64)> {
+    None
 }

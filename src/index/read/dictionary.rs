@@ -1,8 +1,8 @@
 //! `terms.fst`, read without trust.
 //!
-//! The crate `fst` writes the file (format version 3): a minimal acyclic automaton whose transitions carry parts of the
-//! termID. That crate's own reader trusts the bytes and panics on damage. So lookups are done here, with every access
-//! checked.
+//! The file has the format of the crate `fst` (version 3): a minimal acyclic automaton whose transitions carry parts of
+//! the termID. That crate's own reader trusts the bytes and panics on damage. So lookups are done here, with every
+//! access checked.
 //!
 //! A node is addressed by its last byte, and its fields lie before that byte:
 //!
@@ -18,11 +18,13 @@
 
 use crate::Result;
 use crate::base::map::Map;
+use crate::base::simd::prefetch;
 use crate::error::damaged;
 use std::path::PathBuf;
 
 /// The labels that have a number of their own, from 1 on (a table of the `fst` format).
-const COMMON_LABELS: &[u8; 63] = b"te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG";
+pub(in crate::index) const COMMON_LABELS: &[u8; 63] =
+    b"te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG";
 
 /// A term longer than this is damage.
 const MAX_DEPTH: usize = 4096;
@@ -37,7 +39,7 @@ pub(in crate::index) struct Dictionary {
 
 /// Where the fields of a node are.
 struct Node {
-    /// Address difference counts from here.
+    /// Address differences of several transitions count from here.
     start: usize,
     is_final: bool,
     final_output: u64,
@@ -55,7 +57,11 @@ enum Kind {
 }
 
 /// A little-endian number of up to eight bytes.
+#[inline]
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    if let (Some(near), 0..8) = (bytes.get(at..).and_then(|bytes| bytes.first_chunk()), size) {
+        return Some(u64::from_le_bytes(*near) & ((1 << (8 * size)) - 1));
+    }
     let bytes = bytes.get(at..at.checked_add(size)?)?;
     (size <= 8).then(|| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
@@ -69,21 +75,28 @@ impl Node {
         if state & 0x80 == 0 {
             return Self::read_many(bytes, address, state);
         }
-        let (label, mut at) = match state & 63 {
+        let (label, target, output) = Self::read_one(bytes, address, state)?;
+        let kind = Kind::One { label, target, output };
+        Some(Self { start: address, is_final: false, final_output: 0, transitions: 1, kind })
+    }
+
+    /// Label, target and output of the only transition.
+    #[inline]
+    fn read_one(bytes: &[u8], address: usize, state: u8) -> Option<(u8, usize, u64)> {
+        let (label, at) = match state & 63 {
             0 => (*bytes.get(address.checked_sub(1)?)?, address - 1),
             i => (COMMON_LABELS[usize::from(i) - 1], address),
         };
-        let (mut target, mut output) = (at.checked_sub(1)?, 0);
-        if state & 0x40 == 0 {
-            let sizes = *bytes.get(at.checked_sub(1)?)?;
-            let (delta_size, output_size) = (usize::from(sizes >> 4), usize::from(sizes & 15));
-            let deltas = (at - 1).checked_sub(delta_size)?;
-            at = deltas.checked_sub(output_size)?;
-            output = number(bytes, at, output_size)?;
-            target = target_of(number(bytes, deltas, delta_size)?, at)?;
+        let before = at.checked_sub(1)?;
+        if state & 0x40 != 0 {
+            return Some((label, before, 0));
         }
-        let kind = Kind::One { label, target, output };
-        Some(Self { start: at, is_final: false, final_output: 0, transitions: 1, kind })
+        let sizes = *bytes.get(before)?;
+        let (delta_size, output_size) = (usize::from(sizes >> 4), usize::from(sizes & 15));
+        let deltas = before.checked_sub(delta_size)?;
+        let start = deltas.checked_sub(output_size)?;
+        let output = number(bytes, start, output_size)?;
+        Some((label, target_of(number(bytes, deltas, delta_size)?, start)?, output))
     }
 
     fn read_many(bytes: &[u8], address: usize, state: u8) -> Option<Self> {
@@ -219,123 +232,182 @@ impl Dictionary {
     }
 
     /// Calls `visit` with every term in order and its termID, until it returns false.
-    pub(in crate::index) fn each(&self, mut visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
-        if self.terms == 0 {
-            return Ok(());
+    pub(in crate::index) fn each(&self, visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
+        self.each_from(b"", visit)
+    }
+
+    /// As [`Self::each`], from the first term on that is not less than `start`.
+    pub(in crate::index) fn each_from(&self, start: &[u8], mut visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
+        let mut walk = self.walk_from(start)?;
+        while let Some(id) = walk.step()? {
+            if !visit(walk.term(), id) {
+                break;
+            }
         }
-        let mut term = Vec::new();
-        let mut path = vec![(self.node(self.root)?, self.root, 0u64, 0usize)];
-        let mut entered = true;
-        while let Some((node, address, id, next)) = path.last_mut() {
-            if entered && node.is_final {
-                let id = self.checked(id.saturating_add(node.final_output), *address)?;
-                if !visit(&term, id) {
-                    return Ok(());
+        Ok(())
+    }
+
+    /// A walk over all terms, before the first one.
+    pub(in crate::index) fn walk(&self) -> Result<Walk<'_>> {
+        let mut walk = Walk { dictionary: self, term: Vec::new(), path: Vec::new(), entered: true, ahead: None };
+        // Without terms the root is a node in which a term ends, but no term exists.
+        if self.terms > 0 {
+            walk.enter(self.root, 0)?;
+        }
+        Ok(walk)
+    }
+
+    /// A walk over the terms from the first one on that is not less than `start`.
+    fn walk_from(&self, start: &[u8]) -> Result<Walk<'_>> {
+        let mut walk = self.walk()?;
+        for &label in start {
+            // What is on the path is less than `start`, or the beginning of it.
+            walk.entered = false;
+            let Walk { term, path, .. } = &mut walk;
+            let Some(Open { node, address, id, next, .. }) = path.last_mut() else { break };
+            let (address, id) = (*address, *id);
+            while *next < node.transitions {
+                let step = node.transition(&self.map, *next);
+                let (found, target, output) = step.ok_or_else(|| self.bad_node(address))?;
+                if found < label {
+                    *next += 1;
+                    continue;
                 }
+                if found == label && term.len() < MAX_DEPTH {
+                    *next += 1;
+                    term.push(label);
+                    walk.enter(target, id.saturating_add(output))?;
+                }
+                break;
+            }
+            if !walk.entered {
+                break;
+            }
+        }
+        Ok(walk)
+    }
+
+    /// A walk over the terms that begin with a byte; with none, over the empty term.
+    pub(in crate::index) fn walk_under(&self, label: Option<u8>) -> Result<Walk<'_>> {
+        let mut walk = self.walk()?;
+        let Some(root) = walk.path.pop() else { return Ok(walk) };
+        let Some(label) = label else {
+            // No transition is left.
+            let next = root.node.transitions;
+            walk.path.push(Open { next, ..root });
+            return Ok(walk);
+        };
+        let bad = || self.bad_node(root.address);
+        if let Some(found) = root.node.find(&self.map, label).ok_or_else(bad)? {
+            let (_, target, output) = root.node.transition(&self.map, found).ok_or_else(bad)?;
+            walk.term.push(label);
+            walk.enter(target, output)?;
+        }
+        Ok(walk)
+    }
+}
+
+/// A node on the path of a walk.
+struct Open {
+    node: Node,
+    address: usize,
+    /// What outputs add up to.
+    id: u64,
+    /// Its next transition.
+    next: usize,
+    /// Bytes of terms before it.
+    depth: usize,
+}
+
+/// Goes through the terms of a dictionary in byte order.
+pub(in crate::index) struct Walk<'a> {
+    dictionary: &'a Dictionary,
+    term: Vec<u8>,
+    /// Nodes from the root on; without those that have one transition or none, once they are passed.
+    path: Vec<Open>,
+    /// The last node of the path has just been entered, so that its own term is still to come.
+    entered: bool,
+    /// The next transition of the last node, if it was looked at ahead of time.
+    ahead: Option<(u8, usize, u64)>,
+}
+
+impl Walk<'_> {
+    /// The term that the last step came to.
+    pub(in crate::index) fn term(&self) -> &[u8] {
+        &self.term
+    }
+
+    /// Puts a node on the path, behind the bytes that the term has now.
+    fn enter(&mut self, address: usize, id: u64) -> Result<()> {
+        let node = self.dictionary.node(address)?;
+        self.path.push(Open { node, address, id, next: 0, depth: self.term.len() });
+        self.entered = true;
+        Ok(())
+    }
+
+    /// Goes to the next term and returns its termID; `None` behind the last one.
+    pub(in crate::index) fn step(&mut self) -> Result<Option<u32>> {
+        let found = self.advance();
+        self.look_ahead();
+        found
+    }
+
+    /// Prefetches the next node. Who walks several dictionaries at once takes other steps until it is here.
+    fn look_ahead(&mut self) {
+        while let Some(Open { node, next, .. }) = self.path.last() {
+            if *next == node.transitions {
+                self.path.pop();
+                continue;
+            }
+            self.ahead = node.transition(&self.dictionary.map, *next);
+            if let Some((_, target, _)) = self.ahead {
+                // The fields of a node lie before its address, and so does the node after it, as a rule.
+                prefetch(self.dictionary.map.get(target.saturating_sub(64)..).unwrap_or(&[]), 2);
+            }
+            break;
+        }
+    }
+
+    fn advance(&mut self) -> Result<Option<u32>> {
+        let Self { dictionary, term, path, entered, ahead } = self;
+        while let Some(Open { node, address, id, next, depth }) = path.last_mut() {
+            if std::mem::take(entered) && node.is_final {
+                return dictionary.checked(id.saturating_add(node.final_output), *address).map(Some);
             }
             if *next == node.transitions {
                 path.pop();
-                term.pop();
-                entered = false;
                 continue;
             }
-            let step = node.transition(&self.map, *next);
-            let (label, target, output) = step.ok_or_else(|| self.bad_node(*address))?;
+            let step = ahead.take().or_else(|| node.transition(&dictionary.map, *next));
+            let (label, target, output) = step.ok_or_else(|| dictionary.bad_node(*address))?;
             *next += 1;
-            let id = id.saturating_add(output);
+            term.truncate(*depth);
             term.push(label);
-            if term.len() > MAX_DEPTH {
-                return Err(self.bad_node(target));
+            let (mut address, mut id) = (target, id.saturating_add(output));
+            // Most ends of terms have no branch, and nobody comes back to them.
+            let node = loop {
+                if term.len() > MAX_DEPTH {
+                    return Err(dictionary.bad_node(address));
+                }
+                let one = match dictionary.map.get(address) {
+                    Some(&state) if address != 0 && state & 0x80 != 0 => {
+                        Node::read_one(&dictionary.map, address, state).ok_or_else(|| dictionary.bad_node(address))?
+                    }
+                    _ => break dictionary.node(address)?,
+                };
+                let (label, target, output) = one;
+                term.push(label);
+                (address, id) = (target, id.saturating_add(output));
+            };
+            if node.transitions == 0 {
+                return dictionary.checked(id.saturating_add(node.final_output), address).map(Some);
             }
-            path.push((self.node(target)?, target, id, 0));
-            entered = true;
+            path.push(Open { node, address, id, next: 0, depth: term.len() });
+            *entered = true;
         }
-        Ok(())
+        Ok(None)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-    use std::io::Write as _;
-
-    fn opened(bytes: &[u8], terms: u64) -> Result<Dictionary> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(bytes).unwrap();
-        Dictionary::new(Map::open(file.path()).unwrap(), PathBuf::from("terms.fst"), terms)
-    }
-
-    fn built(terms: &BTreeMap<Vec<u8>, u32>) -> Vec<u8> {
-        let mut builder = fst::MapBuilder::memory();
-        terms.iter().for_each(|(term, &id)| builder.insert(term, u64::from(id)).unwrap());
-        builder.into_inner().unwrap()
-    }
-
-    fn check(terms: &BTreeMap<Vec<u8>, u32>, others: &[Vec<u8>]) {
-        let dictionary = opened(&built(terms), terms.len() as u64).unwrap();
-        for term in terms.keys().chain(others) {
-            assert_eq!(dictionary.get(term).unwrap(), terms.get(term).copied(), "{term:?}");
-        }
-        let mut walked = BTreeMap::new();
-        let mut last = None;
-        dictionary
-            .each(|term, id| {
-                assert!(last.as_deref() < Some(term), "in order");
-                last = Some(term.to_vec());
-                walked.insert(term.to_vec(), id);
-                true
-            })
-            .unwrap();
-        assert_eq!(&walked, terms);
-    }
-
-    fn numbered(terms: impl IntoIterator<Item = Vec<u8>>) -> BTreeMap<Vec<u8>, u32> {
-        let mut terms: BTreeMap<Vec<u8>, u32> = terms.into_iter().map(|term| (term, 0)).collect();
-        let n = terms.len() as u32;
-        // Any order but that of the terms.
-        terms.values_mut().zip(0..).for_each(|(id, i)| *id = (i % 2) * n.div_ceil(2) + i / 2);
-        terms
-    }
-
-    #[test]
-    fn test_every_label_and_every_width() {
-        for n in [0usize, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256] {
-            check(&numbered((0..n).map(|i| vec![i as u8])), &[vec![], vec![7, 7]]);
-            check(&numbered((0..n).flat_map(|i| [vec![i as u8, b'x'], vec![b'x', i as u8, i as u8]])), &[vec![b'x']]);
-        }
-        check(&numbered((0..70_000u32).map(|i| i.to_be_bytes().to_vec())), &[vec![0; 5]]);
-    }
-
-    proptest! {
-        #[test]
-        fn test_agrees_with_the_map(
-            terms in proptest::collection::btree_set(proptest::collection::vec(any::<u8>(), 0..6), 0..300),
-            others in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..6), 0..50),
-        ) {
-            check(&numbered(terms), &others);
-        }
-
-        #[test]
-        fn test_damage_never_panics(
-            terms in proptest::collection::btree_set("[a-z]{1,4}", 1..100),
-            damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
-        ) {
-            let terms = numbered(terms.into_iter().map(String::into_bytes));
-            let mut bytes = built(&terms);
-            for (at, byte) in damage {
-                let at = at.index(bytes.len());
-                bytes[at] = byte;
-            }
-            if let Ok(dictionary) = opened(&bytes, terms.len() as u64) {
-                terms.keys().for_each(|term| drop(dictionary.get(term)));
-                let mut count = 0;
-                let _ = dictionary.each(|_, _| {
-                    count += 1;
-                    count <= terms.len()
-                });
-            }
-        }
-    }
-}
+mod tests;

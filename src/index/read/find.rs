@@ -5,9 +5,13 @@ use crate::index::format::ids;
 use crate::index::{DocName, NameBlock};
 use crate::{Error, Result, error::damaged};
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 /// Candidates whose names are read at a time: there is one, unless many documents have one id.
 const CHUNK: usize = 4096;
+
+/// More ids than this are looked up by reading all ids of the index once.
+const FEW: usize = 64;
 
 impl Index {
     /// External id, URL and title of a document.
@@ -42,8 +46,23 @@ impl Index {
         self.names.block(number)
     }
 
+    /// How many blocks the document table has.
+    pub fn name_blocks(&self) -> usize {
+        self.names.frames()
+    }
+
+    /// Calls `visit` with each document of a block and its external id, in docID order.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], also for a number that no block has.
+    pub fn each_id(&self, number: usize, mut visit: impl FnMut(u32, &str)) -> Result<()> {
+        let mut docs = self.names.frame_docs(number)?;
+        self.names.each_id(number, |id| docs.by_ref().take(1).for_each(|doc| visit(doc, id)))
+    }
+
     /// The documents with an external id, in the order of their docIDs: none, one, or more if the input had the id more
-    /// than once. Looks into `ids.bin`; an index without it is [read whole](Self::scan_for_id).
+    /// than once. Deleted ones are not among them. Looks into `ids.bin`; an index without it is
+    /// [read whole](Self::scan_for_id).
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -57,7 +76,40 @@ impl Index {
             let names = docs.iter().zip(self.names(docs)?);
             found.extend(names.filter(|(_, name)| name.id == id).map(|(&doc, _)| doc));
         }
-        Ok(found)
+        Ok(self.living(found))
+    }
+
+    /// The same for several ids. Many are looked up by reading all ids of the index once, on all cores.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn find_ids<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Vec<Vec<u32>>> {
+        if ids.len() <= FEW && self.has_ids() {
+            return ids.iter().map(|id| self.find_id(id.as_ref())).collect();
+        }
+        let mut places: HashMap<&str, Vec<u32>> = HashMap::with_capacity(ids.len());
+        (0..).zip(ids).for_each(|(place, id)| places.entry(id.as_ref()).or_default().push(place));
+        let stays = |doc: u32| self.deleted().is_none_or(|deleted| !deleted.has(doc));
+        let block = |number: usize| -> Result<Vec<(u32, u32)>> {
+            let mut found = Vec::new();
+            self.each_id(number, |doc, id| {
+                let of_id = places.get(id).filter(|_| stays(doc));
+                found.extend(of_id.into_iter().flatten().map(|&place| (place, doc)));
+            })?;
+            Ok(found)
+        };
+        let found: Vec<_> = (0..self.name_blocks()).into_par_iter().map(block).collect::<Result<_, Error>>()?;
+        let mut docs = vec![Vec::new(); ids.len()];
+        found.into_iter().flatten().for_each(|(place, doc)| docs[place as usize].push(doc));
+        Ok(docs)
+    }
+
+    /// Those of some documents that are not deleted.
+    fn living(&self, mut docs: Vec<u32>) -> Vec<u32> {
+        if let Some(deleted) = self.deleted() {
+            docs.retain(|&doc| !deleted.has(doc));
+        }
+        docs
     }
 
     /// Whether the index has `ids.bin`.
@@ -71,14 +123,11 @@ impl Index {
     /// [`Error::Damaged`].
     pub fn scan_for_id(&self, id: &str) -> Result<Vec<u32>> {
         let frame = |i: usize| -> Result<Vec<u32>> {
-            let (mut doc, mut found) = (self.names.frame_docs(i)?.start, Vec::new());
-            self.names.each_id(i, |other| {
-                found.extend((other == id).then_some(doc));
-                doc += 1;
-            })?;
+            let mut found = Vec::new();
+            self.each_id(i, |doc, other| found.extend((other == id).then_some(doc)))?;
             Ok(found)
         };
         let found = (0..self.names.frames()).into_par_iter().map(frame).collect::<Result<Vec<_>, Error>>()?;
-        Ok(found.concat())
+        Ok(self.living(found.concat()))
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! | file | its one job |
 //! |---|---|
-//! | `reader` | opens an index, finds terms and lists |
+//! | `reader` | opens an index, finds terms |
+//! | `postings` | where the postings of a term are |
 //! | `words` | a mapped file, and tables of packed rows in it |
 //! | `dictionary` | `terms.fst` |
 //! | `find` | names of documents, and documents by external id |
@@ -13,12 +14,14 @@
 //! | [`lengths`], [`linearity`] | statistics of lists |
 
 mod changed;
+pub mod deleted;
 pub(in crate::index) mod dictionary;
 mod find;
 pub mod ids;
 pub mod lengths;
 pub mod linearity;
 pub(in crate::index) mod lists;
+mod postings;
 pub(in crate::index) mod reader;
 pub(in crate::index) mod texts;
 mod words;

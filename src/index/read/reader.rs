@@ -3,12 +3,14 @@
 //! [`Index::open`] checks the manifest and every file's length and header. Later reads check their own data: damage
 //! gives [`Error::Damaged`], never a panic. Checksums are for [`crate::index::change::verify`].
 
+use super::changed::identity;
 use super::dictionary::Dictionary;
 use super::texts::TextTable;
 use super::words::wide;
 use crate::base::map::{Map, Watch};
-use crate::codec::{self, Codec, Skip};
+use crate::codec::{self, Codec};
 use crate::error::damaged;
+use crate::index::format::deleted::{self, DELETED};
 use crate::index::format::docs::NameTable;
 use crate::index::format::manifest::{Manifest, Statistics};
 use crate::index::format::tables::{Place, TermInfo};
@@ -17,9 +19,6 @@ use crate::index::format::{HEADER_WORDS, Kind, docs, ids, tables};
 use crate::index::impacts::Impacts;
 use crate::index::list_tables::{ListTables, TABLES, TableFile};
 use crate::index::{format, impacts};
-use crate::postings::Cursor;
-use crate::postings::list::{List, ListWords};
-use crate::postings::tf::Frequencies;
 use crate::score::{DEFAULT_B, DEFAULT_K1, Norm};
 use crate::{Error, Result};
 use std::cell::RefCell;
@@ -37,9 +36,10 @@ pub struct Index {
     lens: Words,
     ranks: Option<Words>,
     inputs: Option<Words>,
+    pub(in crate::index) deleted: Option<Words>,
     pub(in crate::index) ids: Option<Words>,
     pub(in crate::index) names: NameTable,
-    pub(super) texts: Option<TextTable>,
+    pub(in crate::index) texts: Option<TextTable>,
     pub(in crate::index) tf: Words,
     pub(in crate::index) impacts: Option<Table>,
     tables: Option<TableFile>,
@@ -95,6 +95,20 @@ impl Index {
     /// [`Error::Io`] if a file cannot be opened, [`Error::Damaged`] if one has a wrong length or header, or a version
     /// that this gamut does not read.
     pub fn open(dir: &Path) -> Result<Self> {
+        // Another process may put a new index in the place of this one between two of its files.
+        const TRIES: u32 = 8;
+        let mut tries = 1;
+        loop {
+            let before = identity(dir);
+            let opened = Self::open_files(dir);
+            if identity(dir) == before || tries == TRIES {
+                return opened;
+            }
+            tries += 1;
+        }
+    }
+
+    fn open_files(dir: &Path) -> Result<Self> {
         if cfg!(target_endian = "big") {
             return Err(Error::Invalid {
                 what: "this machine".to_owned(),
@@ -183,6 +197,16 @@ impl Index {
                 Some(ids)
             }
         };
+        let deleted = match manifest.file(DELETED) {
+            None => None,
+            Some(_) => {
+                let words = words(DELETED, Kind::Deleted, 0)?;
+                let sound = deleted::parts(words.get(), s.documents).filter(|parts| parts.tokens <= s.tokens);
+                let found = words.get().len();
+                sound.ok_or_else(|| disagree(&words.path, found, "deleted documents, terms or tokens"))?;
+                Some(words)
+            }
+        };
         // Files of zstd frames, with the header of the others.
         let frames = |name: &str, kind: Kind| -> Result<(PathBuf, Map)> {
             let path = path_of(name)?;
@@ -258,6 +282,7 @@ impl Index {
             lens,
             ranks,
             inputs,
+            deleted,
             ids,
             names,
             texts,
@@ -279,7 +304,7 @@ impl Index {
         &self.manifest
     }
 
-    /// Sizes of the collection.
+    /// Sizes of the files, deleted documents included.
     pub fn statistics(&self) -> Statistics {
         self.manifest.statistics
     }
@@ -317,14 +342,14 @@ impl Index {
         &self.lens.path
     }
 
-    /// BM25's length norm for some parameters.
+    /// BM25's length norm for some parameters, by the documents that are not deleted.
     pub fn norm(&self, k1: f32, b: f32) -> Norm {
-        Norm::new(k1, b, self.manifest.statistics.documents, self.manifest.statistics.tokens)
+        self.collection().norm(k1, b)
     }
 
-    /// The norm of the stored bounds.
+    /// The norm of the stored bounds, by all documents in the files.
     pub fn default_norm(&self) -> Norm {
-        self.norm(DEFAULT_K1, DEFAULT_B)
+        self.manifest.collection().norm(DEFAULT_K1, DEFAULT_B)
     }
 
     /// The codecs, in the order of the manifest.
@@ -365,6 +390,14 @@ impl Index {
         self.dictionary.each(visit)
     }
 
+    /// As [`Self::each_term`], from the first term on that is not less than `start`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn each_term_from(&self, start: &[u8], visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
+        self.dictionary.each_from(start, visit)
+    }
+
     /// What is known about a termID.
     ///
     /// # Errors
@@ -385,83 +418,5 @@ impl Index {
     /// An error about a term.
     pub(in crate::index) fn bad_term(&self, id: u32, what: &str) -> Error {
         damaged(&self.terms.words.path, 0, format!("term {id} {what}"))
-    }
-
-    /// The postings of a term.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub fn list<'a>(&'a self, term: &TermInfo, codec: CodecRef<'a>) -> Result<List<'a>> {
-        let documents = self.manifest.statistics.documents as u32;
-        let (number, bound, tf_at) = match term.place {
-            Place::Single { doc } => return Ok(List::Single { doc, tf: term.tf_max }),
-            Place::List { list, bound, tf_at } => (list, bound, tf_at),
-        };
-        let files = codec.files;
-        let window = self.manifest.window_words;
-        let (at, skip_at) = self.place(number, files)?;
-        let words = files.postings.window_from(at, window, files.end);
-        let words = words.ok_or_else(|| files.lists.bad_row(number.into(), "the place of list"))?;
-        let blocks = (term.df as usize).div_ceil(files.codec.block_len());
-        let bad_list = || damaged(&files.postings.path, 4 * at, format!("list {number} is cut short"));
-        let (words, skips, first): (_, &[Skip], _) = if blocks == 1 {
-            let (&first, words) = words.split_first().ok_or_else(bad_list)?;
-            (words, &[], first)
-        } else {
-            let entries = files.lists.words.window_from(skip_at, window, files.lists.start());
-            let entries = entries.and_then(|entries| entries.get(..3 * blocks));
-            let entries =
-                entries.ok_or_else(|| files.lists.bad_row(number.into(), "the place of skip entries of list"))?;
-            (words, bytemuck::cast_slice(entries), entries[0])
-        };
-        let ones = term.cf == u64::from(term.df);
-        let frequencies = if ones { Some(&[][..]) } else { self.tf.window_from(tf_at, window, self.tf.get().len()) };
-        let frequencies = frequencies.ok_or_else(|| {
-            let offset = tf_at.saturating_mul(4);
-            damaged(&self.tf.path, offset, format!("the frequencies of list {number} are not in the file"))
-        })?;
-        Ok(List::Blocks(ListWords {
-            codec: files.codec.as_ref(),
-            words,
-            skips,
-            first,
-            bound,
-            df: term.df,
-            documents,
-            number,
-            tf: Frequencies::new(frequencies, term.df, ones),
-            postings_at: at + u64::from(blocks == 1),
-            skips_at: skip_at,
-            tf_at,
-            postings_path: &files.postings.path,
-            tf_path: &self.tf.path,
-        }))
-    }
-
-    /// Word offsets of a list's postings and skip entries.
-    pub(in crate::index) fn place(&self, list: u32, files: &CodecFiles) -> Result<(u64, u64)> {
-        let bad = || files.lists.bad_row(list.into(), "the place of list");
-        let (group, row, rows) = files.lists.group(list.into()).ok_or_else(bad)?;
-        tables::read_places(group, row, rows).map(|[postings, skips]| (postings, skips)).ok_or_else(bad)
-    }
-
-    /// The words of the files that lists lie in, from the start of each file.
-    pub fn list_files<'a>(&'a self, codec: CodecRef<'a>) -> ListFiles<'a> {
-        let files = codec.files;
-        let lists = files.lists.words.get();
-        ListFiles {
-            postings: files.postings.get(),
-            skips: lists.get(..files.lists.start()).unwrap_or(lists),
-            tf: self.tf.get(),
-            window: self.manifest.window_words,
-        }
-    }
-
-    /// A cursor before the first posting of a term.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub fn cursor<'a>(&'a self, term: &TermInfo, codec: CodecRef<'a>) -> Result<Cursor<'a>> {
-        Ok(Cursor::new(self.list(term, codec)?))
     }
 }

@@ -31,15 +31,18 @@ pub(in crate::index) struct TextTable {
 const HEADER: usize = 4 * HEADER_WORDS;
 
 /// Where a frame is and what is in it.
-struct Frame {
+pub(in crate::index) struct Frame {
     bytes: std::ops::Range<usize>,
     /// Documents that begin before it, and before the next one.
-    begun: std::ops::Range<u32>,
-    goes_on: bool,
-    inflated: usize,
+    pub(in crate::index) begun: std::ops::Range<u32>,
+    /// Its first part goes on with the document before.
+    pub(in crate::index) goes_on: bool,
+    /// Bytes that it inflates to.
+    pub(in crate::index) inflated: usize,
 }
 
 impl Frame {
+    /// Texts and parts of texts in it.
     fn parts(&self) -> usize {
         self.begun.len() + usize::from(self.goes_on)
     }
@@ -92,7 +95,22 @@ impl TextTable {
         u32_at(&self.map, self.entry(i) + 8).unwrap_or(0)
     }
 
-    fn frame(&self, i: usize) -> Result<Frame> {
+    /// How many frames there are.
+    pub(in crate::index) fn frames(&self) -> usize {
+        self.frames
+    }
+
+    /// Bytes of all texts.
+    pub(in crate::index) fn text_bytes(&self) -> u64 {
+        self.text_bytes
+    }
+
+    /// zstd's dictionary; empty if there is none.
+    pub(in crate::index) fn dictionary(&self) -> &[u8] {
+        &self.map[HEADER..self.dictionary_end]
+    }
+
+    pub(in crate::index) fn frame(&self, i: usize) -> Result<Frame> {
         let at = self.entry(i);
         let start = u64_at(&self.map, at).unwrap_or(0);
         let size = u32_at(&self.map, at + 12).unwrap_or(0);
@@ -115,16 +133,20 @@ impl TextTable {
         Ok(Frame { bytes: start as usize..end as usize, begun: first..last as u32, goes_on, inflated })
     }
 
+    /// A frame as it lies in the file.
+    pub(in crate::index) fn packed(&self, i: usize, frame: &Frame) -> Result<&[u8]> {
+        let source = &self.map[frame.bytes.clone()];
+        // Zeros up to a word follow the last frame.
+        let len = if i + 1 < self.frames { Some(source.len()) } else { find_frame_compressed_size(source).ok() };
+        let bad = || damaged(&self.path, frame.bytes.start as u64, "not a zstd frame");
+        len.and_then(|len| source.get(..len)).ok_or_else(bad)
+    }
+
     /// The texts of frame `i`, and behind them their lengths.
-    fn inflate(&self, i: usize, frame: &Frame) -> Result<Vec<u8>> {
+    pub(in crate::index) fn inflate(&self, i: usize, frame: &Frame) -> Result<Vec<u8>> {
         let start = frame.bytes.start as u64;
         let bad = |what: String| damaged(&self.path, start, what);
-        let mut source = &self.map[frame.bytes.clone()];
-        if i + 1 == self.frames {
-            // Zeros up to a word follow the last frame.
-            let len = find_frame_compressed_size(source).ok().and_then(|len| source.get(..len));
-            source = len.ok_or_else(|| bad("not a zstd frame".to_owned()))?;
-        }
+        let source = self.packed(i, frame)?;
         let dictionary = match self.dictionary_end {
             HEADER => None,
             end => {
@@ -148,6 +170,9 @@ impl TextTable {
         if bytes.len() != frame.inflated {
             return Err(bad(format!("inflates to {} bytes, not {}", bytes.len(), frame.inflated)));
         }
+        if bytes.len() < LEN * frame.parts() {
+            return Err(bad("has no room for its lengths".to_owned()));
+        }
         Ok(bytes)
     }
 
@@ -161,8 +186,7 @@ impl TextTable {
     ) -> Result<ControlFlow<()>> {
         let bytes = self.inflate(i, frame)?;
         let bad = |what: &str| damaged(&self.path, frame.bytes.start as u64, what);
-        let texts = bytes.len().checked_sub(LEN * frame.parts()).ok_or_else(|| bad("has no room for its lengths"))?;
-        let (texts, lens) = bytes.split_at(texts);
+        let (texts, lens) = bytes.split_at(bytes.len() - LEN * frame.parts());
         let (lens, _) = lens.as_chunks::<LEN>();
         let (mut rest, mut flow) = (texts, ControlFlow::Continue(()));
         for (part, &len) in lens.iter().enumerate() {
@@ -177,7 +201,7 @@ impl TextTable {
     }
 
     /// Calls `visit` with the parts of the document at a place of the input, until it breaks.
-    fn each_part(&self, place: u32, mut visit: impl FnMut(&str) -> ControlFlow<()>) -> Result<()> {
+    pub(in crate::index) fn each_part(&self, place: u32, mut visit: impl FnMut(&str) -> ControlFlow<()>) -> Result<()> {
         // The last frame that begins with it or with one before it.
         let (mut low, mut high) = (0, self.frames);
         while low < high {

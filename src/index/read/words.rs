@@ -1,6 +1,7 @@
 //! Mapped files of whole words, and tables of packed rows in them.
 
 use crate::base::map::Map;
+use crate::base::simd::prefetch;
 use crate::error::damaged;
 use crate::index::format::HEADER_WORDS;
 use crate::index::format::tables::GROUP;
@@ -17,6 +18,11 @@ impl Words {
     pub(in crate::index) fn get(&self) -> &[u32] {
         // Maps start at a page and `open` checked that the length is whole words, so this cannot fail.
         bytemuck::try_cast_slice(&self.map).unwrap_or(&[])
+    }
+
+    /// Prefetches the words from `at` on.
+    pub(in crate::index) fn prefetch(&self, at: u64) {
+        prefetch(usize::try_from(at).ok().and_then(|at| self.get().get(at..)).unwrap_or(&[]), 1);
     }
 
     /// The words from `at` to the end of its window or of the file; `None` if `at` is outside.
@@ -70,6 +76,13 @@ impl Table {
         let first = row / GROUP as u64 * GROUP as u64;
         let rows = (self.rows - first).min(GROUP as u64) as usize;
         Some((words.get(at..self.directory)?, (row - first) as usize, rows))
+    }
+
+    /// Prefetches a row's group: most are no longer than this.
+    pub(in crate::index) fn prefetch(&self, row: u64) {
+        if let Some((group, ..)) = self.group(row) {
+            prefetch(group, 4);
+        }
     }
 
     pub(in crate::index) fn bad_row(&self, row: u64, what: &str) -> Error {

@@ -60,6 +60,30 @@ pub(super) fn change<'a>(add: &str, remove: &[&str], means: &Means) -> Change<'a
     }
 }
 
+/// Who opens an index meets the old one or the new one, never files of both.
+#[test]
+fn test_an_index_opens_while_others_take_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let go = Means::new(1, 1);
+    let index = dir.path().join("index");
+    make(&index, codec::parse_list("raw").unwrap());
+    std::thread::scope(|scope| {
+        let changes = scope.spawn(|| {
+            for i in 0..40 {
+                let (add, remove) = if i % 2 == 0 { ("vbyte,simple9", "raw") } else { ("raw", "vbyte") };
+                let removed = if i % 2 == 0 { vec![remove] } else { vec![remove, "simple9"] };
+                reencode(&index, &change(add, &removed, &go)).unwrap();
+            }
+        });
+        let mut opened = 0;
+        while !changes.is_finished() {
+            let found = Index::open(&index).unwrap_or_else(|error| panic!("after {opened}: {error}"));
+            assert!([1, 2].contains(&found.codecs().count()));
+            opened += 1;
+        }
+    });
+}
+
 #[test]
 fn test_reencoded_folders_are_those_of_a_build() {
     let dir = tempfile::tempdir().unwrap();

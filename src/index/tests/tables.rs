@@ -50,16 +50,16 @@ fn check(target: &Path, oracle: &Oracle) {
         let mut most = 0f32;
         for (position, &(doc, tf)) in list.iter().enumerate() {
             let (steps, impact) = (table.steps(position), norm.impact(tf, oracle.lens[doc as usize]));
-            let bound = f32::from(steps) * table.step();
-            assert!(impact <= bound && bound - impact < 1.01 * table.step(), "{term} in {doc}: {impact}, {bound}");
+            let bound = f32::from(steps) * table.step().1;
+            assert!(impact <= bound && bound - impact < 1.01 * table.step().1, "{term} in {doc}: {impact}, {bound}");
             maxima[doc as usize / RANGE] = steps.max(maxima[doc as usize / RANGE]);
             most = most.max(impact);
         }
         assert_eq!(table.maxima(), maxima);
         assert!(
-            most <= 255.0 * table.step() && 255.0 * table.step() < 1.1 * most,
+            most <= 255.0 * table.step().1 && 255.0 * table.step().1 < 1.1 * most,
             "{term}: a step of {}",
-            table.step()
+            table.step().1
         );
     }
     assert_eq!(index.list_tables().unwrap().len(), long);

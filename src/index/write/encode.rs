@@ -1,11 +1,14 @@
 //! Lists → words: each merge thread does this part of writing for itself.
+//!
+//! Where postings lie encoded in another index, whole blocks are copied if they would come out the same.
 
+use crate::base::simd;
 use crate::codec::{Codec, Skip};
 use crate::index::ListBatch;
 use crate::index::format::docs::DocTable;
 use crate::index::format::tables::TermRow;
-use crate::postings::tf;
-use crate::score::bound::{Bound, DEFAULT_B, DEFAULT_K1, Gather, Norm};
+use crate::postings::{ListWords, tf};
+use crate::score::bound::{Bound, Gather, Gathers, Norm};
 use std::sync::Arc;
 
 /// Encodes batches of lists. Cheap to make and to clone, one per thread.
@@ -37,6 +40,16 @@ pub(in crate::index) struct EncodedCodec {
     pub(in crate::index) skip_lens: Vec<u32>,
 }
 
+/// Postings of a list that another index has, too, in a list of their own.
+pub(in crate::index) struct Present<'a> {
+    /// How many postings of the new list come before them.
+    pub at: usize,
+    /// What is added to their docIDs.
+    pub shift: u32,
+    /// The other list.
+    pub list: ListWords<'a>,
+}
+
 impl EncodedLists {
     /// Bytes that the words take up in memory.
     pub fn bytes(&self) -> usize {
@@ -55,8 +68,7 @@ impl EncodedLists {
 }
 
 impl ListEncoder {
-    pub(in crate::index) fn new(codecs: Vec<Arc<dyn Codec>>, docs: Arc<DocTable>) -> Self {
-        let norm = Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len);
+    pub(in crate::index) fn new(codecs: Vec<Arc<dyn Codec>>, docs: Arc<DocTable>, norm: Norm) -> Self {
         Self { codecs, docs, norm, bounds: Vec::new() }
     }
 
@@ -66,6 +78,16 @@ impl ListEncoder {
     /// # Panics
     /// If a docID has no length in the document table, or the batch breaks the rules of [`ListBatch`].
     pub fn encode(&mut self, batch: &ListBatch) -> EncodedLists {
+        self.encode_present(batch, |_, _, _| {})
+    }
+
+    /// As [`Self::encode`], with the same result. Blocks are copied from the lists that `present` gives for a list of
+    /// the batch and a codec, both by their numbers, in the order of their postings.
+    pub(in crate::index) fn encode_present<'a>(
+        &mut self,
+        batch: &ListBatch,
+        present: impl Fn(usize, usize, &mut Vec<Present<'a>>),
+    ) -> EncodedLists {
         assert_eq!(batch.docs.len(), batch.tfs.len(), "a frequency for every docID");
         let mut out = EncodedLists {
             first_term: batch.first_term,
@@ -80,16 +102,23 @@ impl ListEncoder {
             codec.skip_lens.reserve(lists);
         }
         let mut at = 0;
-        for &df in &batch.lens {
+        for (number, &df) in batch.lens.iter().enumerate() {
             let range = at..at + df as usize;
             at = range.end;
-            self.list(&batch.docs[range.clone()], &batch.tfs[range], &mut out);
+            let present = |codec: usize, found: &mut Vec<Present<'a>>| present(number, codec, found);
+            self.list(&batch.docs[range.clone()], &batch.tfs[range], present, &mut out);
         }
         assert_eq!(at, batch.docs.len(), "the lengths of the lists add up");
         out
     }
 
-    fn list(&mut self, docs: &[u32], tfs: &[u32], out: &mut EncodedLists) {
+    fn list<'a>(
+        &mut self,
+        docs: &[u32],
+        tfs: &[u32],
+        present: impl Fn(usize, &mut Vec<Present<'a>>),
+        out: &mut EncodedLists,
+    ) {
         assert!(!docs.is_empty(), "no list is empty");
         debug_assert!(crate::codec::strictly_increasing(docs), "docIDs strictly increasing");
         let (df, doc) = (docs.len() as u32, docs[0]);
@@ -103,7 +132,8 @@ impl ListEncoder {
         let tf_at = (out.tf.len() - tf_start) as u64;
         let mut bound = None;
         let mut bounds_of = 0;
-        for (codec, words) in self.codecs.iter().zip(&mut out.codecs) {
+        let mut found = Vec::new();
+        for (number, (codec, words)) in self.codecs.iter().zip(&mut out.codecs).enumerate() {
             let block_len = codec.block_len();
             if bounds_of != block_len {
                 bounds_of = block_len;
@@ -113,7 +143,11 @@ impl ListEncoder {
                 }
                 bound = bound.or_else(|| self.bounds.iter().copied().reduce(Bound::join));
             }
-            words.push(codec.as_ref(), docs, &self.bounds);
+            found.clear();
+            if codec.is_relocatable() && docs.len() > block_len {
+                present(number, &mut found);
+            }
+            words.push_present(codec.as_ref(), docs, &self.bounds, &found);
         }
         let cf = tfs.iter().map(|&tf| u64::from(tf)).sum();
         let tf_max = tfs.iter().copied().max().unwrap_or(0);
@@ -125,15 +159,41 @@ impl ListEncoder {
 /// The bound of some postings.
 pub(in crate::index) fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: Norm) -> Bound {
     let mut gather = Gather::default();
-    for (&doc, &tf) in docs.iter().zip(tfs) {
+    let ((docs, more), (tfs, more_tfs)) = (docs.as_chunks::<LANES>(), tfs.as_chunks::<LANES>());
+    if !docs.is_empty() {
+        gather_whole(&mut gather, docs, tfs, lens, norm);
+    }
+    for (&doc, &tf) in more.iter().zip(more_tfs) {
         gather.add(tf, lens[doc as usize], norm);
     }
     gather.bound()
 }
 
+/// Postings that [`Gather`] takes at once.
+const LANES: usize = 16;
+
+simd::avx2! {
+    fn gather_whole(out: &mut Gather, docs: &[[u32; LANES]], tfs: &[[u32; LANES]], lens: &[u32], norm: Norm) {
+        let mut gathers = Gathers::default();
+        for (docs, tfs) in docs.iter().zip(tfs) {
+            let mut here = [0; LANES];
+            for (len, &doc) in here.iter_mut().zip(docs) {
+                *len = lens[doc as usize];
+            }
+            gathers.add(*tfs, here, norm);
+        }
+        gathers.join(out);
+    }
+}
+
 impl EncodedCodec {
     /// Appends a list of more than one document, with a bound for each of its blocks.
     pub(in crate::index) fn push(&mut self, codec: &dyn Codec, docs: &[u32], bounds: &[Bound]) {
+        self.push_present(codec, docs, bounds, &[]);
+    }
+
+    /// As [`Self::push`], with blocks copied from `present` lists of the same codec where that gives the same words.
+    fn push_present(&mut self, codec: &dyn Codec, docs: &[u32], bounds: &[Bound], present: &[Present<'_>]) {
         let start = self.words.len();
         let skips = self.skips.len();
         if docs.len() <= codec.block_len() {
@@ -141,12 +201,73 @@ impl EncodedCodec {
             codec.encode(docs, &mut self.words, &mut self.skips);
             self.skips.truncate(skips);
         } else {
-            codec.encode(docs, &mut self.words, &mut self.skips);
+            let mut at = 0;
+            for part in present {
+                let Some(end) = whole_blocks(codec, part) else { continue };
+                self.blocks(codec, &docs[at..part.at], start);
+                self.copy(part, end, start);
+                at = part.at + end * codec.block_len();
+            }
+            self.blocks(codec, &docs[at..], start);
             for (skip, bound) in self.skips[skips..].iter_mut().zip(bounds) {
                 skip.bound = bound.0;
             }
         }
         self.lens.push((self.words.len() - start) as u32);
         self.skip_lens.push((self.skips.len() - skips) as u32);
+    }
+
+    /// Encodes blocks of the list whose words begin at `start`.
+    fn blocks(&mut self, codec: &dyn Codec, docs: &[u32], start: usize) {
+        if docs.is_empty() {
+            return;
+        }
+        let (before, first) = ((self.words.len() - start) as u32, self.skips.len());
+        codec.encode(docs, &mut self.words, &mut self.skips);
+        self.skips[first..].iter_mut().for_each(|skip| skip.offset += before);
+    }
+
+    /// Copies the first blocks of a present list.
+    fn copy(&mut self, part: &Present<'_>, blocks: usize, start: usize) {
+        let from = part.list.skip(0).offset;
+        let before = (self.words.len() - start) as u32;
+        self.words.extend_from_slice(&part.list.words[from as usize..part.list.skip(blocks).offset as usize]);
+        self.skips.extend(part.list.skips[..blocks].iter().map(|skip| Skip {
+            first: skip.first + part.shift,
+            offset: skip.offset - from + before,
+            bound: 0,
+        }));
+    }
+}
+
+/// How many blocks of a present list can be copied: all but its last one, whose end is not known, and only if they
+/// begin where blocks of the new list do. Damaged skip entries are not worth copying.
+fn whole_blocks(codec: &dyn Codec, part: &Present<'_>) -> Option<usize> {
+    let blocks = part.list.skips.len().checked_sub(1).filter(|&blocks| blocks > 0)?;
+    let aligned = part.at.is_multiple_of(codec.block_len()) && part.list.codec.block_len() == codec.block_len();
+    let sound =
+        part.list.skips.windows(2).all(|pair| pair[0].offset <= pair[1].offset && pair[0].first < pair[1].first)
+            && part.list.skip(blocks).offset as usize <= part.list.words.len()
+            && part.list.skip(blocks).first.checked_add(part.shift).is_some();
+    (aligned && sound).then_some(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn test_bounds_are_those_of_one_posting_after_the_other(
+            postings in proptest::collection::vec((prop_oneof![5 => 1u32..9, 1 => 1u32..70_000], 0u32..500), 0..150),
+            lens in proptest::collection::vec(prop_oneof![4 => 1u32..2000, 1 => 0u32..3_000_000], 500),
+        ) {
+            let norm = Norm::new(0.9, 0.4, 500, lens.iter().map(|&len| u64::from(len)).sum());
+            let (tfs, docs): (Vec<u32>, Vec<u32>) = postings.into_iter().unzip();
+            let mut slow = Gather::default();
+            docs.iter().zip(&tfs).for_each(|(&doc, &tf)| slow.add(tf, lens[doc as usize], norm));
+            prop_assert_eq!(gather(&docs, &tfs, &lens, norm), slow.bound());
+        }
     }
 }

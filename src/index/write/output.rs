@@ -1,16 +1,39 @@
 //! A file of the index in the making: buffered, counted and checksummed as it is written.
 
+use crate::error::{damaged, gone};
 use crate::index::format::manifest::FileSpec;
 use crate::{Error, Result};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read as _, Write as _};
+use std::io::{BufWriter, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 const BUFFER: usize = 1 << 18;
 
+/// Calls `visit` with all that a file has, part by part.
+pub(in crate::index) fn each(
+    mut file: impl std::io::Read,
+    path: &Path,
+    mut visit: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => visit(&buffer[..n])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io("read", path)(error)),
+        }
+    }
+}
+
+/// A checksum as the manifest writes it.
+fn sum(hash: &Xxh3) -> String {
+    format!("{:016x}", hash.digest())
+}
+
 /// Writes one file front to back.
-pub(in crate::index) struct Output {
+pub(crate) struct Output {
     name: String,
     path: PathBuf,
     file: BufWriter<File>,
@@ -20,37 +43,71 @@ pub(in crate::index) struct Output {
 
 impl Output {
     /// Creates `dir/name`; a folder in `name` must exist.
-    pub(in crate::index) fn create(dir: &Path, name: &str) -> Result<Self> {
+    pub(crate) fn create(dir: &Path, name: &str) -> Result<Self> {
         let path = dir.join(name);
         let file = File::create(&path).map_err(Error::io("create", &path))?;
         let file = BufWriter::with_capacity(BUFFER, file);
         Ok(Self { name: name.to_owned(), path, file, hash: Box::new(Xxh3::new()), bytes: 0 })
     }
 
+    /// Goes on with `dir/name` behind the bytes that `left` counts; what the file has behind them is cut off.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if the file has other bytes; [`Error::Io`].
+    pub(crate) fn reopen(dir: &Path, left: &FileSpec) -> Result<Self> {
+        let path = dir.join(&left.name);
+        let file = File::options().read(true).write(true).open(&path).map_err(gone(&path))?;
+        let mut hash = Box::new(Xxh3::new());
+        let mut bytes = 0;
+        each((&file).take(left.bytes), &path, |part| {
+            hash.update(part);
+            bytes += part.len() as u64;
+            Ok(())
+        })?;
+        if bytes != left.bytes || sum(&hash) != left.xxh3 {
+            return Err(damaged(&path, 0, format!("the first {} bytes are not what gamut wrote there", left.bytes)));
+        }
+        let cut = file.set_len(bytes).and_then(|()| (&file).seek(SeekFrom::Start(bytes)));
+        cut.map_err(Error::io("write to", &path))?;
+        let file = BufWriter::with_capacity(BUFFER, file);
+        Ok(Self { name: left.name.clone(), path, file, hash, bytes })
+    }
+
+    /// Hands all bytes to the system, and says which they are, for [`Self::reopen`].
+    pub(crate) fn mark(&mut self) -> Result<FileSpec> {
+        self.file.flush().map_err(Error::io("write", &self.path))?;
+        Ok(FileSpec { name: self.name.clone(), bytes: self.bytes, xxh3: sum(&self.hash) })
+    }
+
+    /// The same file, to sync what was handed to the system.
+    pub(crate) fn handle(&self) -> Result<File> {
+        self.file.get_ref().try_clone().map_err(Error::io("open", &self.path))
+    }
+
     /// Where it lies.
-    pub(in crate::index) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Bytes written so far.
-    pub(in crate::index) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Words written so far; only for files of whole words.
-    pub(in crate::index) fn words(&self) -> u64 {
+    pub(crate) fn words(&self) -> u64 {
         self.bytes / 4
     }
 
     /// Appends bytes.
-    pub(in crate::index) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
         self.file.write_all(bytes).map_err(Error::io("write", &self.path))
     }
 
     /// Appends words, little-endian.
-    pub(in crate::index) fn write_words(&mut self, words: &[u32]) -> Result<()> {
+    pub(crate) fn write_words(&mut self, words: &[u32]) -> Result<()> {
         if cfg!(target_endian = "little") {
             return self.write(bytemuck::cast_slice(words));
         }
@@ -58,12 +115,12 @@ impl Output {
     }
 
     /// Appends 64-bit numbers as two words each, low word first.
-    pub(in crate::index) fn write_wide(&mut self, values: &[u64]) -> Result<()> {
+    pub(crate) fn write_wide(&mut self, values: &[u64]) -> Result<()> {
         values.iter().try_for_each(|value| self.write(&value.to_le_bytes()))
     }
 
     /// Appends zero words until `words` are written.
-    pub(in crate::index) fn pad_to(&mut self, words: u64) -> Result<()> {
+    pub(crate) fn pad_to(&mut self, words: u64) -> Result<()> {
         let zeros = [0u8; 4096];
         while self.bytes < 4 * words {
             let n = (4 * words - self.bytes).min(zeros.len() as u64) as usize;
@@ -73,22 +130,14 @@ impl Output {
     }
 
     /// Appends the content of another finished file and removes it.
-    pub(in crate::index) fn take_over(&mut self, other: Output) -> Result<()> {
+    pub(crate) fn take_over(&mut self, other: Output) -> Result<()> {
         let path = other.close(false)?.1;
-        let mut file = BufReader::new(File::open(&path).map_err(Error::io("open", &path))?);
-        let mut buffer = vec![0; BUFFER];
-        loop {
-            let n = file.read(&mut buffer).map_err(Error::io("read", &path))?;
-            if n == 0 {
-                break;
-            }
-            self.write(&buffer[..n])?;
-        }
+        each(File::open(&path).map_err(Error::io("open", &path))?, &path, |part| self.write(part))?;
         std::fs::remove_file(&path).map_err(Error::io("remove", &path))
     }
 
     /// Writes everything to disk and returns the file's entry.
-    pub(in crate::index) fn finish(self) -> Result<FileSpec> {
+    pub(crate) fn finish(self) -> Result<FileSpec> {
         Ok(self.close(true)?.0)
     }
 
@@ -97,21 +146,7 @@ impl Output {
         if sync {
             self.file.get_ref().sync_all().map_err(Error::io("sync", &self.path))?;
         }
-        let xxh3 = format!("{:016x}", self.hash.digest());
+        let xxh3 = sum(&self.hash);
         Ok((FileSpec { name: self.name, bytes: self.bytes, xxh3 }, self.path))
-    }
-}
-
-/// For `fst`, which writes through this trait.
-impl std::io::Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.file.write_all(bytes)?;
-        self.hash.update(bytes);
-        self.bytes += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
     }
 }

@@ -1,10 +1,11 @@
 //! From a temporary directory to the target, at once.
 
+use super::unfinished::{OLD, Unfinished, parent_of};
 use crate::index::format::manifest::{MANIFEST, Manifest};
 use crate::{Error, Result};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Refuses a target that may not be written.
 pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
@@ -29,31 +30,8 @@ pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
     })
 }
 
-fn parent_of(target: &Path) -> PathBuf {
-    match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// A directory beside the target, removed when dropped.
-pub(crate) fn temporary_beside(target: &Path) -> Result<tempfile::TempDir> {
-    let parent = parent_of(target);
-    fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
-    let name = target.file_name().ok_or_else(|| Error::Invalid {
-        what: target.display().to_string(),
-        why: "does not end in a name that a directory could have".to_owned(),
-    })?;
-    let prefix = format!(".{}.", name.to_string_lossy());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".unfinished");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-    builder.tempdir_in(&parent).map_err(Error::io("create a directory in", &parent))
-}
-
 /// Syncs a directory's entries, where the operating system can.
-fn sync_dir(dir: &Path) -> Result<()> {
+pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     if cfg!(unix) {
         let file = fs::File::open(dir).map_err(Error::io("open", dir))?;
         file.sync_all().map_err(Error::io("sync", dir))?;
@@ -61,8 +39,9 @@ fn sync_dir(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Moves the finished directory to the target; old content that may go is removed.
-pub(in crate::index) fn publish(dir: tempfile::TempDir, target: &Path, force: bool) -> Result<()> {
+/// Moves the finished directory to the target; old content that may go is removed. What cannot be removed stays, hidden
+/// and for the next process that sweeps: the index is published, and who is told of an error would do his work again.
+pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool) -> Result<()> {
     for entry in fs::read_dir(dir.path()).map_err(Error::io("read", dir.path()))? {
         let path = entry.map_err(Error::io("read", dir.path()))?.path();
         if path.is_dir() {
@@ -70,28 +49,38 @@ pub(in crate::index) fn publish(dir: tempfile::TempDir, target: &Path, force: bo
         }
     }
     sync_dir(dir.path())?;
+    // What nobody could open may not take the place of what somebody can.
+    Manifest::read(dir.path())?;
     check_target(target, force)?;
     let parent = parent_of(target);
     let exists = fs::symlink_metadata(target).is_ok();
     if exists && exchange(dir.path(), target) {
         // The target's old content now has the temporary name; dropping `dir` removes it.
         sync_dir(&parent)?;
-        return dir.close().map_err(Error::io("remove the old", target));
+        let _ = dir.close();
+        return Ok(());
     }
     let old = if exists {
-        // Two renames: a crash between them leaves the old index under the hidden name.
-        let old = temporary_beside(target)?;
-        fs::rename(target, old.path().join("old")).map_err(Error::io("move away", target))?;
+        // Two renames: after a crash between them the next process that sweeps brings the old index back.
+        let old = Unfinished::beside(target)?;
+        fs::rename(target, old.path().join(OLD)).map_err(Error::io("move away", target))?;
         Some(old)
     } else {
         None
     };
-    fs::rename(dir.path(), target).map_err(Error::io("rename to", target))?;
-    // The directory is no longer under its temporary name, so there is nothing for it to remove.
-    let _ = dir.keep();
+    if let Err(error) = fs::rename(dir.path(), target) {
+        if let Some(old) = &old
+            && fs::rename(old.path().join(OLD), target).is_err()
+        {
+            // Nothing may remove the only copy.
+            old.keep().store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        return Err(Error::io("rename to", target)(error));
+    }
+    dir.was_moved();
     sync_dir(&parent)?;
     if let Some(old) = old {
-        old.close().map_err(Error::io("remove the old", target))?;
+        let _ = old.close();
     }
     Ok(())
 }

@@ -4,25 +4,16 @@
 //! of the writer's own compress frames; few of them are on the way at a time.
 
 use super::output::Output;
+use super::packers::{Frame, Packed, Packers, SavedFrame};
 use crate::index::format::manifest::FileSpec;
-use crate::index::format::texts::{
-    ENTRY, FRAME, GOES_ON, LEAST_SAMPLE, LEN, MAX_FRAME, PART, SAMPLE, SAMPLE_SHARE, TEXTS, split,
-};
-use crate::index::format::{self, Kind};
+use crate::index::format::texts::{ENTRY, FRAME, GOES_ON, LEAST_SAMPLE, LEN, PART, SAMPLE, SAMPLE_SHARE, TEXTS, split};
+use crate::index::format::{self, HEADER_WORDS, Kind};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Instant;
-use zstd::dict::EncoderDictionary;
-use zstd::zstd_safe::{CParameter, compress_bound};
-
-/// Higher levels compress crawled pages to 2 % less at two thirds of the speed (3), and take too much of a build.
-const LEVEL: i32 = 1;
 
 /// The dictionary is trained on pieces of at most so many bytes.
 const SAMPLE_PIECE: usize = 8 << 10;
@@ -36,26 +27,6 @@ pub struct TextSizes {
     pub stored_bytes: u64,
     /// Time that threads took to compress, added up, and to train the dictionary.
     pub seconds: f64,
-}
-
-/// Texts and lengths of a frame, to be compressed.
-struct Frame {
-    bytes: Vec<u8>,
-    lens: Vec<u16>,
-    /// Documents that begin before it.
-    before: u32,
-    goes_on: bool,
-}
-
-impl Frame {
-    fn new() -> Self {
-        Self { bytes: Vec::with_capacity(FRAME + FRAME / 4), lens: Vec::new(), before: 0, goes_on: false }
-    }
-
-    /// Bytes that it inflates to.
-    fn len(&self) -> usize {
-        self.bytes.len() + LEN * self.lens.len()
-    }
 }
 
 /// Takes the texts of documents in input order.
@@ -76,13 +47,33 @@ pub struct TextWriter {
     documents: u64,
     text_bytes: u64,
     training: f64,
+    /// A copy of the directory in a file, for marks.
+    log: Option<Output>,
+}
+
+/// What is known of the texts that a build has so far, to go on behind them.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct TextMark {
+    output: FileSpec,
+    directory: FileSpec,
+    /// Bytes of the dictionary, once there is one.
+    dictionary: Option<u64>,
+    documents: u64,
+    text_bytes: u64,
+    training: f64,
+    open: SavedFrame,
+    waiting: Vec<SavedFrame>,
 }
 
 impl TextWriter {
     pub(in crate::index) fn create(dir: &Path, threads: usize, files: Arc<Mutex<Vec<FileSpec>>>) -> Result<Self> {
         let mut output = Output::create(dir, TEXTS)?;
         output.write_words(&format::header(Kind::Texts, 0))?;
-        Ok(Self {
+        Ok(Self::with(output, threads, files))
+    }
+
+    fn with(output: Output, threads: usize, files: Arc<Mutex<Vec<FileSpec>>>) -> Self {
+        Self {
             output,
             files,
             threads: threads.max(1),
@@ -95,13 +86,87 @@ impl TextWriter {
             documents: 0,
             text_bytes: 0,
             training: 0.0,
-        })
+            log: None,
+        }
+    }
+
+    /// Keeps the directory in `dir/name`, too, as far as [`Self::mark`] was called.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn logged(self, dir: &Path, name: &str) -> Result<Self> {
+        Ok(Self { log: Some(Output::create(dir, name)?), ..self })
+    }
+
+    /// Hands all texts to the system, and says what a later process needs to go on behind them; nothing if the
+    /// directory is not [`Self::logged`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn mark(&mut self) -> Result<Option<TextMark>> {
+        self.come_back(0)?;
+        let Some(log) = &mut self.log else { return Ok(None) };
+        log.write(&self.directory[log.bytes() as usize..])?;
+        Ok(Some(TextMark {
+            output: self.output.mark()?,
+            directory: log.mark()?,
+            dictionary: self.packers.as_ref().map(|_| self.dictionary_bytes),
+            documents: self.documents,
+            text_bytes: self.text_bytes,
+            training: self.training,
+            open: self.open.to_saved(),
+            waiting: self.waiting.iter().map(Frame::to_saved).collect(),
+        }))
+    }
+
+    /// Its files, to sync them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn handles(&self) -> Result<Vec<File>> {
+        std::iter::once(&self.output).chain(&self.log).map(Output::handle).collect()
+    }
+
+    /// Goes on behind a mark; `logs` has the file of [`Self::logged`].
+    pub(in crate::index) fn resume(
+        dir: &Path,
+        logs: &Path,
+        threads: usize,
+        files: Arc<Mutex<Vec<FileSpec>>>,
+        mark: &TextMark,
+    ) -> Result<Self> {
+        let (output, log) = (Output::reopen(dir, &mark.output)?, Output::reopen(logs, &mark.directory)?);
+        let mut writer = Self::with(output, threads, files);
+        writer.directory = std::fs::read(log.path()).map_err(Error::io("read", log.path()))?;
+        writer.log = Some(log);
+        (writer.documents, writer.text_bytes, writer.training) = (mark.documents, mark.text_bytes, mark.training);
+        writer.open = Frame::from_saved(&mark.open);
+        writer.waiting = mark.waiting.iter().map(Frame::from_saved).collect();
+        writer.sampled = writer.waiting.iter().map(|frame| frame.bytes.len()).sum();
+        if let Some(bytes) = mark.dictionary {
+            let path = writer.output.path();
+            let mut dictionary = vec![0; bytes as usize];
+            let read = File::open(path).and_then(|file| file.read_exact_at(&mut dictionary, 4 * HEADER_WORDS as u64));
+            read.map_err(Error::io("read", path))?;
+            writer.dictionary_bytes = bytes;
+            writer.packers = Some(Packers::start(&dictionary, writer.threads, path)?);
+        }
+        Ok(writer)
+    }
+
+    /// Writes the frames that came back from the threads, and waits for all but `most`.
+    fn come_back(&mut self, most: u64) -> Result<()> {
+        let Some(packers) = &mut self.packers else { return Ok(()) };
+        while let Some(packed) = packers.next(most)? {
+            write(&mut self.output, &mut self.directory, &packed)?;
+        }
+        Ok(())
     }
 
     /// The text of the next document.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`crate::Error::Io`].
     pub fn push(&mut self, text: &str) -> Result<()> {
         let (mut part, mut rest) = split(text, PART);
         self.part(part, false)?;
@@ -127,7 +192,7 @@ impl TextWriter {
     /// No frame has texts of the documents before and behind this call: a file of the input ends here.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`crate::Error::Io`].
     pub fn end_frame(&mut self) -> Result<()> {
         if self.open.lens.is_empty() {
             return Ok(());
@@ -141,42 +206,92 @@ impl TextWriter {
         if self.sampled >= SAMPLE { self.train() } else { Ok(()) }
     }
 
+    /// A whole frame of another file: its texts and then their lengths, as it inflates, and how many documents begin in
+    /// it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub(in crate::index) fn frame(&mut self, bytes: Vec<u8>, documents: u32, goes_on: bool) -> Result<()> {
+        self.open_frame(bytes, documents, goes_on)?;
+        self.end_frame()
+    }
+
+    /// As [`Self::frame`], but texts that follow belong to the frame until it is full: the file goes on.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub(in crate::index) fn open_frame(&mut self, mut bytes: Vec<u8>, documents: u32, goes_on: bool) -> Result<()> {
+        let parts = documents as usize + usize::from(goes_on);
+        let texts = bytes.len().saturating_sub(LEN * parts);
+        let lens = bytes.split_off(texts).as_chunks::<LEN>().0.iter().map(|&len| u16::from_le_bytes(len)).collect();
+        self.end_frame()?;
+        self.open = Frame { bytes, lens, before: self.documents as u32, goes_on };
+        self.documents += u64::from(documents);
+        self.text_bytes += texts as u64;
+        if self.open.len() >= FRAME { self.end_frame() } else { Ok(()) }
+    }
+
+    /// Takes the dictionary of another file, whose texts will be the first: enough to train the same dictionary.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub(in crate::index) fn adopt(&mut self, dictionary: &[u8]) -> Result<()> {
+        self.begin(dictionary)
+    }
+
+    /// As [`Self::frame`], with the frame as it lies in a file of the same dictionary, and the bytes that it inflates
+    /// to.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub(in crate::index) fn copy(
+        &mut self,
+        packed: &[u8],
+        inflated: usize,
+        documents: u32,
+        goes_on: bool,
+    ) -> Result<()> {
+        self.end_frame()?;
+        self.come_back(0)?;
+        let (before, flag) = (self.documents as u32, if goes_on { GOES_ON } else { 0 });
+        self.documents += u64::from(documents);
+        self.text_bytes += inflated.saturating_sub(LEN * (documents as usize + usize::from(goes_on))) as u64;
+        write_frame(&mut self.output, &mut self.directory, packed, before, inflated as u32 | flag)
+    }
+
     /// Decides on the dictionary, and begins to compress.
     fn train(&mut self) -> Result<()> {
         let began = Instant::now();
         let dictionary = dictionary(&self.waiting, self.sampled);
         self.training = began.elapsed().as_secs_f64();
-        self.output.write(&dictionary)?;
+        self.begin(&dictionary)
+    }
+
+    /// Begins to compress with a dictionary.
+    fn begin(&mut self, dictionary: &[u8]) -> Result<()> {
+        self.output.write(dictionary)?;
         self.dictionary_bytes = dictionary.len() as u64;
-        self.packers = Some(Packers::start(&dictionary, self.threads, self.output.path())?);
+        self.packers = Some(Packers::start(dictionary, self.threads, self.output.path())?);
         std::mem::take(&mut self.waiting).into_iter().try_for_each(|frame| self.pack(frame))
     }
 
     /// Hands a frame to the threads, and writes those that came back.
     fn pack(&mut self, frame: Frame) -> Result<()> {
-        let Some(packers) = &mut self.packers else { return Ok(()) };
-        while let Some(packed) = packers.next(packers.room())? {
-            write(&mut self.output, &mut self.directory, &packed)?;
-        }
-        packers.send(frame)
+        self.come_back(self.packers.as_ref().map_or(0, Packers::room))?;
+        self.packers.as_mut().map_or(Ok(()), |packers| packers.send(frame))
     }
 
     /// Completes the file.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`crate::Error::Io`].
     pub fn finish(mut self) -> Result<TextSizes> {
         self.end_frame()?;
         if self.packers.is_none() {
             self.train()?;
         }
-        let mut seconds = self.training;
-        if let Some(mut packers) = self.packers.take() {
-            while let Some(packed) = packers.next(0)? {
-                write(&mut self.output, &mut self.directory, &packed)?;
-            }
-            seconds += packers.seconds();
-        }
+        self.come_back(0)?;
+        let seconds = self.training + self.packers.take().map_or(0.0, |packers| packers.seconds());
         let directory = self.output.bytes().next_multiple_of(4);
         self.output.pad_to(directory / 4)?;
         self.output.write(&self.directory)?;
@@ -191,10 +306,14 @@ impl TextWriter {
 
 /// Appends a compressed frame and its entry of the directory.
 fn write(output: &mut Output, directory: &mut Vec<u8>, packed: &Packed) -> Result<()> {
+    write_frame(output, directory, &packed.bytes, packed.before, packed.inflated)
+}
+
+fn write_frame(output: &mut Output, directory: &mut Vec<u8>, bytes: &[u8], before: u32, inflated: u32) -> Result<()> {
     directory.extend(output.bytes().to_le_bytes());
-    directory.extend(packed.before.to_le_bytes());
-    directory.extend(packed.inflated.to_le_bytes());
-    output.write(&packed.bytes)
+    directory.extend(before.to_le_bytes());
+    directory.extend(inflated.to_le_bytes());
+    output.write(bytes)
 }
 
 /// The dictionary for frames like these, which have so many bytes of text; empty if there are too few, or if zstd finds
@@ -216,157 +335,4 @@ fn dictionary(frames: &[Frame], bytes: usize) -> Vec<u8> {
         }
     }
     zstd::dict::from_continuous(&sample, &sizes, bytes.min(SAMPLE) / SAMPLE_SHARE).unwrap_or_default()
-}
-
-/// A compressed frame.
-struct Packed {
-    bytes: Vec<u8>,
-    before: u32,
-    /// Inflated bytes, and [`GOES_ON`].
-    inflated: u32,
-}
-
-/// A frame with its number.
-type Numbered<T> = (u64, T);
-
-/// Threads that compress frames.
-struct Packers {
-    /// `None` once they shall end.
-    jobs: Option<SyncSender<Numbered<Frame>>>,
-    done: Receiver<Numbered<io::Result<Packed>>>,
-    threads: Vec<JoinHandle<()>>,
-    /// Frames sent, and taken back.
-    sent: u64,
-    taken: u64,
-    /// Frames that came back before one of a smaller number.
-    early: BTreeMap<u64, Packed>,
-    nanoseconds: Arc<AtomicU64>,
-    path: PathBuf,
-}
-
-impl Packers {
-    fn start(dictionary: &[u8], threads: usize, path: &Path) -> Result<Self> {
-        let dictionary = (!dictionary.is_empty()).then(|| EncoderDictionary::try_copy(dictionary, LEVEL)).transpose();
-        let dictionary = Arc::new(dictionary.map_err(Error::io("compress", path))?);
-        let (jobs, queue) = sync_channel::<Numbered<Frame>>(threads);
-        let queue = Arc::new(Mutex::new(queue));
-        let (out, done) = channel();
-        let nanoseconds = Arc::new(AtomicU64::new(0));
-        let mut packers = Self {
-            jobs: Some(jobs),
-            done,
-            threads: Vec::new(),
-            sent: 0,
-            taken: 0,
-            early: BTreeMap::new(),
-            nanoseconds,
-            path: path.to_owned(),
-        };
-        for _ in 0..threads {
-            let (dictionary, queue, out) = (dictionary.clone(), queue.clone(), out.clone());
-            let nanoseconds = packers.nanoseconds.clone();
-            let work = move || compress_all((*dictionary).as_ref(), &queue, &out, &nanoseconds);
-            let thread = std::thread::Builder::new().name("texts".to_owned()).spawn(work);
-            packers.threads.push(thread.map_err(Error::io("start threads for", path))?);
-        }
-        Ok(packers)
-    }
-
-    /// How many frames may be on the way while another one is sent.
-    fn room(&self) -> u64 {
-        2 * self.threads.len() as u64 + 1
-    }
-
-    fn send(&mut self, frame: Frame) -> Result<()> {
-        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send((self.sent, frame)).is_ok());
-        self.sent += 1;
-        if sent { Ok(()) } else { Err(Error::Interrupted) }
-    }
-
-    /// The next frame in order, if it came back, or if more than `most` are on the way, so that it is worth waiting.
-    fn next(&mut self, most: u64) -> Result<Option<Packed>> {
-        loop {
-            if let Some(packed) = self.early.remove(&self.taken) {
-                self.taken += 1;
-                return Ok(Some(packed));
-            }
-            let wait = self.sent - self.taken > most;
-            let came = if wait { self.done.recv().ok() } else { self.done.try_recv().ok() };
-            match came {
-                Some((number, packed)) => {
-                    self.early.insert(number, packed.map_err(Error::io("compress", &self.path))?);
-                }
-                None if wait => return Err(Error::Interrupted),
-                None => return Ok(None),
-            }
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9
-    }
-}
-
-impl Drop for Packers {
-    fn drop(&mut self) {
-        self.jobs = None;
-        for thread in self.threads.drain(..) {
-            // A panic was told as the error of a frame.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Says so if the thread panics: who waits for its frame would wait for good.
-struct Alarm<'a>(&'a Sender<Numbered<io::Result<Packed>>>);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let _ = self.0.send((u64::MAX, Err(io::Error::other("the thread panicked"))));
-        }
-    }
-}
-
-/// Compresses frames until there are no more.
-fn compress_all(
-    dictionary: Option<&EncoderDictionary<'_>>,
-    queue: &Mutex<Receiver<Numbered<Frame>>>,
-    out: &Sender<Numbered<io::Result<Packed>>>,
-    nanoseconds: &AtomicU64,
-) {
-    let _alarm = Alarm(out);
-    let mut zstd = compressor(dictionary);
-    let mut buffer = vec![0; compress_bound(MAX_FRAME)];
-    loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((number, frame)) = next else { return };
-        let began = Instant::now();
-        let packed = match &mut zstd {
-            Ok(zstd) => compress(zstd, frame, &mut buffer),
-            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
-        };
-        nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        if out.send((number, packed)).is_err() {
-            return;
-        }
-    }
-}
-
-fn compressor<'a>(dictionary: Option<&'a EncoderDictionary<'_>>) -> io::Result<zstd::bulk::Compressor<'a>> {
-    let mut zstd = match dictionary {
-        Some(dictionary) => zstd::bulk::Compressor::with_prepared_dictionary(dictionary)?,
-        None => zstd::bulk::Compressor::new(LEVEL)?,
-    };
-    zstd.set_parameter(CParameter::ChecksumFlag(true))?;
-    // There is one dictionary only.
-    zstd.set_parameter(CParameter::DictIdFlag(false))?;
-    Ok(zstd)
-}
-
-fn compress(zstd: &mut zstd::bulk::Compressor<'_>, mut frame: Frame, buffer: &mut [u8]) -> io::Result<Packed> {
-    frame.bytes.extend(frame.lens.iter().flat_map(|len| len.to_le_bytes()));
-    let n = zstd.compress_to_buffer(&frame.bytes, buffer)?;
-    let inflated = frame.bytes.len() as u32 | if frame.goes_on { GOES_ON } else { 0 };
-    Ok(Packed { bytes: buffer[..n].to_vec(), before: frame.before, inflated })
 }

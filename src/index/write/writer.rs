@@ -1,33 +1,40 @@
 //! Writes an index directory: a temporary one beside the target, synced, manifest last, then renamed.
 
+use super::automaton::Automaton;
 use super::encode::{EncodedLists, ListEncoder};
 use super::output::Output;
 use super::parts::{Appender, CodecWriter, TermTableWriter};
 use super::publish;
-use super::texts::TextWriter;
+use super::texts::{TextMark, TextWriter};
+use super::unfinished::Unfinished;
 use crate::base::means::Means;
 use crate::codec::{self, Codec};
 use crate::index::format::Kind;
-use crate::index::format::docs::{DocTable, DocTableWriter};
-use crate::index::format::manifest::{CodecSpec, FORMAT, FileSpec, ImpactSpec, MANIFEST, Manifest, Statistics};
+use crate::index::format::docs::{DocMark, DocTable, DocTableWriter};
+use crate::index::format::manifest::{
+    CodecSpec, FORMAT, FileSpec, ImpactSpec, Imported, InputCut, MANIFEST, Manifest, Statistics,
+};
 use crate::index::{format, impacts, list_tables};
-use crate::score::{DEFAULT_B, DEFAULT_K1};
+use crate::score::{DEFAULT_B, DEFAULT_K1, Norm};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes an index. See [`IndexWriter::create`] for the order of the calls.
 pub struct IndexWriter {
     target: PathBuf,
     force: bool,
-    dir: tempfile::TempDir,
+    dir: Unfinished,
     window: u64,
     codecs: Vec<Arc<dyn Codec>>,
     tf: Output,
     terms: TermTableWriter,
     lists: Vec<CodecWriter>,
     postings: u64,
+    imported: Option<Imported>,
+    input_cut: Option<InputCut>,
     files: Arc<Mutex<Vec<FileSpec>>>,
     dictionary: Arc<Mutex<Option<u64>>>,
 }
@@ -82,11 +89,19 @@ impl IndexWriter {
         codecs: &[Arc<dyn Codec>],
         window: u64,
     ) -> Result<Self> {
+        publish::check_target(target, force)?;
+        Self::in_dir(Unfinished::beside(target)?, target, force, codecs, window)
+    }
+
+    /// As [`Self::create`], in a directory that is there.
+    pub(crate) fn create_in(dir: Unfinished, target: &Path, force: bool, codecs: &[Arc<dyn Codec>]) -> Result<Self> {
+        Self::in_dir(dir, target, force, codecs, format::WINDOW_WORDS)
+    }
+
+    fn in_dir(dir: Unfinished, target: &Path, force: bool, codecs: &[Arc<dyn Codec>], window: u64) -> Result<Self> {
         if codecs.is_empty() {
             return Err(Error::Invalid { what: "codecs".to_owned(), why: "an index needs at least one".to_owned() });
         }
-        publish::check_target(target, force)?;
-        let dir = publish::temporary_beside(target)?;
         let mut codecs = codecs.to_vec();
         codecs.sort_by_key(|codec| codec::rank(codec.id()));
         codecs.dedup_by_key(|codec| codec.id());
@@ -103,6 +118,8 @@ impl IndexWriter {
             terms: TermTableWriter::create(dir.path())?,
             lists,
             postings: 0,
+            imported: None,
+            input_cut: None,
             files: Arc::default(),
             dictionary: Arc::default(),
             dir,
@@ -113,6 +130,21 @@ impl IndexWriter {
     /// [`Self::finish`], except `build-report.json`, which stays.
     pub fn temp_dir(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// Whether the directory stays if the writer is dropped.
+    pub(crate) fn keep(&self) -> Arc<AtomicBool> {
+        self.dir.keep()
+    }
+
+    /// Goes on with the document table of an earlier process.
+    pub(crate) fn resume_documents(&mut self, mark: &DocMark) -> Result<DocTableWriter> {
+        DocTableWriter::resume(self.dir.path(), self.files.clone(), mark)
+    }
+
+    /// Goes on with the texts of an earlier process, whose directory is logged in `logs`.
+    pub(crate) fn resume_texts(&mut self, threads: usize, logs: &Path, mark: &TextMark) -> Result<TextWriter> {
+        TextWriter::resume(self.dir.path(), logs, threads, self.files.clone(), mark)
     }
 
     /// Starts the document table.
@@ -132,9 +164,24 @@ impl IndexWriter {
         TextWriter::create(self.dir.path(), threads, self.files.clone())
     }
 
+    /// Says where the files of the input were cut, of an index with stored texts.
+    pub fn input_cut(&mut self, cut: Option<InputCut>) {
+        self.input_cut = cut;
+    }
+
+    /// The index is what a file of another program says, which may be a part of a collection. To be told before
+    /// [`Self::encoder`].
+    pub fn imported(&mut self, imported: Option<Imported>) {
+        self.imported = imported;
+    }
+
     /// An encoder for the codecs of this index.
     pub fn encoder(&self, docs: Arc<DocTable>) -> ListEncoder {
-        ListEncoder::new(self.codecs.clone(), docs)
+        let norm = match &self.imported {
+            Some(imported) => imported.collection.norm(DEFAULT_K1, DEFAULT_B),
+            None => Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len),
+        };
+        ListEncoder::new(self.codecs.clone(), docs, norm)
     }
 
     /// Starts the dictionary.
@@ -142,10 +189,8 @@ impl IndexWriter {
     /// # Errors
     /// [`Error::Io`].
     pub fn terms(&mut self) -> Result<TermsWriter> {
-        let output = Output::create(self.dir.path(), "terms.fst")?;
-        let path = output.path().to_owned();
-        let builder = fst::MapBuilder::new(output).map_err(fst_error(&path))?;
-        Ok(TermsWriter { builder, path, count: 0, files: self.files.clone(), dictionary: self.dictionary.clone() })
+        let automaton = Automaton::new(Output::create(self.dir.path(), "terms.fst")?);
+        Ok(TermsWriter { automaton, count: 0, files: self.files.clone(), dictionary: self.dictionary.clone() })
     }
 
     /// Stores a PageRank for each document, in docID order.
@@ -286,6 +331,8 @@ impl IndexWriter {
             window_words: self.window,
             impacts: ImpactSpec { k1: DEFAULT_K1, b: DEFAULT_B, maximum: None },
             statistics,
+            imported: self.imported,
+            input_cut: self.input_cut.filter(|cut| *cut != InputCut::default()),
             codecs: self.codecs.iter().map(|codec| CodecSpec::of(codec.as_ref())).collect(),
             files,
             checksum: String::new(),
@@ -338,19 +385,10 @@ impl CodecSpec {
 
 /// Writes `terms.fst`. May live on a thread of its own.
 pub struct TermsWriter {
-    builder: fst::MapBuilder<Output>,
-    path: PathBuf,
+    automaton: Automaton,
     count: u64,
     files: Arc<Mutex<Vec<FileSpec>>>,
     dictionary: Arc<Mutex<Option<u64>>>,
-}
-
-fn fst_error(path: &Path) -> impl FnOnce(fst::Error) -> Error {
-    let path = path.to_owned();
-    move |error| match error {
-        fst::Error::Io(source) => Error::Io { action: "write", path, source },
-        fst::Error::Fst(error) => Error::Invalid { what: "the order of the terms".to_owned(), why: error.to_string() },
-    }
 }
 
 impl TermsWriter {
@@ -360,7 +398,7 @@ impl TermsWriter {
     /// [`Error::Invalid`] if it is not greater than the one before, [`Error::Io`].
     pub fn insert(&mut self, term: &[u8], id: u32) -> Result<()> {
         self.count += 1;
-        self.builder.insert(term, u64::from(id)).map_err(fst_error(&self.path))
+        self.automaton.insert(term, u64::from(id))
     }
 
     /// Inserts all of `terms` and finishes.
@@ -377,7 +415,7 @@ impl TermsWriter {
     /// # Errors
     /// [`Error::Io`].
     pub fn finish(self) -> Result<()> {
-        let spec = self.builder.into_inner().map_err(fst_error(&self.path))?.finish()?;
+        let spec = self.automaton.finish()?;
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec);
         *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.count);
         Ok(())

@@ -5,6 +5,9 @@ pub(super) const UNITS: f64 = 512.0;
 /// Degrees up to this have an entry of their own.
 const ENTRIES: usize = 1 << 16;
 
+/// Of terms in fewer documents of a node, which most are, gains come from a table of all pairs of degrees.
+const FEW: u32 = 64;
+
 /// From this iteration on a document counts itself in full; see [`Gains::of`].
 const STAYING: u32 = 16;
 
@@ -12,7 +15,11 @@ const STAYING: u32 = 16;
 /// a side that has `x` others, up to a constant; 0 at 0, where it has no meaning.
 ///
 /// Only additions, multiplications and divisions make it, so it is the same on every machine.
-pub(super) struct Gains(Vec<i16>);
+pub(super) struct Gains {
+    f: Vec<i16>,
+    /// By [`STAYING`] parts: [`Gains::of`] at `FEW · degree + left`.
+    few: Vec<Vec<[i16; 2]>>,
+}
 
 impl Gains {
     pub(super) fn new() -> Self {
@@ -25,17 +32,35 @@ impl Gains {
             log += step;
             table.push(((log + (x - 1) as f64 * step) * UNITS + 0.5) as i16);
         }
-        Self(table)
+        let mut gains = Self { f: table, few: Vec::new() };
+        let of_part = |part| {
+            let pairs = (0..FEW).flat_map(|degree| (0..FEW).map(move |left| (left, degree.saturating_sub(left))));
+            pairs.map(|(left, right)| gains.of(left, right, part)).collect()
+        };
+        gains.few = (0..=STAYING).map(of_part).collect();
+        gains
+    }
+
+    /// What leaving the left and leaving the right gains, for each term: it is in `left` documents of the left side,
+    /// and in `degrees` of both.
+    pub(super) fn fill(&self, table: &mut [[i16; 2]], left: &[u32], degrees: &[u32], iteration: u32) {
+        let few = &self.few[iteration.min(STAYING) as usize];
+        for ((entry, &left), &degree) in table.iter_mut().zip(left).zip(degrees) {
+            *entry = match degree < FEW {
+                true => few[(degree * FEW + left) as usize],
+                false => self.of(left, degree - left, iteration),
+            };
+        }
     }
 
     /// The table at `x`. From `ENTRIES` on f grows as the logarithm, by one bit at each doubling.
     #[inline(always)]
     fn at(&self, x: u32) -> i16 {
-        match self.0.get(x as usize) {
+        match self.f.get(x as usize) {
             Some(&f) => f,
             None => {
                 let shift = (u32::BITS - ENTRIES.trailing_zeros()) - x.leading_zeros();
-                self.0[(x >> shift) as usize] + shift as i16 * UNITS as i16
+                self.f[(x >> shift) as usize] + shift as i16 * UNITS as i16
             }
         }
     }

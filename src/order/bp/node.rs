@@ -271,22 +271,17 @@ impl<I: Id> Node<'_, I> {
     }
 }
 
-/// What leaving the left and leaving the right gains, for each term.
+/// [`Gains::fill`], by as many tasks.
 fn fill_table(table: &mut [[i16; 2]], left: &[u32], all: &[u32], gains: &Gains, iteration: u32, tasks: usize) {
-    let fill = |table: &mut [[i16; 2]], left: &[u32], all: &[u32]| {
-        for ((entry, &left), &all) in table.iter_mut().zip(left).zip(all) {
-            *entry = gains.of(left, all - left, iteration);
-        }
-    };
     if tasks == 1 {
-        return fill(table, left, all);
+        return gains.fill(table, left, all, iteration);
     }
     let share = table.len().div_ceil(tasks).max(1);
     table
         .par_chunks_mut(share)
         .zip(left.par_chunks(share))
         .zip(all.par_chunks(share))
-        .for_each(|((table, left), all)| fill(table, left, all));
+        .for_each(|((table, left), all)| gains.fill(table, left, all, iteration));
 }
 
 /// Cuts a slice into parts of the given lengths.

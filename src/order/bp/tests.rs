@@ -237,6 +237,20 @@ fn gains_are_differences_of_costs() {
 }
 
 #[test]
+fn the_table_of_gains_is_filled_as_each_is_defined() {
+    let gains = Gains::new();
+    let pairs: Vec<[u32; 2]> = (1..100).flat_map(|degree| (0..=degree).map(move |left| [left, degree])).collect();
+    let (left, degrees): (Vec<u32>, Vec<u32>) = pairs.iter().map(|&[left, degree]| (left, degree)).unzip();
+    for iteration in 0..20 {
+        let mut table = vec![[0; 2]; pairs.len()];
+        gains.fill(&mut table, &left, &degrees, iteration);
+        for (&[left, degree], entry) in pairs.iter().zip(table) {
+            assert_eq!(entry, gains.of(left, degree - left, iteration), "{left} of {degree}, iteration {iteration}");
+        }
+    }
+}
+
+#[test]
 fn lists_out_of_bounds_and_failing_reads() {
     let lists: Lists = vec![vec![0, 2, 9], vec![1, 2], vec![3], vec![0, 1, 2, 3], vec![0, 3]];
     let forward = forward(4, &lists);

@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::text::Link;
 
 pub(super) use rank::rank;
-pub(super) use spool::{Spool, SpoolWriter};
+pub(super) use spool::{Spool, SpoolMark, SpoolWriter};
 
 /// The hash of a link without a web address.
 const NONE: u64 = 0;

@@ -11,7 +11,7 @@ use crate::base::memory::memory_in_use;
 use crate::order::graph::{GraphBuilder, LinkGraph};
 use crate::order::pagerank;
 use crate::pipeline::report::Lane;
-use crate::pipeline::shared::Shared;
+use crate::pipeline::shared::{Shared, threads};
 use crate::{Error, Result};
 
 /// Redirects that are followed one after the other.
@@ -30,9 +30,7 @@ const MIN_WINDOW: u64 = 4 << 20;
 /// [`Error::Io`].
 pub fn rank(shared: &Shared, mut spool: Spool) -> Result<(Vec<f32>, LinkReport)> {
     let from = Instant::now();
-    let threads = shared.plan.threads;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::Invalid { what: format!("--threads {threads}"), why: e.to_string() })?;
+    let pool = threads(shared.plan.threads)?;
     let budget = Budget { given: shared.plan.budget, held: memory_in_use() };
     let (ranked, links) = pool.install(|| -> Result<_> {
         let graph = graph(&mut spool, &budget, &|| shared.stopped())?;

@@ -1,4 +1,5 @@
-//! Hashes put aside while pages are parsed: a file without a name, which goes with the process.
+//! Hashes put aside while pages are parsed: a file without a name, which goes with the process. Only a build that can
+//! be resumed gives it a name.
 //!
 //! A frame is a batch, in words of 64 bits: numbers of documents, targets and redirects; the documents' own hashes; one
 //! past the last target of each; targets; redirects, two words each.
@@ -8,14 +9,29 @@ use std::io::{self, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::{BatchLinks, LinkReport};
+use crate::index::{FileSpec, Output};
 use crate::{Error, Result};
 
 const HEAD: usize = 3;
 const BUFFER: usize = 1 << 18;
 
+/// Where hashes go.
+enum Sink {
+    Nameless(BufWriter<File>),
+    Kept(Box<Output>),
+}
+
+/// What is known of the links that a build has so far, to go on behind them.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct SpoolMark {
+    file: FileSpec,
+    counts: LinkReport,
+    documents: u64,
+}
+
 /// Takes batches in docID order.
 pub struct SpoolWriter {
-    file: BufWriter<File>,
+    file: Sink,
     dir: PathBuf,
     frame: Vec<u64>,
     counts: LinkReport,
@@ -26,8 +42,36 @@ impl SpoolWriter {
     /// A spool on the file system of `dir`.
     pub fn create(dir: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(dir).map_err(Error::io("create a file in", dir))?;
-        let file = BufWriter::with_capacity(BUFFER, file);
-        Ok(Self { file, dir: dir.to_owned(), frame: Vec::new(), counts: LinkReport::default(), documents: 0 })
+        Ok(Self::with(Sink::Nameless(BufWriter::with_capacity(BUFFER, file)), dir))
+    }
+
+    fn with(file: Sink, dir: &Path) -> Self {
+        Self { file, dir: dir.to_owned(), frame: Vec::new(), counts: LinkReport::default(), documents: 0 }
+    }
+
+    /// A spool that a later process can go on with, at `dir/name`.
+    pub fn kept(dir: &Path, name: &str) -> Result<Self> {
+        Ok(Self::with(Sink::Kept(Box::new(Output::create(dir, name)?)), dir))
+    }
+
+    /// Goes on behind a mark.
+    pub fn reopen(dir: &Path, mark: &SpoolMark) -> Result<Self> {
+        let spool = Self::with(Sink::Kept(Box::new(Output::reopen(dir, &mark.file)?)), dir);
+        Ok(Self { counts: mark.counts, documents: mark.documents, ..spool })
+    }
+
+    /// Hands all to the system, and says what a later process needs; nothing without a name.
+    pub fn mark(&mut self) -> Result<Option<SpoolMark>> {
+        let Sink::Kept(output) = &mut self.file else { return Ok(None) };
+        Ok(Some(SpoolMark { file: output.mark()?, counts: self.counts, documents: self.documents }))
+    }
+
+    /// The file, to sync it, if it has a name.
+    pub fn handle(&self) -> Result<Option<File>> {
+        match &self.file {
+            Sink::Nameless(_) => Ok(None),
+            Sink::Kept(output) => output.handle().map(Some),
+        }
     }
 
     /// The next batch.
@@ -39,7 +83,10 @@ impl SpoolWriter {
         self.frame.extend(&links.targets);
         self.frame.extend(links.redirects.as_flattened());
         let bytes: &[u8] = bytemuck::cast_slice(&self.frame);
-        self.file.write_all(bytes).map_err(Error::io("write a file in", &self.dir))?;
+        match &mut self.file {
+            Sink::Nameless(file) => file.write_all(bytes).map_err(Error::io("write a file in", &self.dir))?,
+            Sink::Kept(output) => Output::write(output, bytes)?,
+        }
         self.counts.spool_bytes += bytes.len() as u64;
         self.counts.found += links.found;
         self.counts.addresses += links.targets.len() as u64;
@@ -51,7 +98,15 @@ impl SpoolWriter {
     /// All that was written.
     pub fn finish(self) -> Result<Spool> {
         let Self { file, dir, counts, documents, .. } = self;
-        let file = file.into_inner().map_err(|error| Error::io("write a file in", &dir)(error.into_error()))?;
+        let file = match file {
+            Sink::Nameless(file) => {
+                file.into_inner().map_err(|error| Error::io("write a file in", &dir)(error.into_error()))?
+            }
+            Sink::Kept(mut output) => {
+                output.mark()?;
+                File::open(output.path()).map_err(Error::io("open", output.path()))?
+            }
+        };
         Ok(Spool { file, dir, counts, documents })
     }
 }

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::{Numbered, Parcel, affordable, new_block};
+use super::{Numbered, Parcel, ToStores, affordable, new_block};
 use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
 use crate::pipeline::batch::{Batch, BatchCounts, Worker};
 use crate::pipeline::dictionary::Dictionary;
 use crate::pipeline::report::{Lane, LongWords, Skipped};
-use crate::pipeline::sequence::{Block, Exchange, Sequencer};
+use crate::pipeline::resume::{Note, TermLog};
+use crate::pipeline::sequence::{Block, Sequencer};
 use crate::pipeline::shared::{Shared, give_back};
 use crate::pipeline::tail::Tail;
 use crate::{Error, Result};
@@ -30,13 +31,25 @@ pub(super) struct Sequenced {
     pub(super) skipped: Skipped,
 }
 
+/// What the sequencer begins with.
+pub(super) struct Start {
+    /// Only if the build can be resumed.
+    pub(super) terms: Option<TermLog>,
+    pub(super) dictionary: Dictionary,
+    pub(super) left: Option<Note>,
+}
+
 pub(super) struct Sequencing<'a> {
     shared: &'a Shared,
     corpus: &'a Corpus,
     spare: Worker,
     full: mpsc::Sender<Block>,
     empty: mpsc::Receiver<Block>,
-    documents: mpsc::Sender<Numbered>,
+    documents: mpsc::Sender<ToStores>,
+    start: (u64, Dictionary),
+    terms: Option<TermLog>,
+    /// By so much a batch has filled a block at most.
+    largest: usize,
     counts: BatchCounts,
     long_words: LongWords,
     skipped: Skipped,
@@ -60,18 +73,40 @@ impl<'a> Sequencing<'a> {
         spare: Worker,
         full: mpsc::Sender<Block>,
         empty: mpsc::Receiver<Block>,
-        documents: mpsc::Sender<Numbered>,
+        documents: mpsc::Sender<ToStores>,
+        start: Start,
     ) -> Self {
-        let (counts, long_words) = Default::default();
-        let skipped = not_read(corpus);
-        let (handover, tail) = (Handover::new(), Tail::new(corpus.total_bytes()));
-        Self { shared, corpus, spare, full, empty, documents, counts, long_words, skipped, handover, tail }
+        let Start { terms, dictionary, left } = start;
+        let (counts, long_words, skipped) =
+            left.as_ref().map_or_else(|| (Default::default(), Default::default(), not_read(corpus)), Note::sums);
+        let handover = Handover::at(left.as_ref().map(Note::position).unwrap_or_default());
+        let tail = Tail::new(corpus.total_bytes().saturating_sub(counts.disk_bytes));
+        let start = (left.as_ref().map_or(0, Note::documents), dictionary);
+        let largest = 0;
+        Self {
+            shared,
+            corpus,
+            spare,
+            full,
+            empty,
+            documents,
+            start,
+            terms,
+            largest,
+            counts,
+            long_words,
+            skipped,
+            handover,
+            tail,
+        }
     }
 
     pub(super) fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
         let plan = self.shared.plan;
         let first = new_block(self.shared);
         let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_keys, first);
+        let (documents, dictionary) = std::mem::take(&mut self.start);
+        sequencer.resume(documents, dictionary);
         let (mut early, mut next) = (BTreeMap::new(), 0u64);
         while let Some(parcel) = parcels.blocking_recv() {
             early.insert(parcel.piece.number, parcel);
@@ -94,11 +129,43 @@ impl<'a> Sequencing<'a> {
         if !early.is_empty() || self.shared.stopped() {
             return Err(Error::Interrupted);
         }
+        self.handover.finish(self.corpus)?;
+        if !sequencer.block().is_empty() {
+            self.mark(&mut sequencer)?;
+        }
         let (dictionary, last) = sequencer.finish();
         if !last.is_empty() && self.full.blocking_send(last).is_err() {
             return Err(Error::Interrupted);
         }
         Ok(Sequenced { dictionary, counts: self.counts, long_words: self.long_words, skipped: self.skipped })
+    }
+
+    /// Notes behind the open block what a later process needs, if it can go on from here.
+    fn mark(&mut self, sequencer: &mut Sequencer) -> Result<()> {
+        let (Some(terms), Some(position)) = (&mut self.terms, self.handover.position()) else { return Ok(()) };
+        let sums = (self.counts, self.long_words.clone(), self.skipped.clone());
+        let taken = terms.take(sequencer.dictionary(), position, sequencer.documents(), sums)?;
+        self.documents.blocking_send(ToStores::Mark).map_err(|_| Error::Interrupted)?;
+        sequencer.block().mark = Some(Box::new(taken));
+        Ok(())
+    }
+
+    /// Hands on the open block if it is time to, behind a batch. `before` was its number and how much of it was used.
+    fn hand_on(&mut self, sequencer: &mut Sequencer, before: (usize, usize), near: bool) -> Result<()> {
+        let mut due = near;
+        if self.terms.is_some() {
+            let number = sequencer.open_block().0;
+            let (used, full) = sequencer.block().used(self.shared.plan.block_keys);
+            let grown = if number == before.0 { used - before.1 } else { used };
+            self.largest = self.largest.max(grown);
+            // What the next batch would overflow ends here, and so does the rest of a batch that overflowed.
+            due |= number != before.0 || used + self.largest > full;
+            due &= !sequencer.block().is_empty();
+            if due {
+                self.mark(sequencer)?;
+            }
+        }
+        if due { sequencer.hand_on(&mut exchange(self.shared, &self.full, &mut self.empty)) } else { Ok(()) }
     }
 
     fn take(&mut self, sequencer: &mut Sequencer, parcel: Parcel) -> Result<()> {
@@ -128,20 +195,15 @@ impl<'a> Sequencing<'a> {
                 }
             }
         }
-        let (shared, full, empty) = (self.shared, &self.full, &mut self.empty);
-        let exchange: &mut Exchange<'_> = &mut |block| {
-            let _closed = shared.serial().then(|| shared.gate.write());
-            full.blocking_send(block).map_err(|_| Error::Interrupted)?;
-            empty.blocking_recv().ok_or(Error::Interrupted)
-        };
-        sequencer.accept(&batch, exchange)?;
+        let shared = self.shared;
+        let before = (sequencer.open_block().0, sequencer.block().used(shared.plan.block_keys).0);
+        sequencer.accept(&batch, &mut exchange(shared, &self.full, &mut self.empty))?;
         let (block, keys) = sequencer.open_block();
-        if self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial() {
-            sequencer.hand_on(exchange)?;
-        }
+        let near = self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial();
         let (sum, one) = (&mut self.counts, batch.counts);
         sum.disk_bytes += one.disk_bytes;
         sum.inflated_bytes += one.inflated_bytes;
+        sum.members += one.members;
         sum.body_bytes += one.body_bytes;
         sum.text_bytes += one.text_bytes;
         sum.tokens += one.tokens;
@@ -152,11 +214,25 @@ impl<'a> Sequencing<'a> {
         shared.progress().advance(one.disk_bytes);
         let permit = Some(_permit).filter(|_| shared.options.store_texts);
         let numbered = Numbered { batch, file: piece.file, _permit: permit };
-        self.documents.blocking_send(numbered).map_err(|_| Error::Interrupted)
+        self.documents.blocking_send(ToStores::Batch(Box::new(numbered))).map_err(|_| Error::Interrupted)?;
+        self.hand_on(sequencer, before, near)
     }
 
     fn give_back(&self, batch: Batch) {
         give_back(self.shared, batch);
+    }
+}
+
+/// Gives a full block away for an empty one.
+fn exchange<'e>(
+    shared: &'e Shared,
+    full: &'e mpsc::Sender<Block>,
+    empty: &'e mut mpsc::Receiver<Block>,
+) -> impl FnMut(Block) -> Result<Block> + 'e {
+    move |block| {
+        let _closed = shared.serial().then(|| shared.gate.write());
+        full.blocking_send(block).map_err(|_| Error::Interrupted)?;
+        empty.blocking_recv().ok_or(Error::Interrupted)
     }
 }
 

@@ -22,10 +22,12 @@ impl Maker {
         }
         for tokens in documents {
             self.terms.begin_document();
+            let first_new = batch.new_terms.len();
             for token in tokens {
                 self.terms.count(token.as_bytes(), &mut batch.postings, &mut batch.new_terms);
             }
             self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
+            batch.new_terms.end_document(first_new);
             batch.docs.push(BatchDoc {
                 postings_end: batch.postings.len() as u32,
                 len: tokens.len() as u32,
@@ -36,15 +38,16 @@ impl Maker {
     }
 }
 
-/// Postings by (term, docID), terms numbered by first occurrence.
+/// Postings by (term, docID), terms numbered by their first documents, and in byte order within one.
 fn by_hand(documents: &[Vec<String>]) -> (Vec<String>, BTreeMap<(u32, u32), u32>) {
     let (mut terms, mut postings): (Vec<String>, BTreeMap<(u32, u32), u32>) = Default::default();
     for (doc, tokens) in documents.iter().enumerate() {
+        let mut new: Vec<&String> = tokens.iter().filter(|token| !terms.contains(token)).collect();
+        new.sort();
+        new.dedup();
+        terms.extend(new.into_iter().cloned());
         for token in tokens {
-            let term = terms.iter().position(|t| t == token).unwrap_or_else(|| {
-                terms.push(token.clone());
-                terms.len() - 1
-            });
+            let term = terms.iter().position(|t| t == token).unwrap();
             *postings.entry((term as u32, doc as u32)).or_default() += 1;
         }
     }

@@ -9,9 +9,11 @@
 //! | 4 and n | length of a JSON object, and the object: [`Facts`] |
 //! | | the model of the CPU: its error and its trees |
 //! | | with a device: its models, of a query alone and of one in a batch |
+//! | | with steps: the models of steps on the CPU and the GPU, and of moves to the CPU and to the GPU |
 
 use super::Features;
 use super::learned::{Learned, OnGpu};
+use super::steps::StepModels;
 use crate::base::kept;
 use crate::gpu::AdapterReport;
 use crate::query::Mode;
@@ -91,6 +93,24 @@ pub struct Facts {
     pub device: Option<DeviceFacts>,
     /// Means of what was measured.
     pub means: Vec<Mean>,
+    /// The single steps that were measured, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<StepFacts>,
+}
+
+/// What the models of steps are of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepFacts {
+    /// The method of the CPU that intersects two lists.
+    pub cpu: String,
+    /// The intersector of the GPU, with its parameters.
+    pub gpu: String,
+    /// Queries whose steps were measured.
+    pub queries: u64,
+    /// Steps on the CPU, and on the GPU.
+    pub steps: [u64; 2],
+    /// Moves to the CPU, and to the GPU.
+    pub moves: [u64; 2],
 }
 
 /// What `gamut calibrate` found out.
@@ -102,6 +122,8 @@ pub struct Calibration {
     pub cpu: Learned,
     /// The GPU.
     pub gpu: Option<OnGpu>,
+    /// Single steps of queries that move.
+    pub steps: Option<StepModels>,
 }
 
 /// The calibrations of an index, the newest first.
@@ -147,6 +169,7 @@ impl Calibration {
             alone.print(&mut content);
             batched.print(&mut content);
         }
+        self.steps.iter().for_each(|steps| steps.print(&mut content));
         kept::seal(MAGIC, &identity(checksum, &self.facts), &content)
     }
 
@@ -165,10 +188,14 @@ impl Calibration {
             }
             None => (None, rest),
         };
+        let (steps, rest) = match &facts.steps {
+            Some(_) => StepModels::parse(rest).map(|(steps, rest)| (Some(steps), rest))?,
+            None => (None, rest),
+        };
         let times = facts.device.iter().flat_map(|device| [device.opening, device.per_posting]);
         let means = facts.means.iter().flat_map(|mean| mean.gpu.into_iter().flatten().chain([mean.cpu]));
         let sound = times.chain(means).all(|seconds| (0.0..1e6).contains(&seconds));
-        (rest.is_empty() && sound && text == identity(checksum, &facts)).then_some(Self { facts, cpu, gpu })
+        (rest.is_empty() && sound && text == identity(checksum, &facts)).then_some(Self { facts, cpu, gpu, steps })
     }
 
     /// The mean closest to a k, of a mode.
@@ -180,6 +207,31 @@ impl Calibration {
 }
 
 impl Kept {
+    /// The newest models of steps in this codec, of this device, and of what intersects two lists on the CPU and on the
+    /// GPU.
+    ///
+    /// # Errors
+    /// What is known instead, if there are none.
+    pub fn steps(
+        &self,
+        codec: &str,
+        device: &DeviceId,
+        [cpu, gpu]: [&str; 2],
+    ) -> std::result::Result<&StepModels, String> {
+        let of_codec = self.calibrations.iter().filter(|calibration| calibration.facts.codec == codec);
+        let mut with_steps = of_codec.filter_map(|Calibration { facts, steps, .. }| {
+            let of_device = facts.device.as_ref().is_some_and(|facts| facts.id == *device);
+            of_device.then_some((facts.steps.as_ref()?, steps.as_ref()?))
+        });
+        let Some((facts, models)) = with_steps.next() else {
+            return Err(format!("nothing is known of steps in codec {codec} on {}", device.name));
+        };
+        if [&*facts.cpu, &*facts.gpu] != [cpu, gpu] {
+            return Err(format!("the steps that were measured are of {} and {}", facts.cpu, facts.gpu));
+        }
+        Ok(models)
+    }
+
     /// Those in `folder` of the index whose manifest has this checksum. Files that cannot be read are as none.
     pub fn read(folder: &Path, checksum: &str) -> Self {
         let (prefix, mut kept) = (prefix(checksum), Self::default());

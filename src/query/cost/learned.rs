@@ -16,6 +16,8 @@ const BOUNDS: [f64; 2] = [1e-9, 1e4];
 
 /// A query's features, and what it took, in seconds.
 pub type Measured = (Features, f64);
+/// What a model looks at, and seconds.
+pub(super) type Row = ([f64; NUMBERS], f64);
 
 /// What a model looks at: lengths as logarithms.
 fn numbers(features: &Features) -> [f64; NUMBERS] {
@@ -26,21 +28,20 @@ fn numbers(features: &Features) -> [f64; NUMBERS] {
 }
 
 /// Learns the logarithm of the time.
-fn learn(measured: &[Measured]) -> Result<Trees> {
-    let rows: Vec<_> = measured.iter().map(|(features, _)| numbers(features)).collect();
-    let times: Vec<_> = measured.iter().map(|(_, seconds)| seconds.ln()).collect();
-    Trees::grown(&rows, &times)
+fn learn(rows: &[Row]) -> Result<Trees> {
+    let times: Vec<_> = rows.iter().map(|(_, seconds)| seconds.ln()).collect();
+    Trees::grown(&rows.iter().map(|(numbers, _)| *numbers).collect::<Vec<_>>(), &times)
 }
 
-fn estimate(trees: &Trees, features: &Features) -> f64 {
-    trees.expect(&numbers(features)).exp().clamp(BOUNDS[0], BOUNDS[1])
+fn estimate(trees: &Trees, numbers: &[f64; NUMBERS]) -> f64 {
+    trees.expect(numbers).exp().clamp(BOUNDS[0], BOUNDS[1])
 }
 
 /// A model of one processor, and how far it is off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learned {
     trees: Trees,
-    /// Mean relative error on queries that it has not seen: |estimate - time| / time.
+    /// Mean relative error on what it has not seen: |estimate - time| / time.
     pub error: f64,
 }
 
@@ -51,24 +52,40 @@ impl Learned {
     /// # Errors
     /// [`Error::Invalid`] for fewer than [`FEWEST`] queries, or for a time that is not above 0.
     pub fn from(measured: &[Measured]) -> Result<Self> {
+        let rows: Vec<Row> = measured.iter().map(|(features, seconds)| (numbers(features), *seconds)).collect();
+        Self::of_rows(&rows, "queries")
+    }
+
+    /// The same from rows of numbers; `what` they are is for errors.
+    ///
+    /// # Errors
+    /// As of [`Self::from`].
+    pub(super) fn of_rows(rows: &[Row], what: &str) -> Result<Self> {
         let refuse = |why: String| Err(Error::Invalid { what: "a calibration".to_owned(), why });
-        if measured.len() < FEWEST {
-            let why = format!("needs {FEWEST} queries or more that are not the same, and there are {}", measured.len());
-            return refuse(why);
+        if rows.len() < FEWEST {
+            return refuse(format!(
+                "needs {FEWEST} {what} or more that are not the same, and there are {}",
+                rows.len()
+            ));
         }
-        if measured.iter().any(|(_, seconds)| !seconds.is_finite() || *seconds <= 0.0) {
+        if rows.iter().any(|(_, seconds)| !seconds.is_finite() || *seconds <= 0.0) {
             return refuse("needs times above 0".to_owned());
         }
         let held_out = |part: u64| -> Result<f64> {
-            let of_part = |(number, _): &(u64, &Measured)| part_of(*number) == part;
-            let (out, kept): (Vec<_>, Vec<_>) = (0..).zip(measured).partition(of_part);
-            let kept: Vec<Measured> = kept.into_iter().map(|(_, one)| *one).collect();
+            let of_part = |(number, _): &(u64, &Row)| part_of(*number) == part;
+            let (out, kept): (Vec<_>, Vec<_>) = (0..).zip(rows).partition(of_part);
+            let kept: Vec<Row> = kept.into_iter().map(|(_, one)| *one).collect();
             let trees = learn(&kept)?;
-            Ok(out.iter().map(|(_, (features, seconds))| (estimate(&trees, features) - seconds).abs() / seconds).sum())
+            Ok(out.iter().map(|(_, (numbers, seconds))| (estimate(&trees, numbers) - seconds).abs() / seconds).sum())
         };
         let (trees, errors) =
-            rayon::join(|| learn(measured), || (0..PARTS).into_par_iter().map(held_out).collect::<Result<Vec<f64>>>());
-        Ok(Self { trees: trees?, error: errors?.iter().sum::<f64>() / measured.len() as f64 })
+            rayon::join(|| learn(rows), || (0..PARTS).into_par_iter().map(held_out).collect::<Result<Vec<f64>>>());
+        Ok(Self { trees: trees?, error: errors?.iter().sum::<f64>() / rows.len() as f64 })
+    }
+
+    /// Seconds that are expected of a row of numbers.
+    pub(super) fn of_row(&self, numbers: &[f64; NUMBERS]) -> f64 {
+        estimate(&self.trees, numbers)
     }
 
     /// Seconds that a query is expected to take.
@@ -76,9 +93,9 @@ impl Learned {
         match features.mode {
             // it may cost both
             Mode::AndOr => {
-                [Mode::And, Mode::Or].map(|mode| estimate(&self.trees, &Features { mode, ..*features })).iter().sum()
+                [Mode::And, Mode::Or].map(|mode| self.of_row(&numbers(&Features { mode, ..*features }))).iter().sum()
             }
-            _ => estimate(&self.trees, features),
+            _ => self.of_row(&numbers(features)),
         }
     }
 

@@ -7,6 +7,7 @@
 //! | `rule` | costs where nobody has measured |
 //! | `trees` | boosted regression trees: numbers → the logarithm of a time |
 //! | `learned` | a model for each processor, by measurement, and how far it is off |
+//! | `steps` | the same for single intersections of queries that move |
 //! | [`file`](mod@file) | calibrations in the user's cache |
 //! | `choose` | which processor pays |
 
@@ -14,6 +15,7 @@ mod choose;
 pub mod file;
 mod learned;
 mod rule;
+pub(super) mod steps;
 #[cfg(test)]
 mod tests;
 mod trees;
@@ -21,6 +23,7 @@ mod trees;
 pub use choose::{Forecast, Knowledge, server_pays};
 pub use learned::{FEWEST, Learned, Measured, OnGpu, PARTS};
 pub use rule::Rule;
+pub use steps::{MeasuredSteps, StepFeatures, StepModels};
 
 use super::{Mode, Plan};
 

@@ -1,6 +1,6 @@
 //! Features, forecasts by made models, and the files of calibrations.
 
-use super::file::{Calibration, DeviceFacts, DeviceId, Facts, Kept, Mean, means};
+use super::file::{Calibration, DeviceFacts, DeviceId, Facts, Kept, Mean, StepFacts, means};
 use super::*;
 use crate::base::kept;
 use crate::base::random::Rng;
@@ -52,9 +52,10 @@ fn calibration(when: u64, gpu: Option<(&str, f64)>) -> Calibration {
         queries: 40,
         device: gpu.map(|(name, _)| DeviceFacts { id: device(name), opening: 0.25, per_posting: 1e-9 }),
         means: vec![Mean { all: true, k: 10, queries: 40, cpu: 1e-3, gpu: gpu.map(|(_, s)| [2.0 * s, s]) }],
+        steps: None,
     };
     let gpu = gpu.map(|(_, s)| OnGpu { alone: always(2.0 * s), batched: always(s) });
-    Calibration { facts, cpu: always(1e-3), gpu }
+    Calibration { facts, cpu: always(1e-3), gpu, steps: None }
 }
 
 #[test]
@@ -97,6 +98,26 @@ fn test_a_calibration_comes_back_and_is_only_the_users() {
     let later = Calibration { facts: Facts { when: 9, ..both.facts.clone() }, ..both };
     assert_eq!(later.store(dir.path(), "sum").unwrap(), paths[1]);
     assert_eq!(Kept::read(dir.path(), "sum").calibrations[0], later);
+}
+
+#[test]
+fn test_steps_are_kept_beside_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut both = calibration(7, Some(("card", 1e-5)));
+    let without = both.clone();
+    let own = |text: &str| text.to_owned();
+    both.steps = Some(StepModels::from(&steps::tests::made(90, |_| [1e-4, 2e-4], |_| [1e-5; 2])).unwrap());
+    both.facts.steps =
+        Some(StepFacts { cpu: own("svs"), gpu: own("merge-path"), queries: 9, steps: [90; 2], moves: [90; 2] });
+    let path = both.store(dir.path(), "sum").unwrap();
+    assert_eq!(Kept::read(dir.path(), "sum").calibrations[0], both);
+    let bytes = fs::read(&path).unwrap();
+    let magic: &[u8; 8] = bytes.first_chunk().unwrap();
+    let (identity, content) = kept::unseal(magic, &bytes).unwrap();
+    kept::write(&path, &kept::seal(magic, identity, &content[..content.len() - 1])).unwrap();
+    assert_eq!(Kept::read(dir.path(), "sum").refused.len(), 1, "a model is cut off");
+    assert_eq!(without.store(dir.path(), "sum").unwrap(), path);
+    assert_eq!(Kept::read(dir.path(), "sum").calibrations[0], without);
 }
 
 /// Whatever stands in a file, it is as none, and a line names it.

@@ -53,7 +53,9 @@ impl Feed {
         self.parts.resize(self.docs.len(), 0.0);
         let (docs, parts) = (&self.docs[old..], &mut self.parts[old..]);
         self.scored += docs.len() as u64;
-        if let Err(error) = scorer.parts(weight, cursor.blocks(), position, docs, parts) {
+        // Behind the last posting the position is the end of a whole block, which the list need not have.
+        let parts = if docs.is_empty() { Ok(()) } else { scorer.parts(weight, cursor.blocks(), position, docs, parts) };
+        if let Err(error) = parts {
             cursor.fail(error);
         }
         let start = self.docs.partition_point(|&doc| doc < from);

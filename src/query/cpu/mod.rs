@@ -5,6 +5,7 @@
 //! same scores.
 
 mod feed;
+mod lookup;
 pub(super) mod pairwise;
 mod probe;
 pub(super) mod ranges;
@@ -26,9 +27,10 @@ use super::and::{self, AndMethod};
 use super::method::{EngineKind, Method, Registry};
 use super::or::{self, OrMethod};
 use super::plan::{Plan, PlannedTerm};
+use super::subset::Subset;
 use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
 use crate::index::{CodecRef, Index, Place, TermInfo};
-use crate::postings::{Cursor, Postings};
+use crate::postings::{Cursor, END, Postings};
 use crate::{Error, Result};
 
 /// The methods of a query.
@@ -287,6 +289,8 @@ pub(super) struct Request<'a> {
     pub(super) plan: &'a Plan,
     pub(super) scoring: Scoring<'a>,
     pub(super) tables: &'a Tables<'a>,
+    /// The only documents that may be found.
+    pub(super) subset: Option<&'a Subset>,
 }
 
 /// Gives the terms the tables of their lists, if queries have use for them; true if the terms' reading is to be
@@ -309,7 +313,7 @@ fn furnish<'a>(
 /// Makes the tables that the plan's terms lack, if queries for the best `k` have use for them, even if that does not
 /// pay.
 pub(super) fn prepare(request: &Request<'_>, required: bool, k: usize) -> Result<()> {
-    let Request { index, codec, plan, scoring, tables } = request;
+    let Request { index, codec, plan, scoring, tables, .. } = request;
     furnish(index, &mut open(index, *codec, plan, scoring)?, required, tables, scoring, k, When::Now);
     Ok(())
 }
@@ -326,6 +330,18 @@ pub(super) fn and(request: &Request<'_>, k: usize, methods: &CpuMethods, work: &
     let rank = &and::AND.cpu(methods.intersect)?.rank;
     check_weights(request.plan, rank, &and::AND, methods.intersect, |and| and.rank.negative)?;
     best(request, rank, true, k, methods.topk, work)
+}
+
+/// The scores of given documents, ascending: 0 for one without any term of the plan.
+pub(super) fn score(request: &Request<'_>, docs: &[u32]) -> Result<Vec<f32>> {
+    let Request { index, codec, plan, scoring, .. } = request;
+    let mut terms = open(index, *codec, plan, scoring)?;
+    let sums = match scoring {
+        Scoring::Bm25(scorer) => lookup::sums(&mut terms, docs, scorer),
+        Scoring::Impacts(_) => lookup::sums(&mut terms, docs, &by_impacts(index)),
+    };
+    terms.iter_mut().find_map(|term| term.cursor.damage()).map_or(Ok(()), Err)?;
+    Ok(sums.into_iter().map(|(sum, _)| sum).collect())
 }
 
 /// Fails if the plan has negative weights and the method takes none; names those that do.
@@ -355,9 +371,16 @@ fn best(
     topk: &TopKMethod,
     work: &mut Work,
 ) -> Result<Vec<Hit>> {
-    let Request { index, codec, plan, scoring, tables } = request;
+    let Request { index, codec, plan, scoring, tables, subset } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
-    let mut top = TOPK.cpu(topk)?(k, index.input_places());
+    let mut top = TOPK.cpu(topk)?(k, index.input_places()).only(*subset).without(index.deleted());
+    if let Some(subset) = subset.filter(|subset| lookup::pays(plan, subset.docs().len())) {
+        match scoring {
+            Scoring::Bm25(scorer) => lookup::run(&mut terms, subset.docs(), required, scorer, &mut top),
+            Scoring::Impacts(_) => lookup::run(&mut terms, subset.docs(), required, &by_impacts(index), &mut top),
+        }
+        return close(terms, top, work);
+    }
     let lacking =
         rank.tables && !plan.has_negative() && furnish(index, &mut terms, required, tables, scoring, k, When::ItPays);
     match scoring {

@@ -202,6 +202,11 @@ impl<T> Dispatcher<T> {
         self.workers.done(worker, nanos(now));
     }
 
+    /// Somebody has given its work to others, and asks for more at once.
+    pub fn gave_away(&mut self, worker: usize) {
+        self.workers.rests(worker, 0);
+    }
+
     /// A processor of which somebody idle would take something, or has to ask sooner than it was told to.
     pub fn call(&self, now: Duration) -> Option<Processor> {
         if self.is_empty() {

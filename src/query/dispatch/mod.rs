@@ -34,6 +34,7 @@ mod tests;
 pub use dispatcher::{Dispatcher, Next, Taken, Work};
 pub use rules::{Batches, Rules};
 pub use shared::{Awake, Shared};
+pub use workers::Scale;
 
 use super::cost::Costs;
 use std::time::Duration;

@@ -119,6 +119,11 @@ impl<'a, T> Shared<'a, T> {
         self.wake(state, called);
     }
 
+    /// Somebody has given its work to others, which says nothing about how long it takes.
+    pub fn gave_away(&self, worker: usize) {
+        self.lock().dispatcher.gave_away(worker);
+    }
+
     /// From now on no batch waits for more queries.
     pub fn hurry(&self) {
         self.lock().dispatcher.hurry();

@@ -5,6 +5,12 @@ use super::rules::{NEVER, Nanos};
 
 /// Of a longer and longer past, each call counts for so much less than the next one.
 const FADING: f64 = 0.98;
+/// And for so much less with each call of the other processor: a GPU whose first call was slow, since its kernels were
+/// compiled then, gets another chance after some ten thousand queries of the CPU.
+const FORGETTING: f64 = 0.998;
+/// Nanoseconds that count as having been as expected, always: nothing beside a call that was, and all that is left
+/// where no call was for long.
+const PRIOR: f64 = 1.0;
 /// Costs are corrected by no more than this factor.
 const MOST: f64 = 1e4;
 
@@ -23,11 +29,29 @@ struct Worker {
     state: State,
 }
 
-/// Seconds of the past, by the clock and by the model.
-#[derive(Clone, Copy, Debug, Default)]
-struct Scale {
+/// How far expected costs are off: nanoseconds of the past, by the clock and by the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scale {
     real: f64,
     model: f64,
+}
+
+impl Scale {
+    /// A call of `processor` took `real` nanoseconds, and should have taken `model`; `scales` are in the order of
+    /// [`Processor::BOTH`].
+    pub fn add(scales: &mut [Self; 2], processor: Processor, real: f64, model: f64) {
+        let of = &mut scales[processor as usize];
+        of.real = FADING * of.real + real;
+        of.model = FADING * of.model + model;
+        let other = &mut scales[processor.other() as usize];
+        other.real *= FORGETTING;
+        other.model *= FORGETTING;
+    }
+
+    /// By what costs of the model are multiplied; 1 before any call.
+    pub fn factor(self) -> f64 {
+        ((self.real + PRIOR) / (self.model + PRIOR)).clamp(1.0 / MOST, MOST)
+    }
 }
 
 /// All who take queries.
@@ -87,16 +111,13 @@ impl Workers {
     pub(super) fn done(&mut self, worker: usize, now: Nanos) {
         let Worker { processor, state } = &mut self.all[worker];
         if let State::Busy { begun, model, .. } = *state {
-            let scale = &mut self.scales[*processor as usize];
-            scale.real = FADING * scale.real + now.saturating_sub(begun) as f64;
-            scale.model = FADING * scale.model + model;
+            Scale::add(&mut self.scales, *processor, now.saturating_sub(begun) as f64, model);
             *state = State::Idle(0);
         }
     }
 
     /// By what costs of the model are multiplied.
     pub(super) fn scale(&self, processor: Processor) -> f64 {
-        let Scale { real, model } = self.scales[processor as usize];
-        if model > 0.0 { (real / model).clamp(1.0 / MOST, MOST) } else { 1.0 }
+        self.scales[processor as usize].factor()
     }
 }

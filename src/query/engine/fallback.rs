@@ -8,7 +8,7 @@ use crate::query::{CpuMethods, Mode, Searcher};
 use crate::{Error, Result};
 
 /// Called once if a device fails; the CPU answers from then on.
-pub type Failed<'a> = Box<dyn FnMut(&Error) + 'a>;
+pub type Failed<'a> = Box<dyn FnMut(&Error) + Send + 'a>;
 
 /// Answers queries on GPUs until one fails, and then on the CPU.
 pub struct Fallback<'a> {
@@ -34,6 +34,17 @@ impl<'a> Devices<'a> {
     }
 }
 
+/// Fails if no device can answer: kernels know no subset of the documents.
+fn on_cpu_only(searcher: &Searcher<'_>) -> Result<()> {
+    match searcher.subset() {
+        None => Ok(()),
+        Some(_) => Err(Error::Invalid {
+            what: "a search within some documents".to_owned(),
+            why: "runs on the CPU; choose the engine cpu".to_owned(),
+        }),
+    }
+}
+
 impl<'a> Fallback<'a> {
     /// The CPU alone.
     pub fn on_cpu(searcher: &'a Searcher<'a>, methods: &Methods) -> Self {
@@ -54,6 +65,7 @@ impl<'a> Fallback<'a> {
         options: Options,
         failed: Failed<'a>,
     ) -> Result<Self> {
+        on_cpu_only(searcher)?;
         let engine = |gpu| GpuEngine::new(searcher, gpu, options, methods.gpu.clone(), mode);
         let engines = match gpus {
             [gpu] => vec![engine(gpu)?],
@@ -83,6 +95,7 @@ impl<'a> Fallback<'a> {
         failed: Failed<'a>,
     ) -> Result<Self> {
         methods.griffin.check()?;
+        on_cpu_only(searcher)?;
         let device = GpuEngine::new(searcher, gpu, options, methods.gpu.clone(), Mode::And)?;
         let griffin = Griffin::new(device, methods.griffin.clone(), methods.cpu);
         let devices = Devices::Griffin(Box::new(griffin));

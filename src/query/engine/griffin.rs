@@ -7,17 +7,22 @@
 //! GPU      └─► decode, merge ──────────┴──► merge ─────────────────┴──► …  ──┘ docIDs and sums
 //! ```
 //!
-//! A rule of [`crate::query::migrate`] decides before each intersection where it runs. If the device has no room for a
+//! A rule of [`crate::query::migrate`] decides before each intersection where it runs; `learned` by models of
+//! [`crate::query::cost`]. If the device has no room for a
 //! list, the step runs on the CPU. Every list adds whole numbers to a score, so it does not matter where.
 
 use super::{Answers, Capabilities, CpuEngine, Effort, Engine, EngineKind, Queries};
 use crate::query::and::{AND, AndMethod, CpuAnd, SVS};
+use crate::query::cost::file::{DeviceId, Kept};
+use crate::query::cost::{StepFeatures, StepModels};
 use crate::query::cpu::{Filter, Work};
 use crate::query::gpu::{GpuEngine, Report};
-use crate::query::migrate::{Machine, Migration, Next};
+use crate::query::living;
+use crate::query::migrate::{Machine, Migration, Next, StepCosts};
 use crate::query::topk::{NewTopK, TOPK};
 use crate::query::{CpuMethods, Hit, Mode, Plan, PlannedTerm};
 use crate::{Error, Result};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How queries move, and how each processor intersects.
@@ -29,12 +34,14 @@ pub struct GriffinMethods {
     pub cpu: &'static AndMethod,
     /// Intersects two lists on a GPU: an intersector with its parameters.
     pub gpu: String,
+    /// What steps cost, for a rule that goes by it.
+    pub costs: Option<Arc<StepModels>>,
 }
 
 impl Default for GriffinMethods {
     /// As in the paper; on the CPU merges if lists are of similar length.
     fn default() -> Self {
-        Self { migration: Migration::default(), cpu: &SVS, gpu: "merge-path".to_owned() }
+        Self { migration: Migration::default(), cpu: &SVS, gpu: "merge-path".to_owned(), costs: None }
     }
 }
 
@@ -57,6 +64,9 @@ pub struct Step {
     pub brought: u64,
     /// What moving to that processor took, if it was another one.
     pub moved: Option<Moved>,
+    /// What was expected, if the rule goes by costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<StepCosts>,
 }
 
 impl Step {
@@ -130,12 +140,13 @@ impl<'a> Griffin<'a> {
             return Ok(Default::default());
         };
         let topk = *TOPK.cpu(self.cpu.topk)?;
+        self.methods.check()?;
         let query = Query { plan, shortest, filter: filter(self.methods.cpu)?, topk, k };
         let mut both = Both {
             query,
             host: searcher.steps(plan),
             device: self.device.steps(plan)?,
-            migration: &self.methods.migration,
+            methods: &self.methods,
             at: None,
             left: plan.terms[shortest].info.df,
         };
@@ -176,13 +187,40 @@ fn pairwise_names() -> String {
 }
 
 impl GriffinMethods {
-    /// Fails unless both methods go list after list. Parameters, and whether the method reads the codec, are checked
-    /// when it is made.
+    /// Fails unless both methods go list after list, and if the rule goes by costs that are not there. Parameters, and
+    /// whether the method reads the codec, are checked when it is made.
     ///
     /// # Errors
     /// [`Error::Invalid`], which lists the methods that do.
     pub fn check(&self) -> Result<()> {
-        filter(self.cpu).map(|_| ())
+        filter(self.cpu)?;
+        if self.migration.rule().by_costs && self.costs.is_none() {
+            let why = "goes by what steps cost, and was given no calibration".to_owned();
+            return Err(Error::Invalid { what: format!("--migrate {}", self.migration), why });
+        }
+        Ok(())
+    }
+
+    /// Takes the costs of steps in a codec on a device from calibrations, if the rule goes by them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], which says what to run, if they are not known.
+    pub fn learn(&mut self, kept: &Kept, codec: &str, device: &DeviceId) -> Result<()> {
+        self.costs = None;
+        if !self.migration.rule().by_costs {
+            return Ok(());
+        }
+        let Self { migration, cpu, gpu, .. } = &*self;
+        let models = kept.steps(codec, device, [cpu.name, gpu]).map_err(|why| Error::Invalid {
+            what: format!("--migrate {migration}"),
+            why: format!(
+                "goes by what steps cost on this machine, and {why}; run `gamut calibrate INDEX --topics LOG --codec {codec} \
+                 --intersect {},{gpu}`, or take another rule",
+                cpu.name
+            ),
+        })?;
+        self.costs = Some(Arc::new(models.clone()));
+        Ok(())
     }
 }
 
@@ -201,7 +239,7 @@ struct Both<'s, 'd, 'a> {
     query: Query<'s>,
     host: crate::query::cpu::Steps<'s>,
     device: crate::query::gpu::Steps<'d, 'a>,
-    migration: &'s Migration,
+    methods: &'s GriffinMethods,
     /// Where the candidates are.
     at: Option<Machine>,
     /// How many they are.
@@ -218,7 +256,15 @@ impl Both<'_, '_, '_> {
         let mut start = Instant::now();
         let candidates = self.left;
         let length = self.term(list.unwrap_or(self.query.shortest)).info.df;
-        let wanted = self.migration.decide(&Next { candidates, list: length, at: self.at });
+        let features = StepFeatures {
+            candidates,
+            list: length,
+            first: self.at.is_none(),
+            last: last.then_some(self.query.k as u32),
+        };
+        let expected = self.methods.costs.as_ref().map(|models| models.costs(&features, self.at));
+        let next = Next { candidates, list: length, at: self.at, costs: expected };
+        let wanted = self.methods.migration.decide(&next);
         let before = self.device.report().lists.bytes();
         let rows = if wanted == Machine::Gpu { self.rows(list)? } else { None };
         let on = if rows.is_some() { Machine::Gpu } else { Machine::Cpu };
@@ -261,7 +307,7 @@ impl Both<'_, '_, '_> {
         };
         seconds += start.elapsed().as_secs_f64();
         let no_room = wanted != on;
-        Ok(Step { candidates, list: length, on, no_room, left: self.left, seconds, brought, moved })
+        Ok(Step { candidates, list: length, on, no_room, left: self.left, seconds, brought, moved, expected })
     }
 
     /// Brings what the device needs for the next step: the rows of its lists. `None` if there is no room.
@@ -296,9 +342,11 @@ impl Engine for Griffin<'_> {
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        let answers = queries.plans.iter().map(|plan| self.conjunction(plan, queries.k)).collect::<Result<Vec<_>>>()?;
-        let (hits, traces) = answers.into_iter().unzip();
-        Ok(Answers { hits, effort: Effort::Griffin(traces) })
+        living::of_all(self.device.searcher(), queries, Mode::And, |queries| {
+            let answers = queries.plans.iter().map(|plan| self.conjunction(plan, queries.k));
+            let (hits, traces) = answers.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            Ok(Answers { hits, effort: Effort::Griffin(traces) })
+        })
     }
 
     fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {

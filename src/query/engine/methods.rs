@@ -151,7 +151,7 @@ impl Methods {
 
     /// An engine's methods for queries of a mode: purpose and name.
     pub fn names(&self, kind: EngineKind, mode: Mode) -> Vec<(&'static str, String)> {
-        let GriffinMethods { migration, cpu, gpu } = &self.griffin;
+        let GriffinMethods { migration, cpu, gpu, .. } = &self.griffin;
         let both = format!("{}, {gpu}, {migration}", cpu.name);
         let (all, any, best) = match kind {
             EngineKind::Cpu => (self.cpu.intersect.name, self.cpu.or.name, self.cpu.topk.name),

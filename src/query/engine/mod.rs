@@ -75,7 +75,7 @@ pub enum Effort {
 
 impl Effort {
     /// Adds a second run of some queries, given by their numbers.
-    fn add(&mut self, again: Self, queries: &[usize]) {
+    pub(in crate::query) fn add(&mut self, again: Self, queries: &[usize]) {
         match (self, again) {
             (Self::Cpu(all), Self::Cpu(again)) => queries.iter().zip(&again).for_each(|(&i, work)| all[i].add(work)),
             (Self::Gpu(all), Self::Gpu(again)) => all.merge(&again),

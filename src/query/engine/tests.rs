@@ -6,7 +6,7 @@ use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build};
 use crate::query::gpu::Options;
 use crate::query::{Bm25, CpuMethods, Scores, Searcher};
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 fn names(intersect: Option<&str>, or: Option<&str>, topk: Option<&str>) -> Names {
     let own = |name: Option<&str>| name.map(str::to_owned);
@@ -180,8 +180,8 @@ fn test_the_cpu_goes_on_when_the_device_is_lost() {
     let Some(gpu) = gpu() else { return };
     with_searcher(|searcher| {
         let plans = plans(searcher);
-        let said = RefCell::new(Vec::new());
-        let failed = Box::new(|error: &Error| said.borrow_mut().push(error.to_string()));
+        let said = Mutex::new(Vec::new());
+        let failed = Box::new(|error: &Error| said.lock().unwrap().push(error.to_string()));
         let mut engine = Fallback::on_gpu(
             searcher,
             &Methods::default(),
@@ -197,7 +197,7 @@ fn test_the_cpu_goes_on_when_the_device_is_lost() {
             assert_eq!(docs(&hits[0]), docs(&searcher.search(plan, Mode::And, 7).unwrap()));
             assert!(matches!(effort, Effort::Gpu(_)));
         }
-        assert_eq!((engine.capabilities().kind, said.borrow().len()), (EngineKind::Gpu, 0));
+        assert_eq!((engine.capabilities().kind, said.lock().unwrap().len()), (EngineKind::Gpu, 0));
         gpu.destroy();
         for _ in 0..2 {
             let Answers { hits, effort } = engine.search_all(&plans, Mode::And, 7, &Schedule::default()).unwrap();
@@ -207,7 +207,7 @@ fn test_the_cpu_goes_on_when_the_device_is_lost() {
                 assert_eq!(hits, &searcher.search(plan, Mode::And, 7).unwrap());
             }
         }
-        assert_eq!(said.borrow().len(), 1, "{said:?}");
+        assert_eq!(said.lock().unwrap().len(), 1, "{said:?}");
     });
 }
 
@@ -218,8 +218,8 @@ fn test_devices_share_queries() {
     let other = Gpu::open(&Choice::Named(one.report().index.to_string())).unwrap();
     with_searcher(|searcher| {
         let plans: Vec<Plan> = plans(searcher).into_iter().cycle().take(11).collect();
-        let lost = RefCell::new(0);
-        let failed = Box::new(|_: &Error| *lost.borrow_mut() += 1);
+        let lost = Mutex::new(0);
+        let failed = Box::new(|_: &Error| *lost.lock().unwrap() += 1);
         let gpus = [one.clone(), other.clone()];
         let methods = Methods::default();
         let mut engine = Fallback::on_gpu(searcher, &methods, Mode::AndOr, &gpus, Options::default(), failed).unwrap();
@@ -240,7 +240,7 @@ fn test_devices_share_queries() {
         }
         other.destroy();
         assert!(matches!(check(Mode::Or, 3), Effort::Cpu(_)));
-        assert_eq!(*lost.borrow(), 1);
+        assert_eq!(*lost.lock().unwrap(), 1);
     });
 }
 
@@ -285,4 +285,11 @@ fn test_every_preset_and_schedule_on_the_device_answers_as_the_cpu() {
             }
         }
     });
+}
+
+/// A program may keep an engine, and ask it from any of its threads.
+#[test]
+fn test_engines_go_from_thread_to_thread() {
+    fn send<T: Send>() {}
+    send::<super::Fallback<'static>>();
 }

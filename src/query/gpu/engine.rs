@@ -11,6 +11,7 @@ use super::slot::Slot;
 use super::topk::Chooser;
 use crate::gpu::{Arena, Gpu, Memory, Part, Upload, Usage};
 use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
+use crate::query::living;
 use crate::query::or::OR;
 use crate::query::{Hit, Mode, Plan, Scores, Searcher};
 use crate::{Error, Result};
@@ -29,6 +30,9 @@ pub struct Options {
     pub timed: bool,
     /// A range has 2 to the power of this many docIDs, 5 to 10. `None`: the size of the collection decides.
     pub range_bits: Option<u32>,
+    /// Each pass of an intersector has at most so many workgroups, as if the device had fewer processors (Ao et al.,
+    /// figure 9a). `None`: as many as there is work for.
+    pub workgroups: Option<u32>,
 }
 
 /// From so many words on, lists lie in several buffers.
@@ -184,7 +188,7 @@ impl<'a> GpuEngine<'a> {
             let Context { searcher, gpu, residence, .. } = &self.context;
             let (codec, lists) = (searcher.device_codec().shared(), residence.lists().memory());
             let collection = (self.documents(), self.scores());
-            self.candidates = Some(Candidates::new(gpu, codec, lists, collection, spec)?);
+            self.candidates = Some(Candidates::new(gpu, codec, lists, collection, self.options.workgroups, spec)?);
         }
         Ok(true)
     }
@@ -256,12 +260,9 @@ fn answer(
     Ok(Answers { effort: Effort::Gpu(report), ..answers })
 }
 
-impl Engine for GpuEngine<'_> {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { kind: EngineKind::Gpu, batches: true }
-    }
-
-    fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
+impl GpuEngine<'_> {
+    /// The best of all documents with all terms, deleted ones included.
+    fn conjunctions(&mut self, queries: &Queries<'_>) -> Result<Answers> {
         if !self.need_candidates()? {
             return self.by_ranges(queries, Mode::And);
         }
@@ -271,8 +272,18 @@ impl Engine for GpuEngine<'_> {
         let mut call = candidates::Call { candidates, topk, k };
         answer(context, slots, &mut call, queries, Mode::And)
     }
+}
+
+impl Engine for GpuEngine<'_> {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { kind: EngineKind::Gpu, batches: true }
+    }
+
+    fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
+        living::of_all(self.context.searcher, queries, Mode::And, |queries| self.conjunctions(queries))
+    }
 
     fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.by_ranges(queries, Mode::Or)
+        living::of_all(self.context.searcher, queries, Mode::Or, |queries| self.by_ranges(queries, Mode::Or))
     }
 }

@@ -44,7 +44,8 @@ impl<'a> ListIntersector<'a> {
     ) -> Result<Self> {
         let words: usize = lists.iter().map(|list| 3 * list.skips.len() + list.words.len()).sum();
         let mut arena = Arena::new(gpu, Memory::ONE, words as u64 + 4)?;
-        let candidates = Candidates::new(gpu, Arc::clone(codec), arena.memory(), (documents, Scores::Bm25), spec)?;
+        let candidates =
+            Candidates::new(gpu, Arc::clone(codec), arena.memory(), (documents, Scores::Bm25), None, spec)?;
         let mut placed = Vec::new();
         for list in lists {
             let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), list.words];

@@ -14,11 +14,28 @@ pub(super) fn term_row(placed: &Placed, weight: u32, most: u32) -> TermRow {
     TermRow { list, skips, blocks, df, first, tf, kind, table, weight, kept: [most, 0, 0] }
 }
 
-/// `most` as [`Searcher::greatest_score`]; `least` as [`QueryRow::least`].
+/// `most` as [`Searcher::greatest_score`]; `least` as [`QueryRow::least`]. Without steps, which accumulators do not
+/// need.
 pub(super) fn query_row((first, terms): (u32, u32), all: bool, k: u32, most: u32, least: u32) -> QueryRow {
     let bound_shift = (u32::BITS - most.leading_zeros()).saturating_sub(BOUND_BITS);
     let (class_times, class_shift) = classes(most, BUCKETS);
-    QueryRow { first, terms, all: all.into(), k, bound_shift, class_times, class_shift, least }
+    QueryRow { first, terms, all: all.into(), k, bound_shift, class_times, class_shift, least, ..QueryRow::default() }
+}
+
+/// Gives the terms of a query their steps. A range maximum is a byte: so many 255ths of the term's weight, rounded up,
+/// or with `impacts` so many times the weight. A kernel adds whole numbers faster than floats, and sums have to fit a
+/// word: so a step is a whole number of the smallest fraction of a score that lets them.
+pub(super) fn add_steps(impacts: bool, query: &mut QueryRow, terms: &mut [TermRow]) {
+    // a byte that is not 0 stands for no more than the term's greatest share
+    let step = |term: &TermRow| match impacts {
+        true => f64::from(term.weight),
+        false => (f64::from(f32::from_bits(term.weight)) / 255.0).min(f32::from_bits(term.kept[0]).into()),
+    };
+    let all: f64 = terms.iter().map(step).sum();
+    let most = f64::from(u32::MAX) - 256.0 * (terms.len() + 1) as f64;
+    let bits = (most / (255.0 * all).max(1.0)).log2().floor().clamp(-f64::from(query.bound_shift), 14.0);
+    query.step_shift = (f64::from(query.bound_shift) + bits) as u32;
+    terms.iter_mut().for_each(|term| term.kept[1] = (step(term) * bits.exp2()).ceil() as u32);
 }
 
 /// How scores of up to `most`, less than 2^24, fall into so many classes, a power of two up to 1,024: the class is the
@@ -71,6 +88,44 @@ impl Searcher<'_> {
 mod tests {
     use super::*;
     use crate::score::SCORE_BITS;
+
+    #[test]
+    fn test_sums_of_steps_bound_every_score() {
+        let mut random = crate::base::random::Rng::new(5, 0, 0);
+        let greatest = (1u32 << SCORE_BITS) - 1;
+        for (terms, impact) in [(1, 1.0f64), (1, 1e-7), (3, 0.8), (7, 0.01), (40, 1.0), (40, 1e-6), (3000, 0.5)] {
+            // the share of the term's greatest posting is this part of its weight
+            let most = greatest / terms;
+            let weight = (most as f32 / impact as f32).min((1u32 << 22) as f32);
+            let bound = weight * impact as f32;
+            let row = term_row(&Placed::default(), weight.to_bits(), bound.to_bits());
+            let mut rows = vec![row; terms as usize];
+            let all = (f64::from(bound) * f64::from(terms)) as u32;
+            let mut query = query_row((0, terms), false, 10, all.max(1), 0);
+            add_steps(false, &mut query, &mut rows);
+            for _ in 0..20 {
+                let (mut sum, mut score) = (0u32, 0.0f64);
+                for row in &rows {
+                    // no byte is above that of the greatest impact
+                    let byte = random.below((impact * 255.0).ceil() as u64 + 1) as u32;
+                    // no overflow
+                    sum = sum.checked_add(byte * row.kept[1]).expect("sums of steps fit a word");
+                    score += (f64::from(weight) * f64::from(byte) / 255.0)
+                        .min(bound.into())
+                        .round()
+                        .max(f64::from(byte.min(1)));
+                }
+                // as in shaders/or/ranges/bounds.wgsl
+                let more = 1 + ((terms + (1 << query.bound_shift) - 1) >> query.bound_shift);
+                let found = (sum >> query.step_shift) + more;
+                let least = (score as u32) >> query.bound_shift;
+                assert!(found >= least, "{terms} terms, {impact}: {found} < {least}");
+                // and it is close, where bytes are
+                let loose = impact >= 0.5 && found > least + least / 100 + 2 * more + 2;
+                assert!(!loose, "{terms} terms, {impact}: {found} against {least}");
+            }
+        }
+    }
 
     #[test]
     fn test_scores_fall_into_classes() {

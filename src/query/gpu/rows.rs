@@ -27,8 +27,9 @@ gpu_struct! {
         pub table: u32,
         /// Its weight, a whole number: the bits of a float, or with impacts the number itself.
         pub weight: u32,
-        /// For ranges, the first word has the bits of a float: no posting adds more than this. For intersections, these
-        /// are the words that the method keeps with the list; the first is the address of a table.
+        /// For ranges, the first word has the bits of a float: no posting adds more than this; and the second is what
+        /// each step of a range maximum adds to a sum of steps. For intersections, these are the words that the method
+        /// keeps with the list; the first is the address of a table.
         pub kept: [u32; 3],
     }
 }
@@ -52,7 +53,10 @@ gpu_struct! {
         pub class_shift: u32,
         /// As many documents as are wanted have this score or more.
         pub least: u32,
+        /// A range bound is a sum of steps shifted right by this, and a little more.
+        pub step_shift: u32,
     }
+    padding 3
 }
 
 gpu_struct! {
@@ -157,6 +161,8 @@ gpu_struct! {
         pub wave: u32,
         /// 1: select all ranges that are left, however low their bounds are.
         pub last: u32,
+        /// A workgroup takes so many tiles.
+        pub tiles: u32,
     }
 }
 

@@ -14,6 +14,7 @@ pub static FIXED: Rule = Rule {
         domain: Domain::Words(&["cpu", "gpu", "gpu-cpu", "cpu-gpu"]),
         default: "gpu",
     }],
+    by_costs: false,
     decide: |settings, next| match (settings.get("at"), next.at) {
         (0, _) | (3, None) | (2 | 3, Some(Machine::Gpu)) => Machine::Cpu,
         _ => Machine::Gpu,

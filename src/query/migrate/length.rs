@@ -14,6 +14,7 @@ pub static LENGTH: Rule = Rule {
         domain: Domain::Whole { from: 0, to: 1 << 30, step: 1 },
         default: "1000",
     }],
+    by_costs: false,
     decide: |settings, next| {
         let enough = next.candidates >= settings.get("least");
         if enough && next.at != Some(Machine::Cpu) { Machine::Gpu } else { Machine::Cpu }

@@ -5,6 +5,7 @@
 //! scores, unless it is there already.
 
 mod fixed;
+mod learned;
 mod length;
 mod ratio;
 
@@ -34,7 +35,7 @@ impl Machine {
 }
 
 /// The next intersection, as rules see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
     /// The docIDs that are left, at least 1; at first those of the shortest list.
     pub candidates: u32,
@@ -43,6 +44,27 @@ pub struct Next {
     pub list: u32,
     /// Where the candidates are; `None` at first.
     pub at: Option<Machine>,
+    /// What it should cost, if a rule goes by that.
+    pub costs: Option<StepCosts>,
+}
+
+/// Seconds that an intersection is expected to take.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct StepCosts {
+    /// On the CPU.
+    pub cpu: f64,
+    /// On the GPU, its lists being there.
+    pub gpu: f64,
+    /// Moving the candidates to the other processor before; 0 at first.
+    pub moving: f64,
+}
+
+impl StepCosts {
+    /// On a processor, with moving there from where the candidates are.
+    pub fn on(&self, machine: Machine, at: Option<Machine>) -> f64 {
+        let step = if machine == Machine::Cpu { self.cpu } else { self.gpu };
+        step + if at.is_none_or(|at| at == machine) { 0.0 } else { self.moving }
+    }
 }
 
 /// A rule.
@@ -55,12 +77,14 @@ pub struct Rule {
     pub paper: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Whether it looks at [`Next::costs`].
+    pub by_costs: bool,
     /// Where the next intersection runs.
     decide: fn(&Settings, &Next) -> Machine,
 }
 
 /// All rules, the paper's first. Everything that offers a choice walks this slice.
-pub static RULES: &[&Rule] = &[&ratio::RATIO, &length::LENGTH, &fixed::FIXED];
+pub static RULES: &[&Rule] = &[&ratio::RATIO, &length::LENGTH, &learned::LEARNED, &fixed::FIXED];
 
 /// A rule and its parameters.
 #[derive(Clone, PartialEq, Eq)]
@@ -103,7 +127,7 @@ impl Migration {
     /// A rule of a test.
     #[cfg(test)]
     pub(in crate::query) fn of(decide: fn(&Settings, &Next) -> Machine) -> Self {
-        let rule = Rule { name: "test", about: "", paper: "", params: &[], decide };
+        let rule = Rule { name: "test", about: "", paper: "", params: &[], by_costs: false, decide };
         Self { rule: Box::leak(Box::new(rule)), settings: Settings::NONE }
     }
 
@@ -142,7 +166,7 @@ mod tests {
     use Machine::{Cpu, Gpu};
 
     fn decide(rule: &str, candidates: u32, list: u32, at: Option<Machine>) -> Machine {
-        Migration::parse(rule).unwrap().decide(&Next { candidates, list, at })
+        Migration::parse(rule).unwrap().decide(&Next { candidates, list, at, costs: None })
     }
 
     #[test]
@@ -180,6 +204,19 @@ mod tests {
     }
 
     #[test]
+    fn test_learned_costs_decide_with_moving() {
+        let decide = |at, cpu, gpu, moving| {
+            let costs = Some(StepCosts { cpu, gpu, moving });
+            Migration::parse("learned").unwrap().decide(&Next { candidates: 9, list: 9, at, costs })
+        };
+        assert_eq!((decide(None, 2.0, 1.0, 0.0), decide(None, 1.0, 2.0, 0.0)), (Gpu, Cpu));
+        // moving pays only where the other one is better by more than it costs
+        assert_eq!((decide(Some(Cpu), 3.0, 1.0, 1.5), decide(Some(Cpu), 3.0, 1.0, 2.5)), (Gpu, Cpu));
+        assert_eq!((decide(Some(Gpu), 1.0, 3.0, 1.5), decide(Some(Gpu), 1.0, 3.0, 2.5)), (Cpu, Gpu));
+        assert!(RULES.iter().all(|rule| rule.by_costs == (rule.name == "learned")));
+    }
+
+    #[test]
     fn test_rules_by_name() {
         for text in ["ratio", "ratio=128", "ratio:128", "ratio:below=128"] {
             assert_eq!(Migration::parse(text).unwrap(), Migration::default(), "{text}");
@@ -191,13 +228,14 @@ mod tests {
         assert_ne!(Migration::parse("ratio=64").unwrap(), Migration::default());
         assert_ne!(Migration::parse("length").unwrap(), Migration::default());
         for (bad, why) in [
-            ("bogo", "ratio, length, fixed"),
-            ("", "ratio, length, fixed"),
+            ("bogo", "ratio, length, learned, fixed"),
+            ("", "ratio, length, learned, fixed"),
             ("ratio=", "has no value"),
             ("ratio=-1", "below is 0 to"),
             ("ratio=1.5", "below is 0 to"),
             ("length=x", "least is 0 to"),
             ("fixed=tpu", "cpu or gpu or"),
+            ("learned=5", "learned"),
         ] {
             let error = Migration::parse(bad).expect_err(bad).to_string();
             assert!(error.contains(why), "{bad}: {error}");

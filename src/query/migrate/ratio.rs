@@ -14,6 +14,7 @@ pub static RATIO: Rule = Rule {
         domain: Domain::Whole { from: 0, to: 1 << 30, step: 1 },
         default: "128",
     }],
+    by_costs: false,
     decide: |settings, next| {
         let ends = settings.number("below").saturating_mul(next.candidates.into());
         match u64::from(next.list) < ends && next.at != Some(Machine::Cpu) {

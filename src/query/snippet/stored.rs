@@ -38,11 +38,13 @@ impl<'a> Snippets<'a> {
     /// # Errors
     /// [`crate::Error::Damaged`].
     pub fn wanted(&self, query: &Query) -> Result<Wanted> {
-        let documents = self.index.statistics().documents;
+        let documents = self.index.collection().documents;
         let mut terms = Vec::with_capacity(query.terms.len());
         for (term, weight) in &query.terms {
-            if let Some(id) = self.index.lookup(term.as_bytes())? {
-                let weight = f64::from(*weight) * idf(documents, self.index.term(id)?.df);
+            let Some(id) = self.index.lookup(term.as_bytes())? else { continue };
+            let df = self.index.living_df(id, &self.index.term(id)?);
+            if df > 0 {
+                let weight = f64::from(*weight) * idf(documents, df);
                 terms.push((term.as_str(), weight as f32));
             }
         }

@@ -1,7 +1,9 @@
 //! Answers against plain sums.
 
+mod deleted;
 mod impacts;
 mod methods;
+mod subset;
 
 use super::*;
 use crate::index::Index;

@@ -23,10 +23,12 @@
 //! |---|---|
 //! | `lines` | bytes → decoded lines |
 //! | `markup` | topics between tags |
+//! | `pairs` | files of queries' documents |
 //! | `reader` | the format, and a topic a line |
 
 mod lines;
 mod markup;
+mod pairs;
 mod reader;
 
 #[cfg(test)]
@@ -35,6 +37,7 @@ mod tests;
 use super::Plan;
 use crate::Result;
 
+pub use pairs::Pairs;
 pub use reader::TopicReader;
 
 /// A query with its id.

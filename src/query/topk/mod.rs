@@ -11,6 +11,8 @@ mod selection;
 
 use super::gpu::topk::kernels::GpuTopKKernels;
 use super::method::{Method, Registry};
+use super::subset::Subset;
+use crate::index::read::deleted::Deleted;
 use std::cmp::Ordering;
 
 pub use bucket_select::BUCKET_SELECT;
@@ -131,6 +133,10 @@ pub struct TopK<'a> {
     k: usize,
     /// The place in the input of each document, if that is not the docID.
     places: Option<&'a [u32]>,
+    /// The only documents that count.
+    only: Option<&'a Subset>,
+    /// Documents that do not count.
+    without: Option<Deleted<'a>>,
     hits: Vec<Ranked>,
     keep: Keep,
     /// A score that k hits reach.
@@ -142,7 +148,8 @@ impl<'a> TopK<'a> {
     /// For the best `k` hits, at least 1, in a heap. Room is made as hits come, not in advance.
     pub fn new(k: usize, places: Option<&'a [u32]>) -> Self {
         let hits = Vec::with_capacity(k.min(1024));
-        Self { k, places, hits, keep: Keep::Heap, least: f32::NEG_INFINITY, pushed: 0 }
+        let (only, without) = (None, None);
+        Self { k, places, only, without, hits, keep: Keep::Heap, least: f32::NEG_INFINITY, pushed: 0 }
     }
 
     /// As [`Self::new`], but selects the best k whenever there are half as many more, unless `k` is small.
@@ -153,6 +160,22 @@ impl<'a> TopK<'a> {
     /// As [`Self::new`], but keeps every hit until the end.
     pub fn collecting(k: usize, places: Option<&'a [u32]>) -> Self {
         Self { keep: Keep::All, ..Self::new(k, places) }
+    }
+
+    /// The same for documents of a subset, if there is one: others do not count, and do not raise the threshold.
+    pub fn only(self, subset: Option<&'a Subset>) -> Self {
+        Self { only: subset, ..self }
+    }
+
+    /// The same without the deleted documents, if there are some: they do not count, and do not raise the threshold.
+    pub fn without(self, deleted: Option<Deleted<'a>>) -> Self {
+        Self { without: deleted, ..self }
+    }
+
+    /// Whether a document counts.
+    #[inline]
+    pub fn takes(&self, doc: u32) -> bool {
+        self.only.is_none_or(|subset| subset.has(doc)) && self.without.is_none_or(|deleted| !deleted.has(doc))
     }
 
     /// How many hits are kept.
@@ -182,7 +205,7 @@ impl<'a> TopK<'a> {
     #[inline]
     pub fn push(&mut self, hit: Hit) {
         self.pushed += 1;
-        if hit.score < self.least {
+        if hit.score < self.least || !self.takes(hit.doc) {
             return;
         }
         let ranked = Ranked::new(hit, self.places);

@@ -42,7 +42,7 @@ use crate::base::simd::Available;
 use crate::{Error, Result};
 use adapter::{Adapter, Tokens};
 use lucene::Lucene;
-use registry::{Cut, find};
+use registry::{Cut, UNKNOWN, find};
 use std::path::Path;
 use terms::{Cache, Rules};
 use words::Words;
@@ -58,6 +58,10 @@ impl AnalyzerSpec {
     /// An unknown name; a file that cannot be read or is not UTF-8.
     pub fn parse(name: &str, stop_words_file: Option<&Path>) -> Result<Self> {
         let cut = find(name)?.cut;
+        if name == UNKNOWN {
+            let why = "stands for terms that another program made; name the analyzer of these texts".to_owned();
+            return Err(Error::Invalid { what: "analyzer \"unknown\"".to_owned(), why });
+        }
         let stop_words = stop_words_file.map(|path| read_stop_words(path, cut)).transpose()?;
         Ok(Self { stop_words, ..Self::named(name) })
     }
@@ -80,6 +84,18 @@ impl AnalyzerSpec {
             unicode: Some(UNICODE.to_owned()),
             tokenizer: Brought::default(),
         }
+    }
+}
+
+impl AnalyzerSpec {
+    /// Nobody knows how texts became the terms of the index: the words of queries are ready terms.
+    pub fn unknown() -> Self {
+        Self { unicode: None, ..Self::named(UNKNOWN) }
+    }
+
+    /// Whether it is [`Self::unknown`].
+    pub fn is_unknown(&self) -> bool {
+        self.name == UNKNOWN
     }
 }
 

@@ -11,6 +11,9 @@ pub const ENGLISH_STOP_WORDS: [&str; 33] = [
     "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ];
 
+/// What a manifest says in place of an analyzer if nobody knows how texts became terms, as of an imported index.
+pub(super) const UNKNOWN: &str = "unknown";
+
 /// What finds words.
 #[derive(Clone, Copy)]
 pub(super) enum Cut {
@@ -97,6 +100,10 @@ pub fn analyzers() -> Vec<(&'static str, String)> {
 
 /// The analyzer of a name.
 pub(super) fn find(name: &str) -> Result<Entry> {
+    if name == UNKNOWN {
+        // Words of a query are taken as terms.
+        return Ok(Entry { name: UNKNOWN, ..find("whitespace")? });
+    }
     registry().into_iter().find(|entry| entry.name == name).ok_or_else(|| Error::UnknownName {
         kind: "analyzer",
         name: name.into(),

@@ -168,6 +168,7 @@ mod tests {
     use super::*;
     use crate::bench::codecs::lists::Wanted;
     use crate::bench::codecs::synthetic::{Spread, Synthetic};
+    use crate::bench::statistics::Take;
 
     #[test]
     fn test_peers_give_lists_back() {
@@ -176,7 +177,7 @@ mod tests {
         for class in recipe.classes(&wanted).unwrap() {
             for peer in PEERS {
                 // `measure` compares
-                let reached = measure(peer, &class, Clock { repetitions: 1, fastest: false }).unwrap();
+                let reached = measure(peer, &class, Clock { repetitions: 1, take: Take::Median }).unwrap();
                 assert!(peer.name.ends_with(crate::bench::codecs::output::PEER_MARK));
                 assert_eq!(reached.is_some(), class.number >= 3, "{}", peer.name);
                 let Some(reached) = reached else { continue };
@@ -203,7 +204,7 @@ mod tests {
         let class = Class::new(3, vec![0], [200].into_iter());
         let peer = Entry { name: "forgetful", make: || Box::new(Forgetful) };
         assert!(
-            measure(&peer, &class, Clock { repetitions: 1, fastest: false })
+            measure(&peer, &class, Clock { repetitions: 1, take: Take::Median })
                 .unwrap_err()
                 .to_string()
                 .contains("forgetful")

@@ -33,13 +33,14 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 
-use super::common::write_head;
+use super::both;
+use super::common::{print_json, write_head};
 use super::lines::{self, Line, Methods, Place, Way};
 use super::measure::{Cpu, device};
 use super::say;
-use crate::base::kept;
+use crate::bench::statistics::Summary;
 use crate::gpu::Gpu;
-use crate::query::cost::file::{DeviceId, Kept};
+use crate::query::cost::file::DeviceId;
 use crate::query::cost::{CostModel as _, Costs, Features, Knowledge};
 use crate::query::dispatch::Processor;
 use crate::query::engine::{CpuEngine, Griffin};
@@ -51,7 +52,7 @@ use dispatched::Desk;
 pub use options::Args;
 use options::Engine;
 use rows::{Better, Name, OnEngine, Row, Servers, Trial};
-use serve::Server;
+use serve::{Server, Wall};
 
 /// Measures, and prints a table.
 ///
@@ -59,6 +60,47 @@ use serve::Server;
 /// Unknown names, a file that cannot be read or written, an answer that differs, or a device that fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    let outputs = args.common.outputs()?;
+    with_rows(args, &methods, |rows, title, gpu| {
+        outputs.write(|mut out| output::write_csv(&mut out, &rows), || output::chart(title, &rows))?;
+        if args.common.json {
+            return Ok(print_json(title, gpu, 3, |out| output::write_csv(out, &rows))?);
+        }
+        let mut out = std::io::stdout().lock();
+        write_head(&mut out, title, gpu)?;
+        Ok(output::table(&rows).write(&mut out)?)
+    })
+}
+
+/// A row of [`run`]: who answers, the highest rate in queries a second, and seconds of the mean delay at each rate that
+/// ran to its end.
+pub(in crate::bench) struct Highest {
+    pub(in crate::bench) engine: String,
+    pub(in crate::bench) rate: Option<f64>,
+    pub(in crate::bench) delays: Vec<(f64, f64)>,
+}
+
+/// The rows that [`run`] prints.
+///
+/// # Errors
+/// As of [`run`].
+pub(in crate::bench) fn figures(args: &Args) -> anyhow::Result<Vec<Highest>> {
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    let highest = |row: Row| {
+        let finished = row.levels.iter().filter(|level| !level.stopped);
+        let delays = finished.filter_map(|level| Some((level.rate, Summary::of(&level.run.latencies)?.mean)));
+        let delays = delays.collect();
+        Highest { engine: row.name.engine, rate: row.highest.and_then(|highest| highest.rate()), delays }
+    };
+    with_rows(args, &methods, |rows, _, _| Ok(rows.into_iter().map(highest).collect()))
+}
+
+/// Measures, and hands on the rows, what was measured on, and the device.
+fn with_rows<T>(
+    args: &Args,
+    methods: &Methods,
+    each: impl FnOnce(Vec<Row>, &str, Option<&Gpu>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let common = &args.common;
     let indexes = common.indexes(std::slice::from_ref(&args.index))?;
     let places = common.places(&indexes, args.codec.as_ref().map(std::slice::from_ref))?;
@@ -77,7 +119,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             (common.topics(topics)?, Arrivals::Poisson(args.seed))
         }
     };
-    let outputs = common.outputs()?;
     let gpu = common.gpu(&args.engine.iter().map(|engine| engine.name()).collect::<Vec<_>>())?;
     let (plans, _) = lines::plan(&places[0].searcher, &topics)?;
     let title = title(args, &places[0], &plans);
@@ -86,20 +127,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let cpu = Cpu { places: &places, plans: &plans, clock: args.clock() };
     let model = knowledge(&places[0], gpu.as_ref());
     let bench = Bench { args, place: &places[0], cpu, trial: args.trial(arrivals), model };
-    let rows = bench.rows(&methods, gpu.as_ref())?;
-    outputs.write(|mut out| output::write_csv(&mut out, &rows), || output::chart(&title, &rows))?;
-    let mut out = std::io::stdout().lock();
-    write_head(&mut out, &title, gpu.as_ref())?;
-    Ok(output::table(&rows).write(&mut out)?)
+    each(bench.rows(methods, gpu.as_ref())?, &title, gpu.as_ref())
 }
 
 /// What queries should cost, by `gamut calibrate` or by the rule; of interest for both processors only.
 fn knowledge(place: &Place<'_>, gpu: Option<&Gpu>) -> Knowledge {
     let Some(gpu) = gpu else { return Knowledge::default() };
-    let checksum = &place.searcher.index().manifest().checksum;
-    let kept = kept::folder().map(|folder| Kept::read(&folder, checksum)).unwrap_or_default();
-    kept.refused.iter().for_each(|line| say(line));
-    let knowledge = Knowledge::of(&kept, &place.codec, Some(&DeviceId::of(gpu.report())));
+    let knowledge = Knowledge::of(&both::calibrations(place), &place.codec, Some(&DeviceId::of(gpu.report())));
     let [cpu, gpu] = knowledge.sources();
     say(&format!("expected costs of the CPU by {cpu}, of the GPU by {gpu}"));
     knowledge
@@ -110,7 +144,7 @@ fn title(args: &Args, place: &Place<'_>, plans: &[Plan]) -> String {
     let postings: u64 = plans.iter().flat_map(|plan| &plan.terms).map(|term| u64::from(term.info.df)).sum();
     format!(
         "{} queries over and over on {} documents, codec {}, {:.0} postings a query, top {}; {} arrivals and {} seconds \
-         at least, {} times; deadline {} ms",
+         at least, but no longer than {} seconds; {} times; deadline {} ms",
         plans.len(),
         place.searcher.index().statistics().documents,
         place.codec,
@@ -118,6 +152,7 @@ fn title(args: &Args, place: &Place<'_>, plans: &[Plan]) -> String {
         args.common.k,
         args.arrivals,
         args.seconds,
+        args.most_seconds.max(args.seconds),
         args.repeats,
         args.deadline,
     )
@@ -173,14 +208,14 @@ impl<'a> Bench<'a> {
             if self.has(Engine::Gpu) || self.has_both() {
                 let line = methods.gpu_lines(0, &[mode], codec).concat().into_iter().next();
                 let line = line.context("no method of the GPU reads this codec; choose another by --intersect")?;
-                let memory = self.args.common.gpu_memory;
-                let mut engine = device(self.place, gpu, std::slice::from_ref(&line), memory, false)?;
+                let mut engine = device(self.place, gpu, std::slice::from_ref(&line), self.args.clock(), false)?;
                 self.on_gpu(&asked, &mut engine, [&line, &on_cpu], &mut rows)?;
             }
             if self.has(Engine::Griffin) && mode == Mode::Or {
                 say("griffin moves queries between intersections, and --mode or has none: no row for it");
             } else if self.has(Engine::Griffin) {
-                let lines = methods.lines_on_both(0, &[mode], codec, &self.args.migrate);
+                let mut lines = methods.lines_on_both(0, &[mode], codec, &self.args.migrate);
+                both::learn(&mut lines, self.place, gpu)?;
                 self.on_both(&asked, gpu, &lines, &mut rows)?;
             }
         }
@@ -243,9 +278,12 @@ impl<'a> Bench<'a> {
             let name = Name { method: method.clone(), ..Name::new("serialized", lines[0], 1, 1) };
             let mut engines = self.engines(lines[1], 1);
             let Some(cpu) = engines.first_mut() else { return Ok(()) };
-            let [mut cpu, mut gpu] = [self.server(asked, cpu, 1), self.server(asked, device, 1)];
-            let on_gpu = self.sooner_on_gpu(asked.mode, [&mut cpu, &mut gpu])?;
-            let all = vec![boxed(Better { cpu, gpu, on_gpu })];
+            let servers = [boxed(self.server(asked, cpu, 1)), boxed(self.server(asked, device, 1))];
+            let costs: Vec<_> = self.costs(asked.mode).iter().map(|(costs, _)| [costs.cpu, costs.gpu]).collect();
+            let some: Vec<usize> = (0..costs.len()).step_by(costs.len().div_ceil(TIMED)).collect();
+            let mut better = Better { time: Wall(Instant::now()), servers, costs, scales: Default::default() };
+            better.take_times(&some, self.args.common.warm_up)?;
+            let all = vec![boxed(better)];
             rows.push(self.measure(Servers { name, all, expected, desk: None })?);
         }
         for &most in &self.args.batch {
@@ -270,30 +308,10 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Whether the GPU alone should be sooner than a thread of the CPU, for each query. Some queries are timed, and
-    /// what is expected is corrected by them.
-    fn sooner_on_gpu(&self, mode: Mode, engines: [&mut OnEngine<'_>; 2]) -> anyhow::Result<Vec<bool>> {
-        let costs = self.costs(mode);
-        let some: Vec<usize> = (0..costs.len()).step_by(costs.len().div_ceil(TIMED)).collect();
-        let mut scale = [1.0; 2];
-        for (processor, engine) in engines.into_iter().enumerate() {
-            let mut seconds = 0.0;
-            // lists come up, and tables are made, in a first turn
-            for _ in 0..2 {
-                let start = Instant::now();
-                some.iter().try_for_each(|&query| engine.serve(&[query], &[1]).map(drop))?;
-                seconds = start.elapsed().as_secs_f64();
-            }
-            let of = |&query: &usize| if processor == 0 { costs[query].0.cpu } else { costs[query].0.gpu };
-            scale[processor] = seconds / some.iter().map(of).sum::<f64>();
-        }
-        Ok(costs.iter().map(|(costs, _)| scale[1] * costs.gpu < scale[0] * costs.cpu).collect())
-    }
-
     /// Queries that move, one after the other, for each rule.
     fn on_both(&self, asked: &Asked<'_>, gpu: &Gpu, lines: &[Line], rows: &mut Vec<Row>) -> anyhow::Result<()> {
         let Some(Way::Both(first)) = lines.first().map(|line| &line.way) else { return Ok(()) };
-        let engine = device(self.place, gpu, lines, self.args.common.gpu_memory, false)?;
+        let engine = device(self.place, gpu, lines, self.args.clock(), false)?;
         let mut engine = Griffin::new(engine, first.methods.clone(), first.cpu);
         for line in lines {
             let Way::Both(both) = &line.way else { continue };

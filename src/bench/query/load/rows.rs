@@ -7,16 +7,20 @@ use anyhow::ensure;
 use crate::bench::query::lines::{Line, mode_name};
 use crate::bench::say;
 use crate::bench::table::figure;
+use crate::query::dispatch::{Processor, Scale};
 use crate::query::engine::{Answers, Engine, Queries};
 use crate::query::{Hit, Mode, Plan};
 
 use super::arrivals::Arrivals;
 use super::dispatched::{self, Desk};
-use super::search::{self, Highest};
-use super::serve::{self, Load, Run, Server};
+use super::search::{self, Highest, Tries};
+use super::serve::{self, Load, Run, Server, Time};
 
 /// No rate has more arrivals than this.
 const MOST_ARRIVALS: f64 = 1e8;
+
+/// The first answers to all queries may take so many times as long as a warm-up.
+const MOST_WARM_UPS: f64 = 20.0;
 
 /// An engine that takes queries from the queue.
 pub(super) struct OnEngine<'a> {
@@ -42,22 +46,60 @@ impl Server for OnEngine<'_> {
     }
 }
 
-/// The better of two engines for each query, one query at a time (Ding et al., section 9: serialized).
-pub(super) struct Better<'a> {
-    pub(super) cpu: OnEngine<'a>,
-    pub(super) gpu: OnEngine<'a>,
-    /// Whether the GPU is expected to be sooner, for each query.
-    pub(super) on_gpu: Vec<bool>,
+/// The better of two servers for each query, one query at a time (Ding et al., section 9: serialized).
+pub(super) struct Better<'a, T> {
+    pub(super) time: T,
+    /// The CPU, and the GPU.
+    pub(super) servers: [Box<dyn Server + 'a>; 2],
+    /// What each query should take on either, in seconds, by a model.
+    pub(super) costs: Vec<[f64; 2]>,
+    /// How far the model is off.
+    pub(super) scales: [Scale; 2],
 }
 
-impl Server for Better<'_> {
+impl<T: Time> Better<'_, T> {
+    /// Times some queries on both, turn after turn for so many seconds, and believes the last turn: in the first one
+    /// lists are looked through and tables are made, and a GPU that has just had nothing to do is slow at first.
+    ///
+    /// # Errors
+    /// Those of the servers.
+    pub(super) fn take_times(&mut self, some: &[usize], seconds: f64) -> crate::Result<()> {
+        for (of, server) in self.servers.iter_mut().enumerate() {
+            let model: f64 = some.iter().map(|&query| self.costs[query][of]).sum();
+            let start = self.time.now();
+            for turn in 0.. {
+                let begun = self.time.now();
+                some.iter().try_for_each(|&query| server.serve(&[query], &[1]).map(drop))?;
+                let end = self.time.now();
+                if turn > 0 && end - start >= seconds {
+                    self.scales[of] = Scale::default();
+                    Scale::add(&mut self.scales, Processor::BOTH[of], 1e9 * (end - begun), 1e9 * model);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a query should be sooner.
+    fn sooner(&self, query: usize) -> usize {
+        let [cpu, gpu] = [0, 1].map(|of: usize| self.scales[of].factor() * self.costs[query][of]);
+        usize::from(gpu < cpu)
+    }
+}
+
+impl<T: Time + Send> Server for Better<'_, T> {
     fn most(&self) -> usize {
         1
     }
 
     fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers> {
-        let on_gpu = queries.iter().all(|&query| self.on_gpu[query]);
-        if on_gpu { &mut self.gpu } else { &mut self.cpu }.serve(queries, sizes)
+        let of = queries.first().map_or(0, |&query| self.sooner(query));
+        let begun = self.time.now();
+        let answers = self.servers[of].serve(queries, sizes)?;
+        let model: f64 = queries.iter().map(|&query| self.costs[query][of]).sum();
+        Scale::add(&mut self.scales, Processor::BOTH[of], 1e9 * (self.time.now() - begun), 1e9 * model);
+        Ok(answers)
     }
 }
 
@@ -68,6 +110,8 @@ pub(super) struct Trial {
     pub(super) arrivals: u64,
     /// For at least so many seconds.
     pub(super) seconds: f64,
+    /// For at most so many seconds, whatever the arrivals.
+    pub(super) most_seconds: f64,
     /// So often.
     pub(super) repeats: u32,
     pub(super) timetable: Arrivals,
@@ -81,6 +125,8 @@ impl Trial {
     /// How many arrivals a rate has; `None`: too many to try it.
     pub(super) fn count(&self, rate: f64) -> Option<usize> {
         let count = (rate * self.seconds).ceil().max(self.arrivals as f64);
+        // at a low rate so many arrivals would take minutes
+        let count = count.min((rate * self.most_seconds).ceil().max(1.0));
         (count <= MOST_ARRIVALS).then_some(count as usize)
     }
 
@@ -172,7 +218,8 @@ impl Servers<'_> {
         }
     }
 
-    /// Runs them with arrivals all at once, more and more, for some seconds. Returns queries a second of the last run.
+    /// Runs them with arrivals all at once, more and more, for some seconds, and until each query was answered once:
+    /// the first answer looks lists through, and makes tables. Returns queries a second of the last run.
     fn warm_up(&mut self, seconds: f64) -> anyhow::Result<f64> {
         let start = Instant::now();
         let mut count = self.all.iter().map(|server| server.most()).sum::<usize>().max(16);
@@ -180,21 +227,23 @@ impl Servers<'_> {
             let arrivals = vec![0.0; count];
             let load = Load { arrivals: &arrivals, expected: self.expected, deadline: f64::INFINITY, stop: false };
             let run = self.run(load)?;
-            if start.elapsed().as_secs_f64() >= seconds || count as f64 > MOST_ARRIVALS / 2.0 {
+            let elapsed = start.elapsed().as_secs_f64();
+            let enough = elapsed >= seconds && (count >= self.expected.len() || elapsed >= MOST_WARM_UPS * seconds);
+            if enough || count as f64 > MOST_ARRIVALS / 2.0 {
                 return Ok(count as f64 / run.seconds.max(1e-9));
             }
             count *= 2;
         }
     }
 
-    /// Tries a rate, all repeats, or with `stop` until a deadline is missed.
-    fn level(&mut self, trial: &Trial, rate: f64, stop: bool) -> anyhow::Result<Level> {
+    /// Tries a rate so often, or with `stop` until a deadline is missed.
+    fn level(&mut self, trial: &Trial, rate: f64, repeats: u32, stop: bool) -> anyhow::Result<Level> {
         let count = trial.count(rate);
         ensure!(count.is_some(), "{rate} queries a second for {} seconds are too many; lower --seconds", trial.seconds);
         let arrivals = trial.timetable.times(rate, count.unwrap_or_default());
         let load = Load { arrivals: &arrivals, expected: self.expected, deadline: trial.deadline, stop };
         let mut level = Level { rate, arrivals: arrivals.len(), run: Run::default(), stopped: false };
-        for _ in 0..trial.repeats {
+        for _ in 0..repeats {
             level.run.merge(self.run(load)?);
             if stop && level.run.missed > 0 {
                 level.stopped = true;
@@ -204,7 +253,11 @@ impl Servers<'_> {
         let Run { late, latest, by_cpu, missed, .. } = level.run;
         let name = self.name.text();
         let kept = if missed == 0 { "no query misses the deadline" } else { "a query misses the deadline" };
-        say(&format!("{name}: {} queries/s: {kept}", figure(rate)));
+        let fewer = match (level.arrivals as u64) < trial.arrivals {
+            true => format!(", of {} arrivals in {} s", level.arrivals, trial.most_seconds),
+            false => String::new(),
+        };
+        say(&format!("{name}: {} queries/s: {kept}{fewer}", figure(rate)));
         if late > 0 {
             say(&format!(
                 "{name}: {late} queries began more than 1 ms after their arrival though a server was idle, at most \
@@ -224,26 +277,56 @@ impl Servers<'_> {
     /// As of [`serve::run`]; a rate has too many arrivals.
     pub(super) fn measure(mut self, trial: &Trial, rates: &[f64]) -> anyhow::Result<Row> {
         let capacity = self.warm_up(trial.warm_up)?;
-        let mut levels = Vec::new();
         if !rates.is_empty() {
-            for &rate in rates {
-                levels.push(self.level(trial, rate, false)?);
-            }
+            let levels = rates.iter().map(|&rate| self.level(trial, rate, trial.repeats, false));
+            let levels = levels.collect::<anyhow::Result<_>>()?;
             return Ok(Row { name: self.name, highest: None, levels });
         }
         // too high a guess would only show that its arrivals are too few
-        let mut start = capacity;
+        let mut start = NEAR_CAPACITY * capacity;
         while start > 1.0 && !trial.can_miss(start) {
             start /= 2.0;
         }
-        let can = |rate| trial.can_miss(rate);
-        let highest = search::highest(start, can, |rate| {
-            levels.push(self.level(trial, rate, true)?);
-            Ok(levels.last().is_some_and(Level::holds))
-        })?;
+        let mut found = Found { servers: &mut self, trial, levels: Vec::new() };
+        let highest = search::highest(start, &mut found)?;
+        let mut levels = found.levels;
         if let Some(rate) = highest.rate() {
-            levels.push(self.level(trial, rate / 2.0, false)?);
+            levels.push(self.level(trial, rate / 2.0, trial.repeats, false)?);
         }
         Ok(Row { name: self.name, highest: Some(highest), levels })
+    }
+}
+
+/// A share of the queries that are answered a second when all have arrived. With gaps between them they are fewer.
+const NEAR_CAPACITY: f64 = 0.9;
+
+/// The rates that a search has tried.
+struct Found<'t, 's> {
+    servers: &'t mut Servers<'s>,
+    trial: &'t Trial,
+    levels: Vec<Level>,
+}
+
+impl Tries for Found<'_, '_> {
+    fn can(&self, rate: f64) -> bool {
+        self.trial.can_miss(rate)
+    }
+
+    fn holds(&mut self, rate: f64) -> anyhow::Result<bool> {
+        self.levels.push(self.servers.level(self.trial, rate, 1, true)?);
+        Ok(self.levels.last().is_some_and(Level::holds))
+    }
+
+    fn holds_again(&mut self, rate: f64) -> anyhow::Result<bool> {
+        if self.trial.repeats < 2 {
+            return Ok(true);
+        }
+        let again = self.servers.level(self.trial, rate, self.trial.repeats - 1, true)?;
+        let holds = again.holds();
+        if let Some(level) = self.levels.iter_mut().rev().find(|level| level.rate == rate) {
+            level.run.merge(again.run);
+            level.stopped |= again.stopped;
+        }
+        Ok(holds)
     }
 }

@@ -86,9 +86,9 @@ fn known(searcher: &Searcher<'_>, cpu: f64, gpu: f64) -> Kept {
     let always = |seconds: f64| Learned::from(&vec![(features, seconds); FEWEST]).unwrap();
     let device = DeviceFacts { id: DeviceId::of(&adapter(AdapterKind::Discrete)), opening: 0.0, per_posting: 0.0 };
     let (codec, means) = (searcher.codec_name(), Vec::new());
-    let facts = Facts { when: 1, codec, queries: FEWEST as u64, device: Some(device), means };
+    let facts = Facts { when: 1, codec, queries: FEWEST as u64, device: Some(device), means, steps: None };
     let gpu = Some(OnGpu { alone: always(gpu), batched: always(gpu) });
-    Kept { calibrations: vec![Calibration { facts, cpu: always(cpu), gpu }], refused: Vec::new() }
+    Kept { calibrations: vec![Calibration { facts, cpu: always(cpu), gpu, steps: None }], refused: Vec::new() }
 }
 
 #[test]
@@ -161,6 +161,17 @@ fn test_a_file_asks_for_a_gpu_when_it_pays_and_once() {
     engines.threads = 2;
     assert!(engines.first().is_ok() && engines.instead(&dear, 8).unwrap().is_none());
     assert!(engines.instead(&dear, 100_000).is_err_and(|error| error.to_string().contains("\"another\"")));
+    // few cheap queries: nothing is read, whatever would be known
+    COUNTS.set([0; 2]);
+    let mut devices = Devices::of(hardware, opens_none);
+    let mut engines = Engines::new(&settings, searcher, &mut devices);
+    engines.threads = 2;
+    assert!(engines.kept.is_none() && engines.instead(&plans, 100).unwrap().is_none() && engines.kept.is_none());
+    assert!(engines.instead(&dear, 100).unwrap().is_none() && engines.kept.is_some(), "these are dear");
+    engines.kept = Some(known(searcher, 1.0, 1e-9));
+    assert!(engines.instead(&plans, 100).unwrap().is_none() && COUNTS.get() == [0, 0]);
+    assert!(engines.instead(&plans, 100_000).unwrap().is_none() && COUNTS.get() == [1, 1]);
+    assert!(engines.instead(&dear, 100_000).unwrap().is_none() && COUNTS.get() == [1, 1], "once");
     // a fixed engine is made as ever
     let fixed = super::tests::settings(&["--engine", "cpu"]);
     COUNTS.set([0; 2]);

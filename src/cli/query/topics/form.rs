@@ -1,7 +1,7 @@
 //! The hits of a topic as lines of a run file.
 
-use crate::index::read::ids::Ids;
-use crate::query::{Hit, Topic};
+use crate::query::Hit;
+use crate::{Error, Result};
 use std::fmt::Write as _;
 
 /// How a run file is written.
@@ -18,12 +18,30 @@ pub enum RunFormat {
 /// The form of a run file.
 #[derive(Clone, Debug)]
 pub struct Form {
+    /// Of the file.
     pub format: RunFormat,
     /// The last column of TREC's format.
     pub tag: String,
 }
 
 impl Form {
+    /// In a format, with a tag if that has one; without one `gamut`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a tag that is no word, or that the format lacks.
+    pub fn new(format: RunFormat, tag: Option<&str>) -> Result<Self> {
+        let refuse = |what: String, why: &str| Err(Error::Invalid { what, why: why.to_owned() });
+        match tag {
+            Some(tag) if tag.is_empty() || tag.contains(char::is_whitespace) => {
+                refuse(format!("--tag \"{tag}\""), "must be one word, because it is a column of the run file")
+            }
+            Some(_) if format != RunFormat::Trec => {
+                refuse("--tag".to_owned(), "is a column of --run-format trec; leave one of them out")
+            }
+            tag => Ok(Self { format, tag: tag.unwrap_or("gamut").to_owned() }),
+        }
+    }
+
     /// Appends a document's id as it stands in a line.
     pub fn id(&self, id: &str, out: &mut String) {
         match self.format {
@@ -33,11 +51,18 @@ impl Form {
         }
     }
 
-    /// Appends the lines of a topic; `ids` has the documents of its hits. `None` if it lacks one.
-    pub fn topic(&self, topic: &Topic, hits: &[Hit], ids: &Ids, out: &mut String) -> Option<()> {
+    /// Appends the lines of a topic; `id` has the documents of its hits, each as [`Self::id`] writes it. `None` if it
+    /// lacks one.
+    pub fn topic<'i>(
+        &self,
+        topic: &str,
+        hits: &[Hit],
+        id: impl Fn(u32) -> Option<&'i str>,
+        out: &mut String,
+    ) -> Option<()> {
         if self.format == RunFormat::Json {
             out.push_str("{\"id\":");
-            quoted(&topic.id, out);
+            quoted(topic, out);
             out.push_str(",\"hits\":[");
         }
         // the score before, and its text: many hits of a query have the same
@@ -46,10 +71,10 @@ impl Form {
             if hit.score != last {
                 (last, score) = (hit.score, hit.score.to_string());
             }
-            let id = ids.get(hit.doc)?;
+            let id = id(hit.doc)?;
             let written = match self.format {
-                RunFormat::Trec => writeln!(out, "{} Q0 {id} {rank} {score} {}", topic.id, self.tag),
-                RunFormat::Tsv => writeln!(out, "{}\t{id}\t{rank}\t{score}", topic.id),
+                RunFormat::Trec => writeln!(out, "{topic} Q0 {id} {rank} {score} {}", self.tag),
+                RunFormat::Tsv => writeln!(out, "{topic}\t{id}\t{rank}\t{score}"),
                 RunFormat::Json => {
                     let comma = if rank == 1 { "" } else { "," };
                     write!(out, "{comma}{{\"rank\":{rank},\"id\":{id},\"score\":{score}}}")

@@ -18,12 +18,11 @@ use crate::cli::eval;
 use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
-use crate::index::Index;
 use crate::query::engine::EngineKind;
 use crate::query::{Searcher, TopicReader};
 use crate::{Error, Result};
 use anyhow::Context as _;
-use form::{Form, RunFormat};
+pub use form::{Form, RunFormat};
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,9 +32,17 @@ use std::time::{Duration, Instant};
 use times::Clock;
 pub use windows::Engines;
 use windows::{Done, Sink, Work, answer_all};
+use xxhash_rust::xxh3::xxh3_64;
 
-/// Hits of a window on the CPU and on a GPU. Three windows are in memory at a time. On the CPU a window is small,
-/// because a run that is killed loses it; a GPU wants many batches, and is fast.
+/// What writes run files.
+pub mod run_file {
+    pub use super::form::{Form, RunFormat};
+    pub use super::windows::put;
+}
+
+/// Hits of a window on the CPU and on a GPU. Up to five windows are in memory at a time: read, answered, written, and
+/// one waiting between each two. On the CPU a window is small, because a run that is killed loses it; a GPU wants many
+/// batches, and is fast.
 const WINDOW_HITS: [usize; 2] = [1 << 20, 1 << 24];
 
 /// Time between marks from which a killed run can go on.
@@ -98,19 +105,11 @@ impl TopicFile {
     }
 
     fn form(&self) -> Result<Form> {
-        let refuse = |what: String, why: &str| Err(Error::Invalid { what, why: why.to_owned() });
-        match &self.tag {
-            Some(tag) if tag.is_empty() || tag.contains(char::is_whitespace) => {
-                refuse(format!("--tag \"{tag}\""), "must be one word, because it is a column of the run file")
-            }
-            _ if self.qrels.is_some() && self.run_format != RunFormat::Trec => {
-                refuse("--qrels".to_owned(), "goes with --run-format trec; leave one of them out")
-            }
-            Some(_) if self.run_format != RunFormat::Trec => {
-                refuse("--tag".to_owned(), "is a column of --run-format trec; leave one of them out")
-            }
-            tag => Ok(Form { format: self.run_format, tag: tag.clone().unwrap_or_else(|| "gamut".to_owned()) }),
+        if self.qrels.is_some() && self.run_format != RunFormat::Trec {
+            let why = "goes with --run-format trec; leave one of them out".to_owned();
+            return Err(Error::Invalid { what: "--qrels".to_owned(), why });
         }
+        Form::new(self.run_format, self.tag.as_deref())
     }
 }
 
@@ -124,12 +123,15 @@ struct Job {
 }
 
 impl Job {
-    fn new(settings: &Settings, index: &Index, form: &Form) -> Self {
-        let Settings { mode, k, k1, b, scores, .. } = settings;
+    fn new(settings: &Settings, searcher: &Searcher<'_>, form: &Form) -> Self {
+        let Settings { mode, k, k1, b, scores, statistics, .. } = settings;
+        let subset = searcher.subset().map(|subset| xxh3_64(bytemuck::cast_slice(subset.docs())));
+        let within = subset.map_or_else(String::new, |digest| format!(" --within {digest:016x}"));
+        let by: String = statistics.iter().map(|path| format!(" --statistics {}", path.display())).collect();
         Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
-            index: index.manifest().checksum.clone(),
-            options: format!("{mode:?} -k {k} --k1 {k1} --b {b} {scores:?} {:?} {}", form.format, form.tag),
+            index: searcher.index().manifest().checksum.clone(),
+            options: format!("{mode:?} -k {k} --k1 {k1} --b {b} {scores:?} {:?} {}{within}{by}", form.format, form.tag),
         }
     }
 }
@@ -246,7 +248,7 @@ pub fn run<'a>(
     let file: Box<dyn Read + Send> =
         if stdin { Box::new(io::stdin()) } else { Box::new(File::open(topics).map_err(Error::io("read", topics))?) };
     let bytes = if stdin { 0 } else { std::fs::metadata(topics).map_or(0, |file| file.len()) };
-    let (target, done) = target(run, args.resume, Job::new(settings, searcher.index(), &form))?;
+    let (target, done) = target(run, args.resume, Job::new(settings, searcher, &form))?;
     let read = Arc::new(AtomicU64::new(0));
     let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
     let reader = TopicReader::new(Counted(file, read.clone())).with_context(|| format!("in {name}"))?;

@@ -3,6 +3,7 @@
 use super::windows::answer_all;
 use super::*;
 use crate::base::means::Means;
+use crate::index::Index;
 use crate::index::tests::{Plan, build};
 use crate::query::engine::{Fallback, Methods, Names};
 use crate::query::schedule::Schedule;

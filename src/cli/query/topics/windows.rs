@@ -240,24 +240,7 @@ fn write(
     // a sixteenth of the machine's memory, unless told otherwise
     let mut reader = IdReader::new(index, work.means.memory / 4);
     for Answered { topics, hits, without_words, by_cpu, digest } in windows {
-        let set = DocSet::new(index.statistics().documents);
-        hits.par_iter().flatten_iter().for_each(|hit| set.add(hit.doc));
-        let ids = reader.read(set, work.means, |id, out| work.form.id(id, out))?;
-        // an id that changed under the search is none
-        index.unchanged()?;
-        let chunks = chunks(&hits);
-        let lines = |chunk: usize| {
-            let mut out = String::new();
-            for i in chunks[chunk].clone() {
-                let written = work.form.topic(&topics[i], &hits[i], &ids, &mut out);
-                if written.is_none() {
-                    let docs: Vec<u32> = hits[i].iter().map(|hit| hit.doc).max().into_iter().collect();
-                    return Err(index.names(&docs).err().unwrap_or(Error::Interrupted));
-                }
-            }
-            Ok(out)
-        };
-        in_order(chunks.len(), work.means, lines, |lines| sink.write(lines.as_bytes()))?;
+        put(&topics, &hits, &mut reader, searcher, work.form, work.means, &mut |bytes| sink.write(bytes))?;
         done.topics += topics.len() as u64;
         done.digest = digest;
         done.answered += hits.iter().filter(|hits| !hits.is_empty()).count() as u64;
@@ -268,6 +251,40 @@ fn write(
         sink.done(&done)?;
     }
     Ok(done)
+}
+
+/// Hands over the lines of topics.
+///
+/// # Errors
+/// [`Error::Damaged`]; [`Error::Changed`]; [`Error::Interrupted`]; those of `sink`.
+pub fn put(
+    topics: &[Topic],
+    hits: &[Vec<Hit>],
+    reader: &mut IdReader<'_>,
+    searcher: &Searcher<'_>,
+    form: &Form,
+    means: &Means,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let index = searcher.index();
+    let set = DocSet::new(index.statistics().documents);
+    hits.par_iter().flatten_iter().for_each(|hit| set.add(hit.doc));
+    let ids = reader.read(set, means, |id, out| form.id(id, out))?;
+    // an id that changed under the search is none
+    index.unchanged()?;
+    let chunks = chunks(hits);
+    let lines = |chunk: usize| {
+        let mut out = String::new();
+        for i in chunks[chunk].clone() {
+            let written = form.topic(&topics[i].id, &hits[i], |doc| ids.get(doc), &mut out);
+            if written.is_none() {
+                let docs: Vec<u32> = hits[i].iter().map(|hit| hit.doc).max().into_iter().collect();
+                return Err(index.names(&docs).err().unwrap_or(Error::Interrupted));
+            }
+        }
+        Ok(out)
+    };
+    in_order(chunks.len(), means, lines, |lines| sink(lines.as_bytes()))
 }
 
 /// Ranges of topics with about as many hits each.

@@ -100,7 +100,7 @@ impl Batch {
                     most += high;
                 }
             }
-            if !hope.has(most) {
+            if !hope.has(most) || !top.takes(doc) {
                 continue;
             }
             self.waiting.docs.push(doc);

@@ -26,12 +26,13 @@ impl<'t, 'a> Reader<'t, 'a> {
         let Scored { cursor, weight, table, scored, .. } = term;
         let found = table.as_ref()?;
         let table = found.view();
-        let (step, rounding) = (weight.factor * table.step(), scorer.rounding());
+        let (least, most) = table.step();
+        let (least, most, rounding) = (weight.factor * least, weight.factor * most, scorer.rounding());
         // Sums of steps are no whole numbers: what single precision may lose in adding so many.
         let slack = 1.0 + (terms as f32 + 4.0) * 2.4e-7;
         // There is at least one step, and a part is at least 1.
-        let most = (step + rounding).max(2.0 * rounding) * slack;
-        Some(Self { cursor, weight: *weight, table, found, steps: (step / slack, most), rounding, scored })
+        let most = (most + rounding).max(2.0 * rounding) * slack;
+        Some(Self { cursor, weight: *weight, table, found, steps: (least / slack, most), rounding, scored })
     }
 
     /// The steps of all ranges, and the part of one step.

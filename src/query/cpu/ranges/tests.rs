@@ -26,7 +26,7 @@ fn test_bounds_are_tight() {
     let list = ListWords::in_memory(codec.as_ref(), &words, &skips, 4, 64).unwrap();
     let weight = Weight::new(1.0);
     let table = of_list(&list, &weight, &scorer).unwrap();
-    let (table, step) = (table.view(), weight.factor * table.view().step());
+    let (table, step) = (table.view(), weight.factor * table.view().step().1);
     for doc in [0, 17, 40, 63u32] {
         let bound = step * f32::from(table.maxima()[doc as usize / RANGE]);
         let part = norm.impact(1, lens[doc as usize]);

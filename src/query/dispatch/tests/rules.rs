@@ -214,6 +214,30 @@ fn test_expected_costs_are_corrected() {
 }
 
 #[test]
+fn test_a_gpu_that_was_slow_once_gets_another_chance() {
+    let mut dispatcher: Dispatcher<u32> = pair(Rules::default());
+    let query = |now: f64| arrival(now, 10.0, 1.0);
+    dispatcher.put(ms(0.0), query(0.0), 0);
+    assert_eq!(takes(&mut dispatcher, 0.0, GPU), [0]);
+    // its kernels were compiled: a thousand times as slow as thought
+    dispatcher.done(ms(1000.0), GPU);
+    let mut by_cpu = 0;
+    for i in 1.. {
+        let now = 1000.0 + 20.0 * f64::from(i);
+        dispatcher.put(ms(now), query(now), i);
+        // the CPU asks first
+        match takes(&mut dispatcher, now, CPU)[..] {
+            [taken] => assert_eq!(taken, i),
+            _ => break,
+        }
+        by_cpu += 1;
+        assert!(by_cpu < 20_000, "never asked again: {:?}", dispatcher.counts().scale);
+        dispatcher.done(ms(now + 10.0), CPU);
+    }
+    assert!(by_cpu > 1000, "once is not forgotten at once: {by_cpu}");
+}
+
+#[test]
 fn test_one_processor_alone_takes_everything() {
     for (processor, costs) in [(Processor::Cpu, (90.0, 1.0)), (Processor::Gpu, (1.0, 90.0))] {
         let mut dispatcher = Dispatcher::new(Rules::default(), &[processor]);
@@ -233,4 +257,20 @@ fn test_one_processor_alone_takes_everything() {
         left -= [CPU, GPU].map(|worker| takes(&mut dispatcher, f64::from(i), worker).len()).iter().sum::<usize>();
     }
     assert_eq!(left, 0);
+}
+
+#[test]
+fn test_beside_batches_few_threads_search() {
+    let beside = |most, threads| Batches { most, ..Batches::ALONE }.threads_beside(threads);
+    // one at a time: all but the one that drives the GPU
+    assert_eq!([1, 2, 3, 16].map(|threads| beside(1, threads)), [1, 1, 2, 15]);
+    // batches are packed and ranked on all cores, so a quarter searches
+    assert_eq!([1, 2, 4, 7, 8, 16, 64].map(|threads| beside(256, threads)), [1, 1, 1, 1, 2, 4, 16]);
+    for threads in 0..200 {
+        for most in [1, 2, 1024] {
+            let beside = beside(most, threads);
+            assert!(beside >= 1 && (beside < threads || threads < 2), "{threads} threads, batches of {most}");
+        }
+        assert!(beside(2, threads) <= beside(1, threads));
+    }
 }

@@ -10,6 +10,9 @@ use crate::query::gpu::Options;
 use crate::query::method::EngineKind;
 use crate::query::{Bm25, Scores, Searcher};
 use std::cell::RefCell;
+use std::sync::Mutex;
+
+mod learned;
 
 /// Numbers that look random, the same in every run.
 struct Random(u64);
@@ -66,7 +69,8 @@ fn plan(searcher: &Searcher<'_>, text: &str) -> Plan {
 }
 
 fn methods(rule: &str, cpu: &str, device: &str) -> GriffinMethods {
-    GriffinMethods { migration: Migration::parse(rule).unwrap(), cpu: AND.find(cpu).unwrap(), gpu: device.to_owned() }
+    let (migration, cpu) = (Migration::parse(rule).unwrap(), AND.find(cpu).unwrap());
+    GriffinMethods { migration, cpu, gpu: device.to_owned(), costs: None }
 }
 
 fn griffin<'a>(searcher: &'a Searcher<'a>, gpu: &Gpu, options: Options, topk: &str) -> Griffin<'a> {
@@ -282,8 +286,8 @@ fn test_the_cpu_answers_when_the_device_is_lost_in_a_query() {
     let Some(gpu) = gpu() else { return };
     let (_dir, index) = index(&words(900), "pfor,para-ef");
     let searcher = Searcher::new(&index, Some("pfor+para-ef"), Bm25::default()).unwrap();
-    let said = RefCell::new(Vec::new());
-    let failed = Box::new(|error: &Error| said.borrow_mut().push(error.to_string()));
+    let said = Mutex::new(Vec::new());
+    let failed = Box::new(|error: &Error| said.lock().unwrap().push(error.to_string()));
     let migration = Migration::of(|_, next| {
         if next.at.is_some() {
             DEVICE.with_borrow_mut(|gpu| gpu.take().inspect(Gpu::destroy));
@@ -307,7 +311,7 @@ fn test_the_cpu_answers_when_the_device_is_lost_in_a_query() {
         assert_eq!(matches!(effort, Effort::Griffin(_)), griffin);
     }
     DEVICE.with_borrow_mut(Option::take);
-    assert_eq!(said.borrow().len(), 1, "{said:?}");
+    assert_eq!(said.lock().unwrap().len(), 1, "{said:?}");
     assert_eq!(engine.capabilities().kind, EngineKind::Cpu);
 }
 
@@ -335,7 +339,7 @@ fn test_methods_by_name() {
         ("svs:x=1", None, None, "no parameters"),
         ("bogo", None, None, "no such method"),
         ("", Some("bucket-select"), None, "here the CPU ranks"),
-        ("", None, Some("bogo"), "ratio, length, fixed"),
+        ("", None, Some("bogo"), "ratio, length, learned, fixed"),
     ] {
         let error = chosen(intersect, topk, migrate).err().expect(why).to_string();
         assert!(error.contains(why), "{error}");

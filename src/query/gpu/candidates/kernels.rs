@@ -18,6 +18,8 @@ pub const TALLY_SPAN: u32 = 16;
 #[derive(Debug)]
 pub struct Kernels {
     builder: Builder,
+    /// A pass has at most so many workgroups.
+    pub workgroups: u32,
     /// In the order of `texts`.
     pub shared: Vec<Pipeline>,
 }
@@ -35,15 +37,19 @@ impl std::fmt::Debug for Builder {
     }
 }
 
-/// The assembler of all kernels for batches of intersections.
-pub(in crate::query::gpu) fn assembler(parts: &Parts<'_>) -> Assembler {
+/// The assembler of all kernels for batches of intersections, for at most so many workgroups a pass if that is given.
+pub(in crate::query::gpu) fn assembler(parts: &Parts<'_>, workgroups: Option<u32>) -> Assembler {
+    let share = match workgroups {
+        None => wgsl!("and/candidates/a_workgroup_each"),
+        Some(_) => wgsl!("and/candidates/in_turn"),
+    };
     let constants = [
         ("CLASSES", CLASSES),
         ("SPAN", TALLY_SPAN),
         ("CHOSEN", Which::Chosen as u32),
         ("IN_PLACE", Which::InPlace as u32),
     ];
-    let assembler = parts.assembler(TEAMS).constants(&constants);
+    let assembler = parts.assembler(TEAMS).constants(&constants).provide("share", [share]);
     let assembler = assembler.constants(CandidateHead::CONSTANTS).constants(CandidateState::CONSTANTS);
     assembler.rows::<CandidateQuery>("queries").rows::<PartJob>("jobs").params::<CandidateParams>()
 }
@@ -76,7 +82,7 @@ pub(in crate::query::gpu) fn of_method(assembler: &Assembler, recipe: &Recipe) -
 }
 
 impl Kernels {
-    /// Compiles them.
+    /// Compiles them, for at most so many workgroups a pass if that is given.
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
@@ -84,12 +90,13 @@ impl Kernels {
         gpu: &Gpu,
         codec: Arc<dyn Codec>,
         lists: Memory,
-        documents: u32,
-        scores: Scores,
+        (documents, scores): (u32, Scores),
+        workgroups: Option<u32>,
     ) -> Result<Self, GpuError> {
-        let assembler = assembler(&Parts::new(gpu, codec.as_ref(), lists, documents, scores));
+        let assembler = assembler(&Parts::new(gpu, codec.as_ref(), lists, documents, scores), workgroups);
         let shared = gpu.pipelines(&texts(&assembler)?)?;
-        Ok(Self { shared, builder: Builder { gpu: gpu.clone(), codec, assembler } })
+        let workgroups = workgroups.unwrap_or(u32::MAX);
+        Ok(Self { shared, workgroups, builder: Builder { gpu: gpu.clone(), codec, assembler } })
     }
 
     /// Compiles the kernels of a method.

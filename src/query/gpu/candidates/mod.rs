@@ -156,6 +156,7 @@ pub fn recipe(spec: &str, codec: &dyn Codec) -> Result<(&'static AndMethod, Reci
 
 impl Candidates {
     /// For lists of `codec` in the memory `lists`. Their docIDs are less than `documents`, and they score by `scores`.
+    /// A pass has at most `workgroups` workgroups if that is given, or as many as there is work for.
     ///
     /// # Errors
     /// As of [`recipe`]; [`Error::Gpu`].
@@ -164,6 +165,7 @@ impl Candidates {
         codec: Arc<dyn Codec>,
         lists: Memory,
         (documents, scores): (u32, Scores),
+        workgroups: Option<u32>,
         spec: &str,
     ) -> Result<Self> {
         // before any kernel is compiled
@@ -174,7 +176,7 @@ impl Candidates {
                 why: format!("are more than a GPU's intersector takes, {}", layout::MOST_DOCUMENTS),
             });
         }
-        let kernels = Kernels::new(gpu, codec, lists, documents, scores)?;
+        let kernels = Kernels::new(gpu, codec, lists, (documents, scores), workgroups)?;
         let limits = Limits::of(gpu);
         let mut candidates = Self { gpu: gpu.clone(), kernels, methods: Vec::new(), at: 0, limits };
         candidates.change(spec)?;

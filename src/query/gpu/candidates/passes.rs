@@ -156,6 +156,8 @@ pub(super) struct Runs<'b> {
     half: u32,
     ranked: bool,
     software: bool,
+    /// A pass has at most so many workgroups.
+    most: u32,
     runs: Vec<Run<'b>>,
 }
 
@@ -165,7 +167,8 @@ impl<'b> Runs<'b> {
         let Passes { gpu, kernels, method, .. } = passes;
         let (shared, own) = bound.split_at(kernels.shared.len().min(bound.len()));
         let software = gpu.report().kind == AdapterKind::Software;
-        Self { method, shared, own, layout, half, ranked, software, runs: Vec::new() }
+        let most = kernels.workgroups;
+        Self { method, shared, own, layout, half, ranked, software, most, runs: Vec::new() }
     }
 
     /// All of them as steps of a submission.
@@ -195,6 +198,7 @@ impl<'b> Runs<'b> {
         }
         let span = if self.software { SOFTWARE_SPAN } else { u32::MAX };
         let (half, ranked, queries, [number, other]) = (self.half, self.ranked.into(), self.queries(), numbers);
+        let groups = groups.min(self.most);
         let params = CandidateParams { first, jobs, round, half, ranked, queries, number, other, span };
         self.runs.push(Run { name, bound, immediates: params.bytes(), groups });
     }

@@ -32,7 +32,7 @@ mod passes;
 use super::batches::{Added, Context, Lack, Way};
 use super::found::{AllHits, BestRows, Found, GatheredHits, word, words};
 use super::kernels::Parts;
-use super::plan_rows::query_row;
+use super::plan_rows::{add_steps, query_row};
 use super::report::Work;
 use super::residence::Request;
 use super::rows::{self, Head, QueryRow, TermRow};
@@ -254,7 +254,9 @@ impl Way for Call<'_> {
             rows.terms.push(searcher.row_of(term, &placed));
         }
         let most = searcher.greatest_score(plan);
-        rows.queries.push(query_row((first, count as u32), self.all, self.k_of_rows(), most, least));
+        let mut row = query_row((first, count as u32), self.all, self.k_of_rows(), most, least);
+        add_steps(searcher.impacts().is_some(), &mut row, &mut rows.terms[first as usize..]);
+        rows.queries.push(row);
         Ok(Added::Yes(plan.unit))
     }
 

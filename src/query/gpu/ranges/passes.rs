@@ -22,6 +22,8 @@ const TABLE_WORDS: u32 = 1 << 24;
 pub(super) const GROUPS: u32 = 8192;
 /// A batch of at most so many queries goes through two waves only.
 const FEW: u32 = 16;
+/// So many tiles a workgroup selects from, unless the batch has few queries.
+const SELECT_TILES: u32 = 8;
 /// On a software adapter a workgroup evaluates about so many ranges: llvmpipe ends every loop of a thread that has gone
 /// through 65,535 rounds of loops.
 const SOFTWARE_RANGES: u32 = 16;
@@ -172,7 +174,7 @@ impl Call<'_> {
         let (gpu, padded, room) = (&context.gpu, self.own.ranges.padded(), self.room());
         let software = gpu.report().kind == AdapterKind::Software;
         // without pruning all ranges are in the first wave
-        let first = if prune { (self.k / 8).clamp(64, 4096) } else { u32::MAX };
+        let first = if prune { self.k.saturating_mul(2).clamp(64, (self.k / 8).max(1024)) } else { u32::MAX };
         // for a few queries, passes take longer than ranges: fewer and larger waves
         let (waves, first) = if queries <= FEW { (2, first.saturating_mul(4)) } else { (WAVES, first) };
         let most = queries.saturating_mul(padded);
@@ -181,6 +183,9 @@ impl Call<'_> {
             false => GROUPS.min(most),
         };
         let tiles = queries * (padded / TILE);
+        // a batch has so many tiles that starting workgroups takes longer than what most of them do
+        let together = if queries <= FEW { 1 } else { SELECT_TILES };
+        let parts = queries * (padded / TILE).div_ceil(together);
         let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };
         let mut runs = vec![
             run(0, "bounds", QueryParams { queries }.bytes(), tiles),
@@ -188,7 +193,7 @@ impl Call<'_> {
         ];
         for wave in 0..waves {
             let last = u32::from(wave + 1 == waves);
-            runs.push(run(2, "select", SelectParams { queries, wave, last }.bytes(), tiles));
+            runs.push(run(2, "select", SelectParams { queries, wave, last, tiles: together }.bytes(), parts));
             runs.push(run(3, "evaluate", EvaluateParams { wave, room, prune: prune.into() }.bytes(), groups));
         }
         runs

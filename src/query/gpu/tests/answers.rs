@@ -8,7 +8,7 @@ use crate::query::method::EngineKind;
 use crate::query::or::OR;
 use crate::query::topk::TOPK;
 
-const PRELOAD: Options = Options { memory: None, preload: true, timed: false, range_bits: None };
+const PRELOAD: Options = Options { memory: None, preload: true, timed: false, range_bits: None, workgroups: None };
 
 #[test]
 fn test_every_codec() {

@@ -24,11 +24,12 @@ fn test_kernels_are_valid() {
         let shader = codec.shader();
         all.push(shader.decode_kernel(codec.block_len(), subgroups).unwrap());
         all.extend(shader.docid_at_kernel(codec.block_len(), subgroups).unwrap());
+        all.extend(shader.gaps_kernel(codec.block_len(), subgroups).unwrap());
         for scores in [Scores::Bm25, Scores::Impacts] {
             let [lists, tables] = memories(subgroups);
             let parts = Parts { codec: codec.as_ref(), lists, documents: 1_000_000, scores, subgroups };
             let (ranges, accumulators) = texts(&parts, tables, Ranges::of(1_000_000, None)).unwrap();
-            let assembler = candidates::assembler(&parts);
+            let assembler = candidates::assembler(&parts, subgroups.then_some(7));
             all.extend(ranges.into_iter().chain(accumulators).chain(candidates::texts(&assembler).unwrap()));
             for method in AND.rows {
                 let Some(GpuAnd::Candidates(gpu)) = &method.gpu else { continue };

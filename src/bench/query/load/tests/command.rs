@@ -8,7 +8,11 @@ use crate::query::{Bm25, Scores, parse_topics};
 #[test]
 fn test_how_many_arrivals_a_rate_has() {
     let trial = args("i --topics t --arrivals 500 --seconds 10").trial(Arrivals::Poisson(1));
-    assert_eq!([trial.count(1.0), trial.count(99.99), trial.count(1e9)], [Some(500), Some(1000), None]);
+    assert_eq!([trial.count(50.0), trial.count(99.99), trial.count(1e9)], [Some(500), Some(1000), None]);
+    // at low rates they would take too long
+    assert_eq!([trial.count(24.0), trial.count(1.0), trial.count(0.001)], [Some(480), Some(20), Some(1)]);
+    let long = args("i --topics t --arrivals 500 --seconds 30 --most-seconds 5").trial(Arrivals::Poisson(1));
+    assert_eq!(long.count(10.0), Some(300), "the least seconds win");
     assert_eq!((trial.deadline, trial.repeats), (0.5, 3));
     for bad in ["--rate 0", "--rate 1,nan", "--deadline -1", "--seconds inf", "--batch 0", "--repeats 0"] {
         let line = format!("x i --topics t {bad}");
@@ -43,8 +47,21 @@ fn test_the_command_on_a_small_index() {
     // nothing can be answered in no time
     let none = rates(format!("{a} --topics {topics} {quick} --deadline 0.000001 --csv {csv}"));
     assert!(none.len() > 5 && none.iter().all(|row| row[6] == "false" && row[11].is_empty()), "{none:?}");
-    let halved: Vec<f64> = none.iter().map(|row| row[5].parse().unwrap()).collect();
-    assert!(halved.windows(2).all(|pair| pair[1] * 2.0 == pair[0]));
+    let lower: Vec<f64> = none.iter().map(|row| row[5].parse().unwrap()).collect();
+    assert!(lower.windows(2).all(|pair| pair[1] < pair[0]), "{none:?}");
+    // a search: one run of each rate, three of the one that it finds and of half of it
+    let found = rates(format!(
+        "{a} --topics {topics} --engine cpu --threads 2 --warm-up 0 --seconds 0.2 --arrivals 100 --deadline 200 --csv {csv}"
+    ));
+    let number = |row: &[String], at: usize| row[at].parse::<f64>().unwrap();
+    // a rate that held once may not hold again, and then a lower one is looked for: what was found is told by its half
+    let half = number(found.last().unwrap(), 5);
+    let is = |row: &[String], rate: f64| (number(row, 5) / rate - 1.0).abs() < 1e-9;
+    for row in found.iter().filter(|row| row[6] == "true") {
+        let times = if is(row, half) || is(row, 2.0 * half) { 3.0 } else { 1.0 };
+        assert_eq!(number(row, 8), times * number(row, 7), "{row:?} of {found:?}");
+    }
+    assert!(found.iter().any(|row| row[6] == "true" && is(row, 2.0 * half)), "{found:?}");
     // all arrivals come and go before a deadline of an hour can be missed
     let kept = rates(format!("{a} --topics {topics} {quick} --deadline 3600000 --rate 5000 --csv {csv}"));
     assert!(kept[0][6] == "true" && kept[0][9] == "0", "{kept:?}");

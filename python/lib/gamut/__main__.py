@@ -1,0 +1,5 @@
+"""`python -m gamut` is the program `gamut`."""
+
+from ._program import main
+
+main()

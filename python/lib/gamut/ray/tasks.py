@@ -1,0 +1,72 @@
+"""Work that is done again if a worker or a node is lost."""
+
+import ray
+
+from .. import _gamut
+from ..errors import Error, InvalidError
+
+LOST = (
+    ray.exceptions.WorkerCrashedError,
+    ray.exceptions.NodeDiedError,
+    ray.exceptions.LocalRayletDiedError,
+    ray.exceptions.OutOfMemoryError,
+    ray.exceptions.ObjectLostError,
+)
+"""What says that a worker or its node is gone, not that the work cannot be done."""
+
+
+class LostError(Error):
+    """A piece of work was lost with its worker or node, again and again."""
+
+
+def resources(cpus, gpus, memory):
+    """What Ray sets aside for a task, as options of it.
+
+    Raises InvalidError if no node that is there has so much: the task would wait for one for ever.
+    """
+    wanted = {"CPU": cpus, "GPU": gpus}
+    options = {"num_cpus": cpus, "num_gpus": gpus}
+    if memory is not None:
+        options["memory"] = wanted["memory"] = _gamut.size(memory)
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(all(node.get(name, 0) >= value for name, value in wanted.items()) for node in nodes):
+        text = ", ".join(f"{name} {value}" for name, value in wanted.items() if value)
+        have = "; ".join(", ".join(f"{name} {node.get(name, 0):.12g}" for name in wanted) for node in nodes)
+        raise InvalidError(f"no node of the cluster has what a shard is to have ({text}); the nodes have: {have}")
+    return options
+
+
+def all_done(pieces, *, attempts, tell):
+    """Does all pieces of work, a dict of names and of functions that submit them, and returns a dict of results.
+
+    A piece whose worker or node is lost is submitted again, `attempts` times in all. `tell(name, event)` hears of each
+    piece that is "done", and of each that is "lost". The first error of a piece, and Ctrl-C, end all others, and what
+    they had begun is removed.
+
+    Raises LostError, and what the pieces raise.
+    """
+    tries = dict.fromkeys(pieces, 1)
+    running = {submit(): name for name, submit in pieces.items()}
+    results = {}
+    try:
+        while running:
+            ready, _ = ray.wait(list(running), timeout=1.0)
+            for reference in ready:
+                name = running.pop(reference)
+                try:
+                    results[name] = ray.get(reference)
+                except LOST as lost:
+                    tell(name, "lost")
+                    if tries[name] == attempts:
+                        raise LostError(f"{name} was lost {attempts} times with its worker or node: {lost}") from lost
+                    tries[name] += 1
+                    running[pieces[name]()] = name
+                else:
+                    tell(name, "done")
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        raise (cause if isinstance(cause, BaseException) else error) from None
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=False)
+    return results

@@ -1,0 +1,136 @@
+//! `gamut append`: new documents for a finished index.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use super::ui;
+use crate::base::json::document;
+use crate::base::memory::parse_size;
+use crate::corpus::CorpusOptions;
+use crate::index::change::merge::OnDuplicate;
+use crate::pipeline::BuildOptions;
+use crate::pipeline::append::{Appended, append};
+use crate::sort::SorterChoice;
+
+/// Append documents to a finished index.
+///
+/// gamut builds an index of the new documents only, with the analyzer, codecs and options of the index, and merges
+/// both. The result has the bytes that `gamut index` would have written for the old inputs and then the new ones. It
+/// takes the place of the index in one step: whatever ends gamut before that leaves the old index as it was, and
+/// readers of the old one are not disturbed. `gamut serve --watch` takes up the new one by itself. An append costs the
+/// build of the new documents, one pass over the whole index, and for its time the disk space of a second index. So
+/// append many files at once, not one at a time. Ranks by links are left out, since only a build knows the links.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  gamut append out/crawl crawl-2026-11-23.warc.gz
+  gamut append out/crawl today/ --on-duplicate keep-last    new versions of pages replace old ones
+  gamut append out/beir more.jsonl --id-field docid --text-field body
+
+Exit code: 0 if done, 1 with --strict if any input was damaged. 2 if not done; the index then stays as it was.")]
+pub struct Args {
+    /// Directory of the index
+    index: PathBuf,
+    /// Files and directories to append
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// What to do with documents of the same external id: keep-all, keep-first, keep-last, or fail
+    #[arg(long, value_name = "CHOICE", default_value_t = OnDuplicate::KeepAll)]
+    on_duplicate: OnDuplicate,
+    /// Format of all files, as in `gamut index` [default: each file's own, by its content]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// JSON field that contains the external id, as in `gamut index`
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+    /// JSON fields that contain the text, separated by commas, as in `gamut index`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    text_field: Option<Vec<String>>,
+    /// Do not store URLs of the new documents
+    #[arg(long)]
+    no_urls: bool,
+    /// Do not store titles of the new documents
+    #[arg(long)]
+    no_titles: bool,
+    /// Number of worker threads [default: one per core]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+    threads: usize,
+    /// Memory limit, such as 4GiB [default: a quarter of the machine's]
+    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
+    memory: u64,
+    /// Exit with 1 if any input was damaged
+    #[arg(long)]
+    strict: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// See [`append`]; the output cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let defaults = CorpusOptions::default();
+    let options = BuildOptions {
+        corpus: CorpusOptions {
+            format: args.format.clone(),
+            id_field: args.id_field.clone().or(defaults.id_field.clone()),
+            text_field: args.text_field.clone().or(defaults.text_field.clone()),
+            ..defaults
+        },
+        sorter: SorterChoice::parse("cpu")?,
+        store_urls: !args.no_urls,
+        store_titles: !args.no_titles,
+        means: ui::means(args.threads, args.memory, args.quiet),
+        ..BuildOptions::new(args.inputs.clone(), args.index.clone())
+    };
+    let done = append(&args.index, &options, args.on_duplicate)?;
+    drop(options);
+    if let Some(line) = done.new.unread() {
+        eprintln!("gamut: {line}");
+    }
+    if done.union.ranks_gone {
+        eprintln!("gamut: {}", super::merge::RANKS_GONE);
+    }
+    write_done(&mut io::stdout().lock(), args, &done).context("cannot write the result")?;
+    Ok(if args.strict && done.new.skipped.damage() > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// What was done, as JSON.
+pub fn report(index: &Path, Appended { new, union }: &Appended) -> serde_json::Value {
+    serde_json::json!({
+        "index": index,
+        "appended": new.documents,
+        "damaged": new.skipped.damage(),
+        "build_seconds": new.seconds,
+        "union": super::merge::report(union),
+    })
+}
+
+fn write_done(out: &mut impl Write, args: &Args, done: &Appended) -> io::Result<()> {
+    let (new, union, s) = (&done.new, &done.union, done.union.statistics);
+    if args.json {
+        return document(out, &report(&args.index, done));
+    }
+    writeln!(
+        out,
+        "{}: {} documents more, {} documents, {} terms, {} postings in {} bytes",
+        args.index.display(),
+        new.documents,
+        s.documents,
+        s.terms,
+        s.postings,
+        union.bytes
+    )?;
+    if args.on_duplicate != OnDuplicate::KeepAll {
+        writeln!(out, "{} documents left out that had the id of another one", union.left_out)?;
+    }
+    writeln!(out, "new documents built in {:.2} s; {}", new.seconds, super::merge::times(union))
+}

@@ -1,0 +1,357 @@
+//! Pieces whose members a device has inflated ahead of their readers.
+//!
+//! A thread takes pieces, finds what seem to be members in them, and lets the device inflate batches of them; pieces
+//! then go on, in their order, with their texts. Two batches are on their way while readers have a third one. A reader
+//! that comes to a member takes its text if the device gave one with the member's CRC-32, and inflates the member
+//! itself otherwise. So documents do not depend on the device.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::gzip::{GzipMember, gzip_members};
+use super::piece::{Piece, Work};
+use super::pieces::Pieces;
+use crate::base::map::Map;
+use crate::gpu::GpuError;
+use crate::inflate::{Inflate, Load, Room, Running, Texts};
+
+/// The members of a piece that a device inflated.
+pub(super) struct Inflated {
+    texts: Arc<Texts>,
+    /// By place in the file.
+    members: Vec<GzipMember>,
+    /// The number of the first one in the batch.
+    first: usize,
+}
+
+impl Inflated {
+    /// The member at this place of the file, and its text, if that has the right CRC.
+    pub(super) fn text(&self, data: &[u8], at: usize) -> Option<(GzipMember, &[u8])> {
+        let found = self.members.binary_search_by_key(&at, |member| member.at).ok()?;
+        let (member, text) = (self.members[found], self.texts.get(self.first + found)?);
+        member.has_text(data, text).then_some((member, text))
+    }
+}
+
+/// How many gzip members were inflated, and where. Counted are those that workers inflate in one go: not those of files
+/// that a thread reads ahead, nor enormous ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MemberCounts {
+    /// On the GPU.
+    pub gpu: u64,
+    /// On the CPU.
+    pub cpu: u64,
+}
+
+impl std::ops::AddAssign for MemberCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.gpu += other.gpu;
+        self.cpu += other.cpu;
+    }
+}
+
+/// Hears when the device was at work: its kernels, or, without a clock of its own, transfers, too.
+pub type Busy = Box<dyn Fn(Instant, Instant) + Send>;
+
+/// Pieces in their order, with what a device inflated.
+pub struct Inflating {
+    receiver: Option<Receiver<Piece>>,
+    thread: Option<JoinHandle<()>>,
+    problem: Problem,
+}
+
+/// What became of a device that failed; for a report.
+#[derive(Clone, Default)]
+pub struct Problem(Arc<Mutex<Option<GpuError>>>);
+
+impl Problem {
+    /// Why the rest was inflated on the CPU, if it was.
+    pub fn get(&self) -> Option<GpuError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, error: GpuError) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+impl Inflating {
+    /// Starts the thread. `waiting`: so many pieces wait for readers at most. Transfers use `threads` threads.
+    ///
+    /// # Errors
+    /// The system gives no threads.
+    pub fn start(pieces: Pieces, engine: Inflate, waiting: usize, threads: usize, busy: Busy) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(waiting);
+        let problem = Problem::default();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|number| format!("gamut-up-{number}"))
+            .build()
+            .map_err(std::io::Error::other)?;
+        let mut feeding = Feeding {
+            pieces,
+            engine: Some(engine),
+            sender,
+            problem: problem.clone(),
+            busy,
+            on_the_way: VecDeque::new(),
+            held: None,
+            share: FIRST,
+            is_over: false,
+        };
+        let body = move || pool.install(|| feeding.run());
+        let thread = std::thread::Builder::new().name("gamut-inflate".into()).spawn(body)?;
+        Ok(Self { receiver: Some(receiver), thread: Some(thread), problem })
+    }
+
+    /// What to ask at the end.
+    pub fn problem(&self) -> Problem {
+        self.problem.clone()
+    }
+}
+
+impl Iterator for Inflating {
+    type Item = Piece;
+
+    /// # Panics
+    /// With the panic of the thread, if that is why there is no further piece: it is not the end of the input.
+    fn next(&mut self) -> Option<Piece> {
+        let piece = self.receiver.as_ref()?.recv().ok();
+        if piece.is_none() {
+            self.end();
+        }
+        piece
+    }
+}
+
+impl Inflating {
+    /// Waits for the thread, and goes on with its panic.
+    fn end(&mut self) {
+        // Without a receiver the next send fails, and the thread ends. Texts that nobody took go with it.
+        self.receiver = None;
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Inflating {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Batches on their way at a time.
+const ON_THE_WAY: usize = 2;
+
+/// The first batch has this part of the room, so that readers begin early; each later one four times as much.
+const FIRST: usize = 16;
+
+/// A piece with its members.
+struct Found {
+    piece: Piece,
+    map: Arc<Map>,
+    members: Vec<GzipMember>,
+}
+
+impl Found {
+    /// The bytes of the file in which the members lie.
+    fn bytes(&self) -> &[u8] {
+        match (self.members.first(), self.members.last()) {
+            (Some(first), Some(last)) => &self.map[first.at..last.at + last.bytes],
+            _ => &[],
+        }
+    }
+
+    /// Bytes that the texts take.
+    fn text(&self) -> usize {
+        self.members.iter().map(|member| member.size.next_multiple_of(4)).sum()
+    }
+
+    /// Takes those bytes out of the process's memory.
+    fn release(&self) {
+        if let (Some(first), Some(last)) = (self.members.first(), self.members.last()) {
+            self.map.release(first.at, last.at + last.bytes);
+        }
+    }
+
+    /// Leaves as many members as an empty batch has room for.
+    fn shorten(&mut self, room: &Room) {
+        while !Load::default().fits(room, self.bytes().len(), self.members.len(), self.text()) {
+            self.members.truncate(self.members.len() - self.members.len().div_ceil(8));
+        }
+    }
+}
+
+/// What comes next, in the order of the pieces.
+enum Coming {
+    Batch { running: Box<Running>, found: Vec<Found>, began: Instant },
+    Piece(Piece),
+}
+
+/// The thread.
+struct Feeding {
+    pieces: Pieces,
+    /// Gone if it failed.
+    engine: Option<Inflate>,
+    sender: SyncSender<Piece>,
+    problem: Problem,
+    busy: Busy,
+    on_the_way: VecDeque<Coming>,
+    /// The first piece of the next batch.
+    held: Option<Found>,
+    /// A batch has this part of the room.
+    share: usize,
+    is_over: bool,
+}
+
+impl Feeding {
+    fn run(&mut self) {
+        let mut idle = Instant::now();
+        loop {
+            while self.on_the_way.len() < ON_THE_WAY && !self.is_over && !self.is_ready() {
+                self.take();
+            }
+            let Some(coming) = self.on_the_way.pop_front() else { return };
+            let listened = match coming {
+                Coming::Piece(piece) => self.sender.send(piece).is_ok(),
+                Coming::Batch { running, found, began } => {
+                    let texts = self.finish(*running).map(Arc::new);
+                    if let Some(texts) = &texts {
+                        // it may have ended long ago
+                        let from = began.max(idle);
+                        idle = texts
+                            .seconds()
+                            .map_or_else(Instant::now, |seconds| from + Duration::from_secs_f64(seconds));
+                        (self.busy)(from, idle);
+                    }
+                    let mut number = 0;
+                    found.into_iter().all(|found| {
+                        let first = number;
+                        number += found.members.len();
+                        self.sender.send(with_texts(found, first, texts.as_ref())).is_ok()
+                    })
+                }
+            };
+            if !listened {
+                return;
+            }
+        }
+    }
+
+    /// Whether what comes next waits for no device. It must not wait for the piece behind it either: a thread that
+    /// reads ahead holds that one back until an enormous record before it has been read.
+    fn is_ready(&self) -> bool {
+        matches!(self.on_the_way.front(), Some(Coming::Piece(_)))
+    }
+
+    /// Puts one more batch on its way, or a piece without members.
+    fn take(&mut self) {
+        let mut found = Vec::new();
+        let (mut packed, mut members, mut text) = (0, 0, 0);
+        let mut plain = None;
+        while let Some(room) = self.engine.as_ref().map(Inflate::room) {
+            let mut next = match self.held.take() {
+                Some(held) => held,
+                None => match self.next() {
+                    Some(Ok(next)) => next,
+                    Some(Err(piece)) => {
+                        plain = Some(piece);
+                        break;
+                    }
+                    None => break,
+                },
+            };
+            next.shorten(&room);
+            packed += next.bytes().len() + 4;
+            members += next.members.len();
+            text += next.text();
+            let is_full =
+                |part: usize| packed > room.packed / part || members > room.members / part || text > room.text / part;
+            // one piece fits into an empty batch
+            if !found.is_empty() && is_full(self.share) {
+                self.held = Some(next);
+                break;
+            }
+            found.push(next);
+        }
+        if !found.is_empty() {
+            self.share = (self.share / 4).max(1);
+            self.start(found);
+        }
+        if let Some(piece) = plain {
+            self.on_the_way.push_back(Coming::Piece(piece));
+        } else if self.engine.is_none() {
+            // pieces go on as they are
+            let next = self.held.take().map(|held| held.piece).or_else(|| self.pieces.next());
+            self.is_over = next.is_none();
+            self.on_the_way.extend(next.map(Coming::Piece));
+        }
+    }
+
+    /// The next piece: with members, or without.
+    fn next(&mut self) -> Option<Result<Found, Piece>> {
+        let Some(piece) = self.pieces.next() else {
+            self.is_over = true;
+            return None;
+        };
+        let Work::Range { map, from, to, .. } = &piece.work else { return Some(Err(piece)) };
+        let (map, members) = (map.clone(), gzip_members(map, *from, *to));
+        Some(if members.is_empty() { Err(piece) } else { Ok(Found { piece, map, members }) })
+    }
+
+    /// Sends a batch to the device. If it fails, the pieces go on without.
+    fn start(&mut self, found: Vec<Found>) {
+        let mut load = Load::default();
+        for found in &found {
+            let bytes = found.bytes();
+            let Some(first) = found.members.first() else { continue };
+            let at = load.bytes(bytes);
+            for member in &found.members {
+                let stream = member.stream();
+                load.member(at + stream.start - first.at, stream.len(), member.size);
+            }
+        }
+        let began = Instant::now();
+        let started = match &mut self.engine {
+            Some(engine) if !load.is_empty() => engine.start(&load, true),
+            _ => Ok(None),
+        };
+        let started = started.unwrap_or_else(|error| self.fail(error));
+        if started.is_some() {
+            // they are copied; readers need no more of them than the ends of members
+            found.iter().for_each(Found::release);
+        }
+        match started {
+            Some(running) => self.on_the_way.push_back(Coming::Batch { running: Box::new(running), found, began }),
+            None => self.on_the_way.extend(found.into_iter().map(|found| Coming::Piece(found.piece))),
+        }
+    }
+
+    fn finish(&mut self, running: Running) -> Option<Texts> {
+        let texts = self.engine.as_mut()?.finish(running).map(Some);
+        texts.unwrap_or_else(|error| self.fail(error))
+    }
+
+    /// From now on pieces go on as they are.
+    fn fail<T>(&mut self, error: GpuError) -> Option<T> {
+        self.problem.set(error);
+        self.engine = None;
+        None
+    }
+}
+
+/// The piece with the texts of its members, whose numbers in the batch begin at `first`.
+fn with_texts(found: Found, first: usize, texts: Option<&Arc<Texts>>) -> Piece {
+    let Found { mut piece, members, .. } = found;
+    if let Work::Range { inflated, .. } = &mut piece.work {
+        *inflated = texts.map(|texts| Arc::new(Inflated { texts: texts.clone(), members, first }));
+    }
+    piece
+}

@@ -1,0 +1,263 @@
+//! The lists of several indexes as one.
+
+use super::super::moved::PostingSorter;
+use super::input::Input;
+use super::terms::{Has, Numbers};
+use crate::Result;
+use crate::base::bits::UNPACKED;
+use crate::error::damaged;
+use crate::index::format::tables::{Place, TermInfo};
+use crate::index::read::reader::CodecRef;
+use crate::index::write::encode::Present;
+use crate::index::{EncodedLists, ListBatch, ListEncoder};
+use crate::postings::{List, ListWords};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Postings that a thread handles at a time; a longer list is alone.
+pub(super) const BATCH: u64 = 1 << 18;
+
+/// Terms that a thread handles at a time, at most.
+const TERMS: u32 = 1 << 15;
+
+/// Terms whose rows are read before the lists of any: so the processor waits for the memory of many at once.
+const TOGETHER: u32 = 128;
+
+/// A long list that a list of the union has.
+struct Part {
+    input: usize,
+    info: TermInfo,
+    /// Postings of the list before it.
+    at: usize,
+}
+
+/// What an input has of a list.
+enum Found {
+    Posting {
+        doc: u32,
+        tf: u32,
+    },
+    /// Its termID there, what is known about that, and where its words are.
+    List(u32, TermInfo, (u64, u64)),
+}
+
+/// What a thread uses again for each task.
+struct Room {
+    batch: ListBatch,
+    tfs: [u32; UNPACKED],
+    /// The long ones of each list end where those of the next begin.
+    parts: Vec<Part>,
+    ends: Vec<usize>,
+    /// Number of the input and what it has; which of them are of the same list, by where they end.
+    found: Vec<(usize, Found)>,
+    found_ends: Vec<usize>,
+}
+
+pub(super) struct Lists<'a> {
+    inputs: &'a [Input<'a>],
+    numbers: &'a Numbers,
+    codecs: Vec<CodecRef<'a>>,
+    /// A list of no more postings is one block in every codec.
+    short: u32,
+    /// For each input, sorters that no thread uses now: they hold memory for every document.
+    sorters: Vec<Mutex<Vec<PostingSorter>>>,
+    rooms: Mutex<Vec<Room>>,
+}
+
+impl<'a> Lists<'a> {
+    pub(super) fn new(inputs: &'a [Input<'a>], numbers: &'a Numbers) -> Result<Self> {
+        let codecs = inputs.iter().map(|input| input.index.codec(None)).collect::<Result<_>>()?;
+        let sorters = inputs.iter().map(|_| Mutex::default()).collect();
+        let short = inputs.iter().flat_map(|input| input.index.codecs()).map(|codec| codec.codec().block_len()).min();
+        let short = short.unwrap_or(0) as u32;
+        Ok(Self { inputs, numbers, codecs, short, sorters, rooms: Mutex::default() })
+    }
+
+    /// The termIDs, cut into tasks of some [`BATCH`] postings, and how many postings there are, those of documents that
+    /// go included.
+    pub(super) fn tasks(&self) -> (Vec<Range<u32>>, u64) {
+        let (mut tasks, mut first, mut postings, mut all) = (Vec::new(), 0, 0u64, 0u64);
+        for (term, &df) in (0..).zip(&self.numbers.dfs) {
+            let df = u64::from(df);
+            let full = postings + df > BATCH || term - first >= TERMS;
+            if postings > 0 && full {
+                tasks.push(first..term);
+                (first, postings) = (term, 0);
+            }
+            postings += df;
+            all += df;
+        }
+        let end = self.numbers.dfs.len() as u32;
+        if first < end {
+            tasks.push(first..end);
+        }
+        (tasks, all)
+    }
+
+    /// Finds what the inputs have of some terms. Rows and words lie anywhere in the files, so each step asks for the
+    /// memory of the next one.
+    fn find(&self, terms: Range<u32>, room: &mut Room) -> Result<()> {
+        let Room { found, found_ends, .. } = room;
+        found.clear();
+        found_ends.clear();
+        terms.clone().for_each(|term| self.numbers.prefetch_start(term));
+        terms.clone().for_each(|term| self.numbers.prefetch_entries(term));
+        let unknown = TermInfo { df: 0, cf: 0, tf_max: 0, place: Place::Single { doc: 0 } };
+        for term in terms {
+            for (input, has) in self.numbers.entries(term).iter().map(|entry| entry.get()) {
+                found.push(match has {
+                    Has::Posting { doc, tf } => (input, Found::Posting { doc, tf }),
+                    Has::Term { id } => {
+                        self.inputs[input].index.prefetch_term(id);
+                        (input, Found::List(id, unknown, (0, 0)))
+                    }
+                });
+            }
+            found_ends.push(found.len());
+        }
+        for (input, found) in &mut *found {
+            if let Found::List(id, info, _) = found {
+                let index = self.inputs[*input].index;
+                *info = index.term(*id)?;
+                index.prefetch_place(info, self.codecs[*input]);
+            }
+        }
+        for (input, found) in found {
+            if let Found::List(_, info, at) = found
+                && let Place::List { list, .. } = info.place
+            {
+                let (index, codec) = (self.inputs[*input].index, self.codecs[*input]);
+                *at = index.place(list, codec.files)?;
+                index.prefetch_list(info, codec, *at);
+            }
+        }
+        Ok(())
+    }
+
+    /// The lists of a task in the codecs of the union, and how many postings they have.
+    pub(super) fn encode(&self, task: &Range<u32>, mut encoder: ListEncoder) -> Result<(EncodedLists, u64)> {
+        let lock = || self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock().pop();
+        let mut room = kept.unwrap_or_else(Room::new);
+        room.clear(task.start);
+        for first in task.clone().step_by(TOGETHER as usize) {
+            self.find(first..task.end.min(first + TOGETHER), &mut room)?;
+            self.decode(&mut room)?;
+        }
+        let (parts, ends) = (&room.parts, &room.ends);
+        let present = |list: usize, codec: usize, found: &mut Vec<Present<'a>>| {
+            let first = list.checked_sub(1).map_or(0, |before| ends[before]);
+            found.extend(parts[first..ends[list]].iter().filter_map(|part| self.present(part, codec)));
+        };
+        let encoded = encoder.encode_present(&room.batch, present);
+        let postings = room.batch.docs.len() as u64;
+        // A long list takes more than others should keep.
+        if room.batch.docs.capacity() as u64 <= 2 * BATCH {
+            lock().push(room);
+        }
+        Ok((encoded, postings))
+    }
+
+    /// Decodes what was found.
+    fn decode(&self, room: &mut Room) -> Result<()> {
+        let Room { batch, tfs, parts, ends, found, found_ends } = room;
+        let mut first = 0;
+        for &end in &*found_ends {
+            let start = batch.docs.len();
+            for (number, found) in &found[first..end] {
+                let at = batch.docs.len() - start;
+                let input = &self.inputs[*number];
+                let list = match found {
+                    &Found::Posting { doc, tf } => List::Single { doc, tf },
+                    Found::List(_, info, at) => input.index.list_at(info, self.codecs[*number], *at)?,
+                };
+                match &list {
+                    &List::Single { doc, tf } => {
+                        let place = input.moved.as_ref().map_or(doc, |moved| moved.new_of_old[doc as usize]);
+                        batch.docs.push(place + input.base);
+                        batch.tfs.push(tf);
+                    }
+                    List::Blocks(list) => self.append(*number, list, at > 0, tfs, batch)?,
+                }
+                if let Found::List(_, info, _) = found
+                    && info.df > self.short
+                {
+                    parts.push(Part { input: *number, info: *info, at });
+                }
+            }
+            first = end;
+            batch.lens.push((batch.docs.len() - start) as u32);
+            ends.push(parts.len());
+        }
+        Ok(())
+    }
+
+    /// Appends a list of an input; `later`: some of the list is there already.
+    fn append(
+        &self,
+        number: usize,
+        list: &ListWords<'_>,
+        later: bool,
+        room: &mut [u32; UNPACKED],
+        batch: &mut ListBatch,
+    ) -> Result<()> {
+        let input = &self.inputs[number];
+        let start = batch.docs.len();
+        if let Some(moved) = &input.moved {
+            let (mut docs, mut tfs) = (Vec::new(), Vec::new());
+            list.decode_all(&mut docs)?;
+            list.decode_tfs(room, &mut tfs)?;
+            let lock = || self.sorters[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = lock().pop();
+            let mut sorter = kept.unwrap_or_else(|| PostingSorter::new(input.documents as usize));
+            sorter.sort(&docs, &tfs, &moved.new_of_old, input.base, batch);
+            lock().push(sorter);
+            return Ok(());
+        }
+        list.decode_all(&mut batch.docs)?;
+        batch.docs[start..].iter_mut().for_each(|doc| *doc += input.base);
+        list.decode_tfs(room, &mut batch.tfs)?;
+        if later && batch.docs[start - 1] >= batch.docs[start] {
+            let what = format!("list {} would begin before the postings of another index end", list.number);
+            return Err(damaged(list.postings_path, 4 * list.postings_at, what));
+        }
+        Ok(())
+    }
+
+    /// A part of a list as its input has it in a codec, if its blocks can be copied.
+    fn present(&self, part: &Part, codec: usize) -> Option<Present<'a>> {
+        let input: &'a Input<'a> = &self.inputs[part.input];
+        let codec = input.index.codecs().nth(codec)?;
+        let long = matches!(part.info.place, Place::List { .. }) && part.info.df as usize > codec.codec().block_len();
+        if !long || !part.at.is_multiple_of(codec.codec().block_len()) || input.moved.is_some() {
+            return None;
+        }
+        match input.index.list(&part.info, codec).ok()? {
+            List::Blocks(list) => Some(Present { at: part.at, shift: input.base, list }),
+            List::Single { .. } => None,
+        }
+    }
+}
+
+impl Room {
+    fn new() -> Self {
+        Self {
+            batch: ListBatch::default(),
+            tfs: [0; UNPACKED],
+            parts: Vec::new(),
+            ends: Vec::new(),
+            found: Vec::new(),
+            found_ends: Vec::new(),
+        }
+    }
+
+    /// Makes room for a task.
+    fn clear(&mut self, first_term: u32) {
+        self.batch.first_term = first_term;
+        self.batch.lens.clear();
+        self.batch.docs.clear();
+        self.batch.tfs.clear();
+        self.parts.clear();
+        self.ends.clear();
+    }
+}

@@ -1,0 +1,286 @@
+//! Directories in the making beside their target, and what killed processes left of such.
+//!
+//! A process locks its directory as soon as it has made it, and the system drops the lock when the process ends,
+//! however it ends. So a directory that nobody has locked belongs to nobody, and whoever makes the next one for the
+//! same target sweeps it. Spared is what a build can go on with (see [`MARK`]). Where directories cannot be locked,
+//! nothing is swept.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::index::format::manifest::MANIFEST;
+use crate::{Error, Result};
+
+/// A directory that has this file can be resumed.
+pub(crate) const MARK: &str = "runs/mark";
+
+/// The end of a hidden name.
+const SUFFIX: &str = ".unfinished";
+
+/// Characters that make a hidden name unlike others; the crate that draws them says how many.
+const DRAWN: usize = 6;
+
+/// Where the index that was there before lies, if two renames have to do for one exchange.
+pub(super) const OLD: &str = "old";
+
+/// A directory beside its target, removed when dropped unless it is to be kept.
+pub(crate) struct Unfinished {
+    dir: tempfile::TempDir,
+    keep: Arc<AtomicBool>,
+    /// Tells other processes that this one lives. Dropped after the directory is gone.
+    _lock: Option<File>,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if self.keep.load(Ordering::Relaxed) {
+            self.dir.disable_cleanup(true);
+        }
+    }
+}
+
+pub(super) fn parent_of(target: &Path) -> PathBuf {
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+impl Unfinished {
+    /// A new one. Sweeps what dead processes left of others.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Invalid`] for a target without a name.
+    pub(crate) fn beside(target: &Path) -> Result<Self> {
+        let parent = parent_of(target);
+        fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
+        let prefix = prefix(target)?;
+        sweep(target);
+        loop {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(DRAWN);
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+            let dir = builder.tempdir_in(&parent).map_err(Error::io("create a directory in", &parent))?;
+            match claim(dir.path()) {
+                Claim::Ours(lock) => return Ok(Self { dir, keep: Arc::default(), _lock: Some(lock) }),
+                Claim::NoLocks => return Ok(Self { dir, keep: Arc::default(), _lock: None }),
+                // Somebody swept it before it was locked.
+                Claim::Theirs => {}
+            }
+        }
+    }
+
+    /// The one that a build of this target can go on with, if there is one; the newest of several.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if another process is at it; [`Error::Io`].
+    pub(crate) fn left_for(target: &Path) -> Result<Option<Self>> {
+        let time = |path: &PathBuf| fs::metadata(path.join(MARK)).and_then(|meta| meta.modified()).ok();
+        let Some(left) = hidden(target).into_iter().filter(|path| path.join(MARK).is_file()).max_by_key(time) else {
+            return Ok(None);
+        };
+        let lock = match claim(&left) {
+            Claim::Ours(lock) => Some(lock),
+            Claim::NoLocks => None,
+            Claim::Theirs => {
+                let why = "another process builds there; wait until it has ended".to_owned();
+                return Err(Error::Invalid { what: left.display().to_string(), why });
+            }
+        };
+        let mut new = Self::beside(target)?;
+        // A directory takes the place of an empty one in one step, and its lock goes with it.
+        fs::rename(&left, new.path()).map_err(Error::io("rename", &left))?;
+        new._lock = lock;
+        new.keep.store(true, Ordering::Relaxed);
+        Ok(Some(new))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Whether it stays if it is dropped.
+    pub(crate) fn keep(&self) -> Arc<AtomicBool> {
+        self.keep.clone()
+    }
+
+    /// Removes it.
+    pub(super) fn close(mut self) -> io::Result<()> {
+        self.dir.disable_cleanup(true);
+        match fs::remove_dir_all(self.path()) {
+            // Another process may sweep what has no lock any more.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// It has another name now, and stays.
+    pub(super) fn was_moved(mut self) {
+        self.dir.disable_cleanup(true);
+    }
+}
+
+fn prefix(target: &Path) -> Result<String> {
+    let name = target.file_name().ok_or_else(|| Error::Invalid {
+        what: target.display().to_string(),
+        why: "does not end in a name that a directory could have".to_owned(),
+    })?;
+    Ok(format!(".{}.", name.to_string_lossy()))
+}
+
+/// All directories in the making for this target.
+fn hidden(target: &Path) -> Vec<PathBuf> {
+    let Ok(prefix) = prefix(target) else { return Vec::new() };
+    let is_ours = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let drawn = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+        drawn.is_some_and(|drawn| drawn.len() == DRAWN && drawn.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    };
+    let entries = fs::read_dir(parent_of(target)).into_iter().flatten().flatten();
+    entries.filter(is_ours).map(|entry| entry.path()).collect()
+}
+
+/// What an attempt to lock a directory gave.
+enum Claim {
+    Ours(File),
+    /// Another process has it, or removed it.
+    Theirs,
+    /// Directories cannot be locked here.
+    NoLocks,
+}
+
+fn claim(dir: &Path) -> Claim {
+    let file = match File::open(dir) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Claim::Theirs,
+        Err(_) => return Claim::NoLocks,
+    };
+    match file.try_lock() {
+        // It may have gone, or be another one, since it was opened.
+        Ok(()) if !same(&file, dir) => Claim::Theirs,
+        Ok(()) => Claim::Ours(file),
+        Err(TryLockError::WouldBlock) => Claim::Theirs,
+        Err(TryLockError::Error(_)) => Claim::NoLocks,
+    }
+}
+
+/// Takes an index, so that nobody else changes it meanwhile: a change begins with what it opens and ends with taking
+/// its place, so of two at a time one would be lost. To be held from before the index is opened until the new one is in
+/// its place. Readers are not asked. `None` where directories cannot be locked.
+///
+/// # Errors
+/// [`Error::Invalid`] if somebody else changes it.
+pub(crate) fn hold(index: &Path) -> Result<Option<File>> {
+    match claim(index) {
+        Claim::Ours(lock) => Ok(Some(lock)),
+        Claim::NoLocks => Ok(None),
+        Claim::Theirs => {
+            let why = "another process changes this index now; try again when it has ended".to_owned();
+            Err(Error::Invalid { what: index.display().to_string(), why })
+        }
+    }
+}
+
+#[cfg(unix)]
+fn same(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().ok().map(id) == fs::metadata(path).ok().map(id)
+}
+
+#[cfg(not(unix))]
+fn same(_: &File, path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Removes what dead processes left beside `target`, and says which of it can be resumed and stays. What cannot be
+/// removed stays, too: it is in nobody's way.
+pub(crate) fn sweep(target: &Path) -> Vec<PathBuf> {
+    let mut resumable = Vec::new();
+    for path in hidden(target) {
+        // The lock is held until all is gone.
+        let Claim::Ours(_lock) = claim(&path) else { continue };
+        if path.join(MARK).is_file() {
+            resumable.push(path);
+            continue;
+        }
+        let old = path.join(OLD);
+        if old.join(MANIFEST).is_file() && fs::symlink_metadata(target).is_err() && fs::rename(&old, target).is_err() {
+            continue;
+        }
+        let _ = fs::remove_dir_all(path);
+    }
+    resumable
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_dead_and_ours_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        let make = |name: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.join("runs")).unwrap();
+            fs::write(path.join("terms.bin"), "half").unwrap();
+            path
+        };
+        let dead = make(".index.abc123.unfinished");
+        let alive = make(".index.def456.unfinished");
+        let resumable = make(".index.ghi789.unfinished");
+        fs::write(resumable.join(MARK), "").unwrap();
+        let kept = [".index.mine.unfinished", ".other.abc123.unfinished", ".index.abc123", "index"].map(make);
+        let Claim::Ours(lock) = claim(&alive) else { panic!("directories can be locked here") };
+        assert_eq!(sweep(&target), std::slice::from_ref(&resumable));
+        assert!(!dead.exists());
+        assert!(alive.exists() && kept.iter().all(|path| path.exists()));
+        drop(lock);
+        let new = Unfinished::beside(&target).unwrap();
+        assert!(!alive.exists() && new.path().exists());
+        sweep(&target);
+        assert!(new.path().exists(), "a living process is at it");
+        assert!(kept.iter().all(|path| path.join("terms.bin").exists()));
+    }
+
+    #[test]
+    fn what_can_be_resumed_is_taken_over_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        assert!(Unfinished::left_for(&target).unwrap().is_none());
+        let first = Unfinished::beside(&target).unwrap();
+        fs::create_dir(first.path().join("runs")).unwrap();
+        fs::write(first.path().join(MARK), "here").unwrap();
+        first.keep().store(true, Ordering::Relaxed);
+        assert!(matches!(Unfinished::left_for(&target), Err(Error::Invalid { .. })), "it is in use");
+        drop(first);
+        let again = Unfinished::left_for(&target).unwrap().unwrap();
+        assert_eq!(fs::read(again.path().join(MARK)).unwrap(), b"here");
+        assert!(matches!(Unfinished::left_for(&target), Err(Error::Invalid { .. })), "it is in use again");
+        let path = again.path().to_owned();
+        drop(again);
+        assert!(path.exists(), "it stays");
+        Unfinished::left_for(&target).unwrap().unwrap().close().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    /// A process that was killed between its two renames left no index but the hidden one.
+    #[test]
+    fn an_index_that_was_moved_away_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        let old = dir.path().join(".index.abc123.unfinished").join(OLD);
+        fs::create_dir_all(&old).unwrap();
+        fs::write(old.join(MANIFEST), "{}").unwrap();
+        sweep(&target);
+        assert_eq!(fs::read(target.join(MANIFEST)).unwrap(), b"{}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

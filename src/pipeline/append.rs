@@ -1,0 +1,100 @@
+//! New documents for a finished index.
+//!
+//! Only they are built, in a hidden directory and with the options that the index says it has. Then both are merged,
+//! and the union takes the place of the index in one step.
+
+use std::path::Path;
+
+use super::options::BuildOptions;
+use super::ordered::build;
+use super::report::BuildReport;
+use crate::index::change::merge::{Merge, Merged, OnDuplicate, merge_held, named};
+use crate::index::{Index, Unfinished, hold};
+use crate::order::Order;
+use crate::text::{AnalyzerSpec, UNICODE};
+use crate::{Error, Result};
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub struct Appended {
+    /// How the new documents were read.
+    pub new: BuildReport,
+    /// The union.
+    pub union: Merged,
+}
+
+/// Appends the documents of `options.inputs` to the index at `dir`. Its analyzer, codecs, order, impacts, tables and
+/// stored texts decide over those of `options`.
+///
+/// # Errors
+/// Those of [`build`] and of [`merge`](crate::index::change::merge::merge); [`Error::Invalid`] for an index whose words
+/// or weights no text gives. The index stays as it was then.
+pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> Result<Appended> {
+    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let _held = hold(&dir)?;
+    let index = Index::open(&dir)?;
+    let analyzer = index.manifest().analyzer.clone();
+    known(&dir, &analyzer)?;
+    makes_lists(&dir, &index)?;
+    let order: Order = index.manifest().order.parse().map_err(|_| {
+        let order = &index.manifest().order;
+        let why = format!("has the order {order}, which cannot be made again; reorder it first");
+        Error::Invalid { what: dir.display().to_string(), why }
+    })?;
+    order.check()?;
+    let hidden = Unfinished::beside(&dir)?;
+    let new = BuildOptions {
+        output: hidden.path().join("new"),
+        force: false,
+        order: Order::input(),
+        codecs: index.codecs().map(|codec| codec.shared()).collect(),
+        analyzer,
+        store_texts: index.has_texts(),
+        links: false,
+        impacts: false,
+        tables: false,
+        ..options.clone()
+    };
+    let (impacts, tables) = (index.impacts().is_some(), index.list_tables().is_some());
+    drop(index);
+    let report = build(&new)?;
+    let change = Merge {
+        inputs: &[dir.clone(), new.output.clone()],
+        output: &dir,
+        force: true,
+        order: Some(order),
+        on_duplicate,
+        impacts: Some(impacts),
+        tables: Some(tables),
+        means: options.means.clone(),
+    };
+    let hidden_names = [(new.output.clone(), "the new documents".to_owned())];
+    let union = merge_held(&change).map_err(|error| named(error, &hidden_names))?;
+    Ok(Appended { new: report, union })
+}
+
+/// Fails if no text gives lists like those of the index.
+fn makes_lists(dir: &Path, index: &Index) -> Result<()> {
+    let why = if index.manifest().analyzer.is_unknown() {
+        "has the terms of another program, and nobody knows how it makes them of a text; import the index again with \
+         --analyzer"
+    } else if index.manifest().weights() {
+        "has weights of another program, which a text does not have; merge it with another index of weights"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Invalid { what: dir.display().to_string(), why: why.to_owned() })
+}
+
+/// Fails if this gamut would make other words of a text than the one that built the index.
+fn known(dir: &Path, analyzer: &AnalyzerSpec) -> Result<()> {
+    match &analyzer.unicode {
+        Some(unicode) if unicode != UNICODE => {
+            let why = format!(
+                "has words by Unicode {unicode}, but this gamut makes them by Unicode {UNICODE}; build it again"
+            );
+            Err(Error::Invalid { what: dir.display().to_string(), why })
+        }
+        _ => Ok(()),
+    }
+}

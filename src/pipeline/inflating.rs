@@ -1,0 +1,212 @@
+//! Whether a GPU inflates gzip members ahead of the workers, and how.
+
+use std::sync::Arc;
+
+use super::options::BuildOptions;
+use super::plan::{MemoryPlan, budget_for, inflate_share};
+use super::report::{Clock, Lane};
+use crate::base::kept;
+use crate::corpus::{Corpus, Inflating, Piece, Pieces, Problem};
+use crate::gpu::Gpu;
+use crate::inflate::{Inflate, InflateChoice, Room};
+use crate::{Error, Result};
+
+/// The pieces of a build, from wherever they come.
+pub(super) type PieceSource = Box<dyn Iterator<Item = Piece> + Send>;
+
+/// Batches of less text than this are not worth it.
+const LEAST_TEXT: u64 = 1 << 20;
+
+/// What is known of the GPU at the end.
+#[derive(Default)]
+pub(super) struct InflateOutcome {
+    /// Its name; empty, if no GPU was asked.
+    pub device: String,
+    /// What went wrong.
+    pub warning: Option<String>,
+}
+
+/// A GPU that inflates, or none.
+#[derive(Default)]
+pub(super) struct Inflater {
+    device: String,
+    problem: Problem,
+}
+
+/// Whether a build is to set memory aside for a GPU that inflates.
+pub(super) fn wanted(options: &BuildOptions) -> bool {
+    let share = inflate_share(options.means.memory);
+    options.inflate.wants_gpu(&options.device, share, options.means.threads)
+}
+
+/// The plan that the input is opened with: with memory for a GPU, if one is `wanted` and there is enough. If a GPU was
+/// asked for and there is not, also the error for an input that has something to inflate; others need no GPU.
+///
+/// # Errors
+/// No plan is possible.
+pub(super) fn first_plan(
+    wanted: bool,
+    choice: InflateChoice,
+    divide: impl Fn(bool) -> Result<MemoryPlan>,
+) -> Result<(MemoryPlan, Option<Error>)> {
+    match divide(wanted) {
+        Ok(plan) => Ok((plan, None)),
+        Err(error) if !wanted => Err(error),
+        Err(error) => match (divide(false), choice) {
+            (Ok(plan), InflateChoice::Gpu) => Ok((plan, Some(error))),
+            // the least budget with a GPU: without one, it may be less
+            (Err(_), InflateChoice::Gpu) => Err(error),
+            (alone, _) => Ok((alone?, None)),
+        },
+    }
+}
+
+/// The GPU that inflates, in the memory that the first plan has for it. `None`: the CPU does, and the plan needs no
+/// memory for a GPU.
+///
+/// # Errors
+/// The GPU that was asked for cannot be opened, or refuses the kernel, or too little memory is left for it. If the plan
+/// has none at all, `too_little` says why.
+pub(super) fn open(
+    options: &BuildOptions,
+    corpus: &Corpus,
+    plan: &MemoryPlan,
+    too_little: Option<Error>,
+) -> Result<Option<Inflate>> {
+    let is_asked = options.inflate == InflateChoice::Gpu;
+    let note = |line: String| options.means.progress.note(&format!("note: {line}"));
+    if !corpus.has_small_members() {
+        if is_asked {
+            note("--inflate gpu: no file is large and of many gzip members, so the CPU inflates".into());
+        }
+        return Ok(None);
+    }
+    if plan.inflate_bytes == 0 && too_little.is_none() {
+        return Ok(None);
+    }
+    match engine(options, plan, too_little) {
+        Ok(engine) => Ok(Some(engine)),
+        Err(error) if is_asked => Err(error),
+        Err(error) => {
+            note(format!("the CPU inflates: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+fn engine(options: &BuildOptions, plan: &MemoryPlan, too_little: Option<Error>) -> Result<Inflate> {
+    let gpu = Gpu::open_with_cache(&options.device, kept::folder().as_deref())?;
+    // only a device that is open tells whose memory it takes
+    let shares = gpu.report().kind.shares_memory();
+    let least = budget_for(Room::host_bytes(LEAST_TEXT, shares));
+    let text = Room::text_within(plan.inflate_bytes, shares);
+    match too_little {
+        Some(Error::Memory { given, needed, what }) => Err(Error::Memory { given, needed: needed.max(least), what }),
+        Some(error) => Err(error),
+        None if text < LEAST_TEXT => {
+            Err(Error::Memory { given: plan.budget, needed: least, what: "a build with --inflate gpu" })
+        }
+        None => Ok(Inflate::new(gpu.clone(), Room::for_text(text, &gpu), true)?),
+    }
+}
+
+impl Inflater {
+    /// Puts the GPU between pieces and workers.
+    ///
+    /// # Errors
+    /// The system gives no threads.
+    pub(super) fn between(
+        options: &BuildOptions,
+        threads: usize,
+        engine: Option<Inflate>,
+        pieces: Pieces,
+        clock: &Arc<Clock>,
+    ) -> Result<(PieceSource, Self)> {
+        let Some(engine) = engine else { return Ok((Box::new(pieces), Self::default())) };
+        let device = engine.device().to_owned();
+        let clock = clock.clone();
+        let busy = Box::new(move |from, to| clock.record_span(Lane::Inflate, from, to));
+        // about as many as workers have at a time
+        let inflating = Inflating::start(pieces, engine, 2 * threads, threads, busy)
+            .map_err(Error::io("start threads for", &options.output))?;
+        let problem = inflating.problem();
+        Ok((Box::new(inflating), Self { device, problem }))
+    }
+
+    /// What became of it.
+    pub(super) fn outcome(&self) -> InflateOutcome {
+        let warning = self
+            .problem
+            .get()
+            .map(|error| format!("inflating on {} failed ({error}); the rest was inflated on the CPU", self.device));
+        InflateOutcome { device: self.device.clone(), warning }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::means::Means;
+    use crate::gpu::{Choice, testing};
+
+    fn too_little(needed: u64) -> Error {
+        Error::Memory { given: 1, needed, what: "a test" }
+    }
+
+    /// The first plan: whether it has memory for a GPU, and what was needed for that; or what is needed at all.
+    fn planned(wanted: bool, choice: InflateChoice, beside: bool, alone: bool) -> Result<(bool, Option<u64>), u64> {
+        let needed = |error: Error| if let Error::Memory { needed, .. } = error { needed } else { panic!("{error}") };
+        let plan = MemoryPlan::new(1 << 30, 2, 1, 0, false).expect("enough");
+        let divide = |with: bool| match with {
+            true if beside => Ok(MemoryPlan { inflate_bytes: 1, ..plan }),
+            false if alone => Ok(plan),
+            _ => Err(too_little(if with { 4 } else { 3 })),
+        };
+        let (plan, why) = first_plan(wanted, choice, divide).map_err(needed)?;
+        Ok((plan.inflate_bytes > 0, why.map(needed)))
+    }
+
+    #[test]
+    fn test_too_little_memory_for_a_gpu_ends_no_build_that_needs_none() {
+        use InflateChoice::{Auto, Cpu, Gpu};
+        assert_eq!(planned(true, Gpu, true, true), Ok((true, None)));
+        assert_eq!(planned(true, Auto, true, true), Ok((true, None)));
+        assert_eq!(planned(true, Auto, false, true), Ok((false, None)));
+        assert_eq!(planned(true, Gpu, false, true), Ok((false, Some(4))));
+        assert_eq!(planned(true, Auto, false, false), Err(3));
+        assert_eq!(planned(true, Gpu, false, false), Err(4));
+        assert_eq!((planned(false, Cpu, true, true), planned(false, Auto, true, false)), (Ok((false, None)), Err(3)));
+    }
+
+    #[test]
+    fn test_auto_does_without_a_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let member = |i: u32| {
+            use std::io::Write as _;
+            let page = format!("WARC/1.0\r\nWARC-Type: resource\r\nContent-Length: 4\r\n\r\n{i:04}\r\n\r\n");
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(page.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        };
+        let path = dir.path().join("crawl.warc.gz");
+        std::fs::write(&path, (0..200).flat_map(member).collect::<Vec<u8>>()).unwrap();
+        let mut options = BuildOptions::new(vec![path], dir.path().join("out"));
+        (options.corpus.piece_bytes, options.means) = (4096, Means::new(1, 1 << 30));
+        let corpus = Corpus::open(&options.inputs, &options.corpus).unwrap();
+        assert!(corpus.has_small_members());
+        let plan = MemoryPlan::beside_inflating(1 << 30, 1, 1, 0, false).unwrap();
+        let little = MemoryPlan { inflate_bytes: 1000, ..plan };
+        let none = MemoryPlan { inflate_bytes: 0, ..plan };
+        let first = testing::gpu().map(|gpu| Choice::Named(gpu.report().index.to_string()));
+        for (device, plan) in [(Some(Choice::Named("no such card".into())), &plan), (first, &little)] {
+            let Some(device) = device else { continue };
+            options.device = device;
+            options.inflate = InflateChoice::Auto;
+            assert!(open(&options, &corpus, plan, None).unwrap().is_none());
+            options.inflate = InflateChoice::Gpu;
+            assert!(open(&options, &corpus, plan, None).is_err());
+            assert!(open(&options, &corpus, &none, Some(too_little(1))).is_err());
+            assert!(open(&options, &corpus, &none, None).unwrap().is_none());
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Whatever happens to a command below its own calls of the system: the index is the old one or the new one, whole; the
+//! next command leaves nothing but indexes; and a build that can be resumed has the same bytes in the end.
+//!
+//! `faults/preload.c` does what happens: a call site fails once, a write does half, the process is killed at a byte or
+//! before a call, stops and goes on, or its clock goes back. Nothing here sleeps or measures time.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{all_files, gzip, put, records};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// The library, built once; `None` without a C compiler.
+fn preload() -> Option<&'static Path> {
+    static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    let built = LIBRARY.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let library = dir.path().join("preload.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/preload.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).args(["-ldl", "-lpthread"]);
+        cc.status().is_ok_and(|status| status.success()).then_some((dir, library))
+    });
+    if built.is_none() {
+        common::skipped("GAMUT_REQUIRE_CC", "no C compiler for the library of faults");
+    }
+    built.as_ref().map(|(_, library)| library.as_path())
+}
+
+/// A command that makes the index `t`, or changes `old`, in a directory that was prepared. Faults are below `w`, where
+/// the inputs are not: an input that cannot be read is a loss, and ends no build.
+struct Case {
+    name: &'static str,
+    /// `D` stands for the directory.
+    args: &'static str,
+}
+
+/// A build of which an earlier process left something.
+const RESUMED: &str = "index D/in -o D/w/r --store --links --block-keys 4096 --resume";
+
+const BUILD: &str = "--sorter cpu --memory 512MiB --threads 2 --quiet";
+
+const CASES: [Case; 11] = [
+    Case { name: "index", args: "index D/in -o D/w/t --store --links --impacts --tables --block-keys 4096" },
+    Case { name: "index over an old one", args: "index D/in -o D/w/old --force --codec vbyte" },
+    Case { name: "resume", args: "index D/in -o D/w/t --store --links --tables --block-keys 4096 --resume" },
+    Case { name: "resume in another order", args: "index D/in -o D/w/t --order url --block-keys 4096 --resume" },
+    Case { name: "resume behind a kill", args: RESUMED },
+    Case { name: "reencode", args: "reencode D/w/old --codec pef" },
+    Case { name: "reorder", args: "reorder D/w/old --order url" },
+    Case { name: "merge", args: "merge D/w/a D/w/b -o D/w/t" },
+    Case { name: "append", args: "append D/w/old D/more.warc.gz" },
+    Case { name: "delete", args: "delete D/w/old --match url=*1" },
+    Case { name: "import", args: "import D/w/old.ciff -o D/w/t" },
+];
+
+/// What all cases begin with: inputs, an index, two halves of one, and a CIFF file.
+fn prepared() -> &'static Path {
+    static PREPARED: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let dir = PREPARED.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let members = |seed, documents| records(seed, documents).iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>();
+        fs::create_dir(dir.path().join("in")).unwrap();
+        put(&dir.path().join("in"), "0.warc.gz", &members(1, 60));
+        put(&dir.path().join("in"), "1.warc.gz", &gzip(&records(2, 40).concat()));
+        put(&dir.path().join("in"), "2.warc", &records(3, 30).concat());
+        put(dir.path(), "more.warc.gz", &members(4, 30));
+        for (input, output) in [("in", "old"), ("in/0.warc.gz", "a"), ("in/2.warc", "b")] {
+            ok(&run(dir.path(), &format!("index D/{input} -o D/w/{output} --store {BUILD}"), &[]));
+        }
+        ok(&run(dir.path(), "export D/w/old -o D/w/old.ciff --quiet", &[]));
+        leave(dir.path());
+        dir
+    });
+    dir.path()
+}
+
+/// Leaves what [`RESUMED`] goes on with: it is killed as late as it may be to have a note.
+fn leave(dir: &Path) {
+    for call in (1..40).rev().map(|i| 10 * i) {
+        run(dir, &format!("{RESUMED} {BUILD}"), &[("GAMUT_FAULT", format!("kill:calls:{call}"))]);
+        let hidden = names(dir).into_iter().find(|name| name.starts_with(".r."));
+        let left = hidden.map(|name| dir.join("w").join(name));
+        match left {
+            Some(left) if left.join("runs/mark").is_file() => return,
+            Some(left) => fs::remove_dir_all(left).unwrap(),
+            None => {}
+        }
+        if dir.join("w/r").exists() {
+            // It was killed too late, or not at all.
+            fs::remove_dir_all(dir.join("w/r")).unwrap();
+        }
+    }
+    panic!("no kill left a note");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &to) } else { _ = fs::copy(entry.path(), to).unwrap() }
+    }
+}
+
+fn command(dir: &Path, args: &str, environment: &[(&str, String)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamut"));
+    command.args(args.split(' ').map(|arg| arg.replacen("D/", &format!("{}/", dir.display()), 1)));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.env("LD_PRELOAD", preload().unwrap()).env("GAMUT_FAULT_DIR", dir.join("w"));
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command
+}
+
+fn run(dir: &Path, args: &str, environment: &[(&str, String)]) -> Output {
+    command(dir, args, environment).output().unwrap()
+}
+
+fn ok(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A case, and what it must come to.
+struct Trial {
+    case: &'static Case,
+    args: String,
+    /// Names in the directory before and after.
+    before: BTreeSet<String>,
+    after: BTreeSet<String>,
+    old: Option<Files>,
+    new: Files,
+}
+
+/// The index without its report, which holds times.
+fn index(dir: &Path) -> Option<Files> {
+    if !dir.exists() {
+        return None;
+    }
+    let mut files = all_files(dir);
+    files.remove("build-report.json");
+    Some(files)
+}
+
+fn names(dir: &Path) -> BTreeSet<String> {
+    fs::read_dir(dir.join("w")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+impl Trial {
+    fn new(case: &'static Case) -> Self {
+        let more = match case.args.split(' ').next() {
+            Some("index") => BUILD,
+            Some("reencode") => "--quiet --threads 2",
+            _ => "--quiet --threads 2 --memory 512MiB",
+        };
+        let args = format!("{} {more}", case.args);
+        let dir = Self::fresh();
+        let (before, old) = (names(dir.path()), index(&Self::target_of(case, dir.path())));
+        ok(&run(dir.path(), &args, &[]));
+        let new = index(&Self::target_of(case, dir.path())).unwrap();
+        assert!(old.as_ref() != Some(&new), "{}", case.name);
+        Self { case, args, before, after: names(dir.path()), old, new }
+    }
+
+    fn fresh() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        copy(prepared(), dir.path());
+        dir
+    }
+
+    fn target_of(case: &Case, dir: &Path) -> PathBuf {
+        dir.join(["w/t", "w/r", "w/old"].into_iter().find(|name| case.args.contains(&format!("D/{name}"))).unwrap())
+    }
+
+    /// The old index or the new one is there, whole; true for the new one.
+    fn whole(&self, dir: &Path, what: &str) -> bool {
+        let found = index(&Self::target_of(self.case, dir));
+        let is_new = found.as_ref() == Some(&self.new);
+        assert!(
+            is_new || found == self.old,
+            "{}, {what}: the index is neither the old nor the new one",
+            self.case.name
+        );
+        is_new
+    }
+
+    /// The same command again, without a fault, comes to the same bytes and leaves nothing else.
+    fn again(&self, dir: &Path, what: &str) {
+        let target = Self::target_of(self.case, dir);
+        if self.whole(dir, what) {
+            // It is done, but for what it may have left, which the next command for the target sweeps.
+            fs::remove_dir_all(&target).unwrap();
+            if self.old.is_some() {
+                copy(&prepared().join("w/old"), &target);
+            }
+        }
+        let output = run(dir, &self.args, &[]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{}, {what}, again: {told}", self.case.name);
+        assert!(self.whole(dir, what), "{}, {what}, again", self.case.name);
+        assert_eq!(names(dir), self.after, "{}, {what}: leftovers", self.case.name);
+    }
+
+    /// Runs it with a fault. It ends well, with one line and code 2, or by the signal that the fault sends.
+    fn with(&self, dir: &Path, fault: &str) -> Output {
+        let output = run(dir, &self.args, &[("GAMUT_FAULT", fault.to_owned())]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        let what = format!("{}, {fault}: {told}", self.case.name);
+        match (output.status.code(), output.status.signal()) {
+            (Some(0), _) => assert!(self.whole(dir, fault), "{what}: it says that all is well"),
+            (Some(2), _) => {
+                assert!(told.starts_with("gamut: ") && told.trim_end().lines().count() == 1, "{what}");
+            }
+            (None, Some(libc::SIGKILL)) if fault.starts_with("kill") => {}
+            other => panic!("{what}: {other:?}"),
+        }
+        output
+    }
+
+    /// The calls of an undisturbed run: sites by operation, bytes written, calls made.
+    fn calls(&self) -> (BTreeSet<(String, String)>, u64, u64) {
+        let dir = Self::fresh();
+        let log = tempfile::NamedTempFile::new().unwrap();
+        ok(&run(dir.path(), &self.args, &[("GAMUT_FAULT_LOG", log.path().display().to_string())]));
+        assert!(self.whole(dir.path(), "logged"));
+        let text = fs::read_to_string(log.path()).unwrap();
+        let (mut sites, mut bytes, mut calls) = (BTreeSet::new(), 0, 0);
+        for line in text.lines() {
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["total", "bytes", n] => bytes = n.parse().unwrap(),
+                ["total", "calls", n] => calls = n.parse().unwrap(),
+                [operation, site] => _ = sites.insert((operation.to_owned(), site.to_owned())),
+                _ => panic!("{line}"),
+            }
+        }
+        assert!(bytes > 0 && calls > 0, "{text}");
+        (sites, bytes, calls)
+    }
+}
+
+/// Whether `tests/run all` runs it.
+fn is_long() -> bool {
+    std::env::var_os("GAMUT_FAULTS").is_some_and(|value| value == "all")
+}
+
+/// Does each task on as many threads as there are cores; a panic is told.
+fn all<T: Sync>(tasks: &[T], work: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    work(task);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn killed_at_any_byte_and_before_any_call() {
+    if preload().is_none() {
+        return;
+    }
+    let points = if is_long() { 200 } else { 40 };
+    let mut tasks = Vec::new();
+    for trial in CASES.iter().map(Trial::new) {
+        let trial = std::sync::Arc::new(trial);
+        let (_, bytes, calls) = trial.calls();
+        for i in 0..points / 2 {
+            let part = |whole: u64| 1 + (2 * i + 1) * whole / points;
+            tasks.push((trial.clone(), format!("kill:bytes:{}", part(bytes))));
+            tasks.push((trial.clone(), format!("kill:calls:{}", part(calls))));
+        }
+    }
+    let (killed, resumed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    all(&tasks, |(trial, fault)| {
+        let dir = Trial::fresh();
+        let output = trial.with(dir.path(), fault);
+        killed.fetch_add(usize::from(output.status.signal().is_some()), Ordering::Relaxed);
+        let hidden =
+            |name: &String| name.starts_with(".t.") && dir.path().join("w").join(name).join("runs/mark").is_file();
+        resumed.fetch_add(usize::from(names(dir.path()).iter().any(hidden)), Ordering::Relaxed);
+        trial.again(dir.path(), fault);
+    });
+    let (killed, resumed) = (killed.into_inner(), resumed.into_inner());
+    // Threads make calls in another order each time, so that the last points may lie behind the end.
+    assert!(killed * 10 >= tasks.len() * 9, "{killed} of {}", tasks.len());
+    assert!(resumed as u64 >= points, "{resumed} were resumed");
+}
+
+/// Every chain of calls that ends in one of these operations fails once with each error; those that POSIX lets a call
+/// of this kind answer with half of its bytes, or with an interruption, must not even show.
+#[test]
+#[allow(clippy::print_stdout, reason = "docs/reliability.md has these counts")]
+fn every_call_site_fails_once() {
+    if preload().is_none() {
+        return;
+    }
+    let harmless = |operation: &str, error: &str| error == "short" || error == EINTR && operation != "rename";
+    let mut counts = String::new();
+    let mut tasks = Vec::new();
+    for trial in CASES.iter().map(Trial::new) {
+        let trial = std::sync::Arc::new(trial);
+        let (sites, ..) = trial.calls();
+        let mut by: BTreeMap<&str, usize> = BTreeMap::new();
+        for (operation, site) in &sites {
+            let errors: &[&str] = match operation.as_str() {
+                "write" => &[ENOSPC, EIO, EINTR, "short"],
+                "read" => &[EINTR, "short"],
+                "open" => &[ENOSPC, EIO, EINTR],
+                "fsync" => &[ENOSPC, EIO, EINTR],
+                "rename" => &[ENOSPC, EIO],
+                "truncate" | "mkdir" => &[ENOSPC, EIO],
+                "mmap" => &[ENOMEM, EIO],
+                "link" => &[EIO],
+                _ => &[],
+            };
+            *by.entry(operation).or_default() += errors.len().min(1);
+            // One error a site, another one at the next site; `tests/run all` takes them all.
+            let errors = if is_long() || errors.is_empty() {
+                errors
+            } else {
+                let one = tasks.len() % errors.len();
+                &errors[one..one + 1]
+            };
+            tasks.extend(errors.iter().map(|error| (trial.clone(), operation.clone(), site.clone(), *error)));
+        }
+        for operation in ["write", "fsync", "open", "rename"] {
+            assert!(by.get(operation).is_some_and(|&n| n > 0), "{}: no site of {operation}", trial.case.name);
+        }
+        writeln!(counts, "{}: {by:?}", trial.case.name).unwrap();
+    }
+    // Shown if the test fails, or with --nocapture.
+    println!("{counts}{} faults", tasks.len());
+    let shown = AtomicUsize::new(0);
+    all(&tasks, |(trial, operation, site, error)| {
+        let dir = Trial::fresh();
+        let fault = format!("{operation}:{site}:{error}");
+        let output = trial.with(dir.path(), &fault);
+        let failed = output.status.code() == Some(2);
+        shown.fetch_add(usize::from(failed), Ordering::Relaxed);
+        assert!(
+            !failed || !harmless(operation, error),
+            "{}, {fault}: {}",
+            trial.case.name,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        if failed {
+            trial.again(dir.path(), &fault);
+        } else {
+            trial.whole(dir.path(), &fault);
+        }
+    });
+    let shown = shown.into_inner();
+    assert!(shown * 4 > tasks.len(), "{shown} of {} faults did something", tasks.len());
+}
+
+const ENOSPC: &str = "28";
+const EIO: &str = "5";
+const EINTR: &str = "4";
+const ENOMEM: &str = "12";
+
+#[test]
+#[allow(clippy::zombie_processes, reason = "waitpid sees stops, and reaps")]
+fn frozen_and_continued_and_with_a_clock_that_goes_back() {
+    if preload().is_none() {
+        return;
+    }
+    let mut tasks = Vec::new();
+    for trial in CASES.iter().map(Trial::new) {
+        let trial = std::sync::Arc::new(trial);
+        let (.., calls) = trial.calls();
+        tasks.extend((0..4).map(|i| (trial.clone(), 1 + i * calls / 5)));
+    }
+    all(&tasks, |(trial, at)| {
+        let dir = Trial::fresh();
+        let faults = [("GAMUT_FAULT", format!("stop:calls:{at}")), ("GAMUT_FAULT_CLOCK", "1".to_owned())];
+        // Its own group, so that nobody else is asked about the stop.
+        let child = command(dir.path(), &trial.args, &faults).process_group(0).spawn().unwrap();
+        let (pid, mut stopped) = (child.id() as libc::pid_t, 0);
+        let code = loop {
+            let mut status = 0;
+            // SAFETY: the process is our child, and the status lies on the stack.
+            let answer = unsafe { libc::waitpid(pid, &mut status, libc::WUNTRACED) };
+            assert_eq!(answer, pid);
+            if !libc::WIFSTOPPED(status) {
+                break libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+            }
+            stopped += 1;
+            // SAFETY: the child is stopped, so the number is still its own.
+            assert_eq!(unsafe { libc::kill(pid, libc::SIGCONT) }, 0);
+        };
+        assert_eq!((code, stopped), (Some(0), 1), "{}, call {at}", trial.case.name);
+        assert!(trial.whole(dir.path(), "frozen"));
+        assert_eq!(names(dir.path()), trial.after, "{}", trial.case.name);
+    });
+}
+
+/// The library does what it says, and the test would see an index that is neither old nor new.
+#[test]
+fn faults_are_seen() {
+    if preload().is_none() {
+        return;
+    }
+    let trial = Trial::new(&CASES[0]);
+    let (sites, bytes, calls) = trial.calls();
+    assert_eq!(trial.calls().0, sites, "sites are the same in every run");
+    let dir = Trial::fresh();
+    let output = trial.with(dir.path(), &format!("kill:bytes:{}", bytes / 2));
+    assert_eq!(output.status.signal(), Some(libc::SIGKILL));
+    assert!(names(dir.path()).iter().any(|name| name.starts_with(".t.") && name.ends_with(".unfinished")));
+    let dir = Trial::fresh();
+    assert_eq!(trial.with(dir.path(), &format!("kill:calls:{}", calls / 2)).status.signal(), Some(libc::SIGKILL));
+    let (_, site) = sites.iter().find(|(operation, _)| operation == "fsync").unwrap();
+    let dir = Trial::fresh();
+    let told = trial.with(dir.path(), &format!("fsync:{site}:{EIO}"));
+    assert_eq!(told.status.code(), Some(2));
+    assert_eq!(names(dir.path()), trial.before, "a failed build leaves nothing");
+    ok(&run(dir.path(), &trial.args, &[]));
+    let manifest = dir.path().join("w/t/manifest.json");
+    let mut bytes = fs::read(&manifest).unwrap();
+    bytes[9] ^= 1;
+    fs::write(&manifest, bytes).unwrap();
+    let seen = std::panic::catch_unwind(|| trial.whole(dir.path(), "planted"));
+    assert!(seen.is_err());
+}
