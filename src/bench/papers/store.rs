@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 
-use super::exhibit::Chosen;
+use super::exhibit::{self, Chosen};
 use super::sheet::Sheet;
 use crate::Error;
 use crate::bench::say;
@@ -58,17 +58,22 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces the parts of a page that are marked for tables and figures that are in the folder, and the part with
-    /// all their verdicts.
+    /// Replaces the parts of a page that are marked for tables and figures that are in the folder, and their verdicts
+    /// in the part that has those of all.
     ///
     /// # Errors
     /// The page cannot be read or written; it has no mark for any, or one without its end.
     pub(super) fn write_page(&self, page: &Path, chosen: &[Chosen]) -> anyhow::Result<()> {
         let mut text = std::fs::read_to_string(page).map_err(Error::io("read", page))?;
         let mut written = 0;
+        let earlier = rows_of(&text);
         let mut verdicts = Vec::new();
-        for &one in chosen {
-            let Some(sheet) = self.read(one) else { continue };
+        for &one in &exhibit::choose(None, None)? {
+            let made = chosen.iter().any(|other| other.id() == one.id()).then(|| self.read(one)).flatten();
+            let Some(sheet) = made else {
+                verdicts.extend(earlier.iter().filter(|row| row[0] == one.title()).cloned());
+                continue;
+            };
             let of_one = sheet.verdicts(one).rows.into_iter();
             verdicts.extend(of_one.map(|row| std::iter::once(one.title()).chain(row).collect()));
             match replaced(&text, &one.id(), &sheet.markdown(one)) {
@@ -96,6 +101,19 @@ impl Store {
         say(&format!("{written} tables and figures in {}", page.display()));
         replace(page, &text)
     }
+}
+
+/// The verdicts that a page has.
+fn rows_of(text: &str) -> Vec<Vec<String>> {
+    let part =
+        text.split_once("<!-- verdicts -->\n").and_then(|(_, rest)| rest.split_once("<!-- end of verdicts -->\n"));
+    // behind a title, an empty line, a head and a rule
+    let lines = part.map_or("", |(rows, _)| rows).lines().skip(4);
+    let cells = |line: &str| {
+        let inner = line.trim_start_matches("| ").trim_end_matches(" |");
+        inner.split(" | ").map(|cell| cell.replace("\\|", "|")).collect()
+    };
+    lines.map(cells).collect()
 }
 
 /// The text with what stands between the marks of `id` replaced; `None` without marks.

@@ -47,12 +47,15 @@ fn test_one_table_end_to_end_and_again_after_an_interruption() {
     assert!(!read("json").contains("987654321"));
     // the page
     let page = dir.path().join("page.md");
-    let marks = |id: &str| format!("<!-- {id} -->\nold\n<!-- end of {id} -->\n");
+    let marks = |id: &str| format!("<!-- {id} -->\n**T**\n\n| in |\n|---|\n{OLD}<!-- end of {id} -->\n");
+    // those of a table that is not in the folder stay, and in the order of the papers
+    const OLD: &str = "| Griffin, PPoPP 2018, figure 14 | of 1 \\| 2 | - |\n| Griffin, PPoPP 2018, table 1 | old |\n";
     std::fs::write(&page, format!("a\n{}{}b\n", marks("verdicts"), marks("griffin-table-1"))).unwrap();
     run_line(&format!("-o {at} --page {}", page.display())).unwrap();
     let text = std::fs::read_to_string(&page).unwrap();
     assert_eq!(text.matches("| Elias-Fano compresses better").count(), 2, "{text}");
     assert!(text.contains("| Griffin, PPoPP 2018, table 1 | Elias") && !text.contains("old") && text.ends_with("b\n"));
+    assert!(text.contains("\n| Griffin, PPoPP 2018, figure 14 | of 1 \\| 2 | - |\n<!-- end of verdicts -->"), "{text}");
     std::fs::write(&page, "nothing\n").unwrap();
     let error = run_line(&format!("-o {at} --page {}", page.display())).unwrap_err().to_string();
     assert!(error.contains("no line <!-- NAME -->"), "{error}");
