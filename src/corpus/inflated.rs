@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -58,34 +58,66 @@ pub type Busy = Box<dyn Fn(Instant, Instant) + Send>;
 
 /// Pieces in their order, with what a device inflated.
 pub struct Inflating {
-    receiver: Option<Receiver<Piece>>,
-    thread: Option<JoinHandle<()>>,
-    problem: Problem,
+    /// Those of a batch at a time: while readers have one, the next lies ready, and the thread sees to the one behind.
+    receiver: Option<Receiver<Vec<Piece>>>,
+    ready: std::vec::IntoIter<Piece>,
+    /// Ends with the device, unless that failed.
+    thread: Option<JoinHandle<Option<Inflate>>>,
+    device: Device,
 }
 
-/// What became of a device that failed; for a report.
+/// What becomes of a device.
 #[derive(Clone, Default)]
-pub struct Problem(Arc<Mutex<Option<GpuError>>>);
+pub struct Device(Arc<Mutex<Fate>>);
 
-impl Problem {
-    /// Why the rest was inflated on the CPU, if it was.
-    pub fn get(&self) -> Option<GpuError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+#[derive(Default)]
+struct Fate {
+    error: Option<GpuError>,
+    /// Gives the device's memory back.
+    retiring: Option<JoinHandle<()>>,
+}
+
+impl Device {
+    fn fate(&self) -> MutexGuard<'_, Fate> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, error: GpuError) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    /// Why the rest was inflated on the CPU, if it was.
+    pub fn problem(&self) -> Option<GpuError> {
+        self.fate().error.clone()
+    }
+
+    /// Readers do not wait for its memory to go, which takes a quarter of a second for a GB; the last one who knows of
+    /// the device does, since no driver likes a process that ends meanwhile.
+    fn retire(&self, engine: Inflate) {
+        // without a thread it goes now
+        self.fate().retiring = std::thread::Builder::new().spawn(|| drop(engine)).ok();
+    }
+}
+
+impl Drop for Fate {
+    fn drop(&mut self) {
+        if let Some(thread) = self.retiring.take() {
+            let _ = thread.join();
+        }
     }
 }
 
 impl Inflating {
-    /// Starts the thread. `waiting`: so many pieces wait for readers at most. Transfers use `threads` threads.
+    /// Starts the thread. Transfers use `threads` threads. The first pieces, up to `head_start` of them, go on as they
+    /// are: readers have something to do while a device takes its memory.
     ///
     /// # Errors
     /// The system gives no threads.
-    pub fn start(pieces: Pieces, engine: Inflate, waiting: usize, threads: usize, busy: Busy) -> std::io::Result<Self> {
-        let (sender, receiver) = sync_channel(waiting);
-        let problem = Problem::default();
+    pub fn start(
+        pieces: Pieces,
+        engine: Inflate,
+        threads: usize,
+        head_start: usize,
+        busy: Busy,
+    ) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(1);
+        let device = Device::default();
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|number| format!("gamut-up-{number}"))
@@ -95,21 +127,25 @@ impl Inflating {
             pieces,
             engine: Some(engine),
             sender,
-            problem: problem.clone(),
+            device: device.clone(),
             busy,
             on_the_way: VecDeque::new(),
             held: None,
             share: FIRST,
+            head_start,
             is_over: false,
         };
-        let body = move || pool.install(|| feeding.run());
+        let body = move || {
+            pool.install(|| feeding.run());
+            feeding.engine
+        };
         let thread = std::thread::Builder::new().name("gamut-inflate".into()).spawn(body)?;
-        Ok(Self { receiver: Some(receiver), thread: Some(thread), problem })
+        Ok(Self { receiver: Some(receiver), ready: Vec::new().into_iter(), thread: Some(thread), device })
     }
 
     /// What to ask at the end.
-    pub fn problem(&self) -> Problem {
-        self.problem.clone()
+    pub fn device(&self) -> Device {
+        self.device.clone()
     }
 }
 
@@ -119,11 +155,15 @@ impl Iterator for Inflating {
     /// # Panics
     /// With the panic of the thread, if that is why there is no further piece: it is not the end of the input.
     fn next(&mut self) -> Option<Piece> {
-        let piece = self.receiver.as_ref()?.recv().ok();
-        if piece.is_none() {
-            self.end();
+        loop {
+            if let Some(piece) = self.ready.next() {
+                return Some(piece);
+            }
+            match self.receiver.as_ref()?.recv() {
+                Ok(pieces) => self.ready = pieces.into_iter(),
+                Err(_) => self.end(),
+            }
         }
-        piece
     }
 }
 
@@ -132,11 +172,10 @@ impl Inflating {
     fn end(&mut self) {
         // Without a receiver the next send fails, and the thread ends. Texts that nobody took go with it.
         self.receiver = None;
-        if let Some(thread) = self.thread.take()
-            && let Err(panic) = thread.join()
-            && !std::thread::panicking()
-        {
-            std::panic::resume_unwind(panic);
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(Some(engine))) => self.device.retire(engine),
+            Some(Err(panic)) if !std::thread::panicking() => std::panic::resume_unwind(panic),
+            _ => {}
         }
     }
 }
@@ -151,7 +190,7 @@ impl Drop for Inflating {
 const ON_THE_WAY: usize = 2;
 
 /// The first batch has this part of the room, so that readers begin early; each later one four times as much.
-const FIRST: usize = 16;
+const FIRST: usize = 4;
 
 /// A piece with its members.
 struct Found {
@@ -200,19 +239,25 @@ struct Feeding {
     pieces: Pieces,
     /// Gone if it failed.
     engine: Option<Inflate>,
-    sender: SyncSender<Piece>,
-    problem: Problem,
+    sender: SyncSender<Vec<Piece>>,
+    device: Device,
     busy: Busy,
     on_the_way: VecDeque<Coming>,
     /// The first piece of the next batch.
     held: Option<Found>,
     /// A batch has this part of the room.
     share: usize,
+    /// So many pieces go on first, at most.
+    head_start: usize,
     is_over: bool,
 }
 
 impl Feeding {
     fn run(&mut self) {
+        let first = self.first();
+        if !first.is_empty() && self.sender.send(first).is_err() {
+            return;
+        }
         let mut idle = Instant::now();
         loop {
             while self.on_the_way.len() < ON_THE_WAY && !self.is_over && !self.is_ready() {
@@ -220,7 +265,7 @@ impl Feeding {
             }
             let Some(coming) = self.on_the_way.pop_front() else { return };
             let listened = match coming {
-                Coming::Piece(piece) => self.sender.send(piece).is_ok(),
+                Coming::Piece(piece) => self.sender.send(vec![piece]).is_ok(),
                 Coming::Batch { running, found, began } => {
                     let texts = self.finish(*running).map(Arc::new);
                     if let Some(texts) = &texts {
@@ -232,17 +277,34 @@ impl Feeding {
                         (self.busy)(from, idle);
                     }
                     let mut number = 0;
-                    found.into_iter().all(|found| {
+                    let pieces = found.into_iter().map(|found| {
                         let first = number;
                         number += found.members.len();
-                        self.sender.send(with_texts(found, first, texts.as_ref())).is_ok()
-                    })
+                        with_texts(found, first, texts.as_ref())
+                    });
+                    self.sender.send(pieces.collect()).is_ok()
                 }
             };
             if !listened {
                 return;
             }
         }
+    }
+
+    /// Pieces that no device sees. They lie in mapped files, so that they take no memory.
+    fn first(&mut self) -> Vec<Piece> {
+        let mut first = Vec::new();
+        while first.len() < self.head_start {
+            match self.next() {
+                Some(Ok(found)) => first.push(found.piece),
+                Some(Err(piece)) => {
+                    first.push(piece);
+                    break;
+                }
+                None => break,
+            }
+        }
+        first
     }
 
     /// Whether what comes next waits for no device. It must not wait for the piece behind it either: a thread that
@@ -341,7 +403,7 @@ impl Feeding {
 
     /// From now on pieces go on as they are.
     fn fail<T>(&mut self, error: GpuError) -> Option<T> {
-        self.problem.set(error);
+        self.device.fate().error.get_or_insert(error);
         self.engine = None;
         None
     }

@@ -351,15 +351,15 @@ impl Gpu {
         &self,
         what: &str,
         mode: wgpu::MapMode,
-        buffers: &[&Buffer],
+        parts: &[wgpu::BufferSlice<'_>],
         until: Wait,
     ) -> Result<(), GpuError> {
         let (sender, receiver) = std::sync::mpsc::channel();
         self.checked(what, |_| {
-            for buffer in buffers {
+            for part in parts {
                 let sender = sender.clone();
                 // the receiver outlives the wait below; a late answer is dropped
-                buffer.raw.slice(..).map_async(mode, move |result| {
+                part.map_async(mode, move |result| {
                     let _ = sender.send(result.is_ok());
                 });
             }
@@ -368,16 +368,16 @@ impl Gpu {
         let start = Instant::now();
         // a software adapter needs the cores itself
         let spins = matches!(until, Wait::For(Some(_))) && self.report().kind.is_hardware();
-        while spins && mapped < buffers.len() && start.elapsed() < SPIN {
+        while spins && mapped < parts.len() && start.elapsed() < SPIN {
             self.wait(what, Wait::For(None))?;
             mapped += receiver.try_iter().filter(|&ok| ok).count();
         }
-        if mapped < buffers.len() {
+        if mapped < parts.len() {
             self.wait(what, until)?;
             mapped += receiver.try_iter().filter(|&ok| ok).count();
         }
         self.check()?;
-        if mapped == buffers.len() {
+        if mapped == parts.len() {
             return Ok(());
         }
         Err(GpuError::Lost { message: format!("{what} could not be mapped") })

@@ -247,7 +247,7 @@ impl Clock {
 
     /// Waits for `until`, behind which the timestamps are there; returns each in seconds after the first.
     pub(super) fn seconds(&self, gpu: &Gpu, until: Wait) -> Result<Vec<f64>, GpuError> {
-        gpu.map("timestamps", wgpu::MapMode::Read, &[&self.readable], until)?;
+        gpu.map("timestamps", wgpu::MapMode::Read, &[self.readable.raw.slice(..)], until)?;
         let ticks: Option<Vec<u64>> = gpu.checked("timestamps", |_| {
             let view = self.readable.raw.slice(..).get_mapped_range().ok()?;
             Some(view.chunks_exact(8).map(bytemuck::pod_read_unaligned).take(self.count as usize).collect())

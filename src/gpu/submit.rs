@@ -181,7 +181,7 @@ impl Gpu {
         from: &Buffer,
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<(T, Times), GpuError> {
-        self.map("results", wgpu::MapMode::Read, &[from], Wait::For(Some(pending.submission())))?;
+        self.map("results", wgpu::MapMode::Read, &[from.raw.slice(..)], Wait::For(Some(pending.submission())))?;
         let view = self.checked("results", |_| from.raw.slice(..).get_mapped_range().ok())?;
         let value = view.map(|view| read(&view));
         from.raw.unmap();

@@ -197,7 +197,7 @@ impl Upload {
         self.next = (at + 1) % self.most;
         match self.ring.get_mut(at).filter(|staging| staging.buffer.bytes >= bytes) {
             Some(Staging { buffer, copied }) => {
-                gpu.map("upload", wgpu::MapMode::Write, &[buffer], Wait::For(copied.take()))?;
+                gpu.map("upload", wgpu::MapMode::Write, &[buffer.raw.slice(..)], Wait::For(copied.take()))?;
             }
             None => {
                 let staging = Staging { buffer: gpu.buffer("upload", bytes, Usage::Upload)?, copied: None };
@@ -308,10 +308,10 @@ impl Download {
             }
             shared.queue.submit([encoder.finish()])
         })?;
-        let buffers: Vec<_> = used.iter().map(|&(piece, ..)| piece).collect();
-        gpu.map("download", wgpu::MapMode::Read, &buffers, Wait::All)?;
+        let parts: Vec<_> = used.iter().map(|&(piece, ..)| piece.raw.slice(..)).collect();
+        gpu.map("download", wgpu::MapMode::Read, &parts, Wait::All)?;
         let views = gpu.checked("download", |_| {
-            buffers.iter().map(|b| b.raw.slice(..).get_mapped_range()).collect::<Result<Vec<_>, _>>()
+            parts.iter().map(wgpu::BufferSlice::get_mapped_range).collect::<Result<Vec<_>, _>>()
         })?;
         let Ok(views) = views else {
             return Err(GpuError::Lost { message: "the result could not be mapped".into() });
@@ -326,9 +326,7 @@ impl Download {
                 .for_each(|(to, from)| to.copy_from_slice(from));
         }
         drop(views);
-        for piece in buffers {
-            piece.raw.unmap();
-        }
+        used.iter().for_each(|(piece, ..)| piece.raw.unmap());
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Batches of members on a device: two are on their way while a third one is read.
+//! Batches of members on a device: two are on their way while a third one waits for readers and a fourth one is read.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
@@ -16,8 +16,9 @@ pub struct Room {
     pub members: usize,
 }
 
-/// Batches that exist at a time: two on their way, one being read.
-const BATCHES: usize = 3;
+/// Batches that exist at a time: two on their way, one that waits for readers, one being read. With one less, the next
+/// could not start before the last reader of a batch is done.
+const BATCHES: usize = 4;
 
 /// What an upload holds on to: three buffers of 32 MiB.
 const STAGING: u64 = 96 << 20;
@@ -47,9 +48,9 @@ impl Room {
     }
 
     /// Bytes of host memory for so many bytes of text a batch, on a device of its own memory or one that `shares` the
-    /// host's: the staging buffers, and besides them four times the text. That is three texts with their ends; the
-    /// pages of compressed bytes until they are copied, half a text; and lists of four batches' members, of some 112
-    /// bytes each. Where memory is shared, three batches' buffers on the device are five texts more.
+    /// host's: the staging buffers, and besides them five times the text. That is four texts with their ends; the
+    /// pages of compressed bytes until they are copied, half a text; and lists of five batches' members, of some 112
+    /// bytes each. Where memory is shared, four batches' buffers on the device are six texts more and a bit.
     pub fn host_bytes(text: u64, shares: bool) -> u64 {
         text.saturating_mul(texts(shares)).saturating_add(if is_long(text) { LONG_STAGING } else { STAGING })
     }
@@ -69,7 +70,7 @@ impl Room {
 
 /// Host memory by [`Room::host_bytes`], in texts.
 fn texts(shares: bool) -> u64 {
-    if shares { 9 } else { 4 }
+    if shares { 11 } else { 5 }
 }
 
 /// Whether batches of so much text have a long upload.
@@ -179,9 +180,11 @@ pub struct Running {
     slot: Slot,
     pending: Pending,
     places: Vec<Place>,
+    /// Bytes of what comes back.
+    bytes: u64,
 }
 
-/// Inflates batches. What it makes lends its buffers, so at most three batches exist at a time.
+/// Inflates batches. What it makes lends its buffers, so at most four batches exist at a time.
 #[derive(Debug)]
 pub struct Inflate {
     gpu: Gpu,
@@ -252,7 +255,7 @@ impl Inflate {
         Ok(Slot { device: OnDevice { packed, members, text, ends, bound }, down })
     }
 
-    /// Sends a batch and starts it. If `wait`, waits until texts of an earlier batch are gone, where three batches
+    /// Sends a batch and starts it. If `wait`, waits until texts of an earlier batch are gone, where four batches
     /// exist; else returns `None` then.
     ///
     /// # Errors
@@ -288,7 +291,7 @@ impl Inflate {
             let text = 4 * (rows.len() + to as usize);
             places[number] = Place { end: 4 * row, text, size: size as usize, bytes };
         }
-        Ok(Some(Running { slot, pending, places }))
+        Ok(Some(Running { slot, pending, places, bytes: all_ends + load.text as u64 }))
     }
 
     /// Waits for a batch.
@@ -296,8 +299,8 @@ impl Inflate {
     /// # Errors
     /// The device was lost.
     pub fn finish(&mut self, running: Running) -> Result<Texts, GpuError> {
-        let Running { slot: Slot { device, down }, pending, places } = running;
-        let (mapped, times) = self.gpu.finish_mapped(pending, down)?;
+        let Running { slot: Slot { device, down }, pending, places, bytes } = running;
+        let (mapped, times) = self.gpu.finish_mapped(pending, down, bytes)?;
         let seconds = times.first().map(|&(_, seconds)| seconds);
         Ok(Texts { parts: Some((mapped, device)), places, seconds, back: self.back.clone() })
     }

@@ -1,7 +1,7 @@
 //! Where a build inflates, and what it knows of a device, from `gamut bench inflate --keep`.
 //!
 //! **The rule.** [`InflateChoice::Auto`] takes a hardware GPU if somebody has measured it with this driver, and in
-//! batches no larger than the build's it inflated, transfers included, at least as fast as libdeflate on as many
+//! batches no larger than the build's it inflated, transfers included, at least half as fast as libdeflate on as many
 //! threads as the build has. Then readers do not wait for it, and spend no time on inflating. Without a measurement it
 //! takes the CPU: what a bus and a driver make of the kernel cannot be told from a name.
 //!
@@ -77,6 +77,8 @@ fn pays(folder: &Path, device: &Choice, host_bytes: u64, threads: usize) -> bool
 
 const MAGIC: &[u8; 8] = b"GAMUTINF";
 const PREFIX: &str = "inflate-";
+/// Part of the rate of libdeflate.
+const KEEPS_UP: f64 = 0.5;
 /// A larger file is none of gamut's.
 const MOST: u64 = 1 << 16;
 
@@ -100,10 +102,13 @@ fn path(folder: &Path, report: &AdapterReport) -> PathBuf {
 }
 
 impl Measured {
-    /// Whether a device in batches of `text` bytes is as fast as libdeflate on so many threads.
+    /// Whether a device in batches of `text` bytes keeps up with the workers of a build on so many threads.
+    ///
+    /// Workers that need not inflate read 20 GB of WARC in 46 to 58 s of their time, which libdeflate inflates in 20 to
+    /// 23 s (16 cores of Xeon). So a device that is half as fast as libdeflate on all threads is faster than they are.
     pub fn pays(&self, text: u64, threads: usize) -> bool {
         let rate = self.gpu.iter().filter(|(size, _)| *size <= text).max_by_key(|(size, _)| *size);
-        rate.is_some_and(|(_, rate)| *rate >= self.cpu * threads as f64)
+        rate.is_some_and(|(_, rate)| *rate >= KEEPS_UP * self.cpu * threads as f64)
     }
 
     /// The measurement of a device, if there is one.
@@ -153,12 +158,12 @@ mod tests {
     fn test_the_rule_compares_with_all_threads_of_a_build() {
         let measured = Measured { cpu: 1e9, gpu: vec![(1 << 30, 20e9), (1 << 26, 4e9)] };
         for (text, threads, pays) in [
-            (1 << 30, 16, true),
-            (1 << 30, 21, false),
-            (1 << 29, 4, true),
-            (1 << 29, 5, false),
+            (1 << 30, 40, true),
+            (1 << 30, 41, false),
+            (1 << 29, 8, true),
+            (1 << 29, 9, false),
             (1 << 25, 1, false),
-            (u64::MAX, 20, true),
+            (u64::MAX, 40, true),
         ] {
             assert_eq!(measured.pays(text, threads), pays, "{text} {threads}");
         }

@@ -326,8 +326,8 @@ fn test_host_memory_is_counted() {
         let down = room.text + 4 * room.members;
         let device = room.packed + PADDING + 20 * room.members + room.text;
         let staging = if text > 512 << 20 { 8 } else { 3 } * (32 << 20);
-        let host = (3 * down + room.packed + 4 * 112 * room.members + staging) as u64;
-        for (shares, needed) in [(false, host), (true, host + 3 * device as u64)] {
+        let host = (4 * down + room.packed + 5 * 112 * room.members + staging) as u64;
+        for (shares, needed) in [(false, host), (true, host + 4 * device as u64)] {
             let counted = Room::host_bytes(text, shares);
             assert!(needed <= counted && counted - needed < text, "{text} {shares}: {needed} of {counted}");
             assert_eq!(Room::text_within(counted, shares), text);
@@ -341,7 +341,7 @@ fn test_host_memory_is_counted() {
     assert_eq!((Room::text_within(0, true), Room::text_within(u64::MAX, false) > 1 << 60), (0, true));
 }
 
-/// A batch's buffers come back when its texts are gone, and three batches may exist.
+/// A batch's buffers come back when its texts are gone, and four batches may exist.
 #[test]
 fn test_batches_lend_their_buffers() {
     let Some(gpu) = testing::gpu() else { return };
@@ -354,16 +354,21 @@ fn test_batches_lend_their_buffers() {
         load
     };
     let mut started = |i: usize| engine.start(&load(i), false).unwrap();
-    let (a, b, c) = (started(0).unwrap(), started(1).unwrap(), started(2).unwrap());
-    assert!(started(3).is_none(), "three are on their way");
+    let (a, b, c, d) = (started(0).unwrap(), started(1).unwrap(), started(2).unwrap(), started(3).unwrap());
+    assert!(started(4).is_none(), "four are on their way");
     let a = engine.finish(a).unwrap();
-    assert!(engine.start(&load(3), false).unwrap().is_none(), "the first one is being read");
+    assert!(engine.start(&load(4), false).unwrap().is_none(), "the first one is being read");
     assert_eq!(a.get(0), Some(&[0; 500][..]));
     drop(a);
-    let d = engine.start(&load(3), true).unwrap().expect("buffers are free");
-    for (i, running) in [(1, b), (2, c), (3, d)] {
+    let e = engine.start(&load(4), true).unwrap().expect("buffers are free");
+    for (i, running) in [(1, b), (2, c), (3, d), (4, e)] {
         assert_eq!(engine.finish(running).unwrap().get(0), Some(&[i; 500][..]));
     }
+    // texts outlive it
+    let running = engine.start(&load(0), true).unwrap().expect("buffers are free");
+    let texts = engine.finish(running).unwrap();
+    drop(engine);
+    assert_eq!(texts.get(0), Some(&[0; 500][..]));
 }
 
 /// The streams of the tests above tell a wrong kernel from a right one.

@@ -6,13 +6,18 @@ use super::options::BuildOptions;
 use super::plan::{MemoryPlan, budget_for, inflate_share};
 use super::report::{Clock, Lane};
 use crate::base::kept;
-use crate::corpus::{Corpus, Inflating, Piece, Pieces, Problem};
+use crate::corpus;
+use crate::corpus::{Corpus, Inflating, Piece, Pieces};
 use crate::gpu::Gpu;
 use crate::inflate::{Inflate, InflateChoice, Room};
 use crate::{Error, Result};
 
 /// The pieces of a build, from wherever they come.
 pub(super) type PieceSource = Box<dyn Iterator<Item = Piece> + Send>;
+
+/// So many pieces for each thread, but no more than a sixteenth of the input, are inflated on the CPU, while a GPU takes
+/// its memory: it pins host memory, a GB in 0.3 s, and sees to a first batch.
+const HEAD_START: usize = 4;
 
 /// Batches of less text than this are not worth it.
 const LEAST_TEXT: u64 = 1 << 20;
@@ -29,13 +34,13 @@ pub(super) struct InflateOutcome {
 /// A GPU that inflates, or none.
 #[derive(Default)]
 pub(super) struct Inflater {
-    device: String,
-    problem: Problem,
+    name: String,
+    device: corpus::Device,
 }
 
 /// Whether a build is to set memory aside for a GPU that inflates.
 pub(super) fn wanted(options: &BuildOptions) -> bool {
-    let share = inflate_share(options.means.memory);
+    let share = inflate_share(options.means.memory, options.means.threads);
     options.inflate.wants_gpu(&options.device, share, options.means.threads)
 }
 
@@ -117,29 +122,32 @@ impl Inflater {
     /// The system gives no threads.
     pub(super) fn between(
         options: &BuildOptions,
+        corpus: &Corpus,
         threads: usize,
         engine: Option<Inflate>,
         pieces: Pieces,
         clock: &Arc<Clock>,
     ) -> Result<(PieceSource, Self)> {
         let Some(engine) = engine else { return Ok((Box::new(pieces), Self::default())) };
-        let device = engine.device().to_owned();
+        let name = engine.device().to_owned();
         let clock = clock.clone();
+        // text has about four times the bytes that lie on the disk
+        let all = corpus.total_bytes() * 4 / options.corpus.piece_bytes.max(1) as u64;
+        let head_start = (HEAD_START * threads).min((all / 16) as usize);
         let busy = Box::new(move |from, to| clock.record_span(Lane::Inflate, from, to));
-        // about as many as workers have at a time
-        let inflating = Inflating::start(pieces, engine, 2 * threads, threads, busy)
+        let inflating = Inflating::start(pieces, engine, threads, head_start, busy)
             .map_err(Error::io("start threads for", &options.output))?;
-        let problem = inflating.problem();
-        Ok((Box::new(inflating), Self { device, problem }))
+        let device = inflating.device();
+        Ok((Box::new(inflating), Self { name, device }))
     }
 
     /// What became of it.
     pub(super) fn outcome(&self) -> InflateOutcome {
         let warning = self
-            .problem
-            .get()
-            .map(|error| format!("inflating on {} failed ({error}); the rest was inflated on the CPU", self.device));
-        InflateOutcome { device: self.device.clone(), warning }
+            .device
+            .problem()
+            .map(|error| format!("inflating on {} failed ({error}); the rest was inflated on the CPU", self.name));
+        InflateOutcome { device: self.name.clone(), warning }
     }
 }
 

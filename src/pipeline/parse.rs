@@ -125,7 +125,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let (writer, begin) = Begin::open(options, &corpus, threads)?;
     let position = begin.left.as_ref().map(Note::position).unwrap_or_default();
     let pieces = corpus.pieces_from(threads, position);
-    let (pieces, inflater) = Inflater::between(options, threads, engine, pieces, &clock)?;
+    let (pieces, inflater) = Inflater::between(options, &corpus, threads, engine, pieces, &clock)?;
     let shared = Arc::new(Shared {
         pieces: Mutex::new(pieces),
         inflater,

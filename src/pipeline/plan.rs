@@ -115,10 +115,10 @@ impl MemoryPlan {
     /// # Errors
     /// As of [`Self::new`].
     pub fn beside_inflating(budget: u64, threads: usize, ring: usize, block_keys: usize, texts: bool) -> Result<Self> {
-        let share = inflate_share(budget);
+        let share = inflate_share(budget, threads);
         let plan = Self::new(budget - share, threads, ring, block_keys, texts).map_err(|error| match error {
             Error::Memory { needed, what, .. } => {
-                Error::Memory { given: budget, needed: with_inflate_share(needed), what }
+                Error::Memory { given: budget, needed: with_inflate_share(needed, threads), what }
             }
             other => other,
         })?;
@@ -134,19 +134,21 @@ fn base(threads: usize, texts: bool) -> u64 {
     48 * MIB + 4 * MIB * t + texts
 }
 
-/// Bytes of a budget for a GPU that inflates: a quarter, up to what batches of 1 GiB take. Larger ones gain little, and
-/// the memory that host and device share takes long to allocate.
-pub fn inflate_share(budget: u64) -> u64 {
-    (budget / 4).min(most_inflate_share())
+/// Bytes of a budget for a GPU that inflates: a quarter, up to what batches that suit so many threads take.
+pub fn inflate_share(budget: u64, threads: usize) -> u64 {
+    (budget / 4).min(most_inflate_share(threads))
 }
 
-fn most_inflate_share() -> u64 {
-    Room::host_bytes(1 << 30, false)
+/// Batches of 16 MiB of text for each thread, 64 MiB to 1 GiB in all. An H200 inflates 5 GB/s in batches of 64 MiB, 14 in
+/// 256 MiB and 19 in 1 GiB, and a thread parses 0.3 GB/s, so larger ones gain nothing; and the memory that host and
+/// device share takes long to allocate, 0.3 s a GB.
+fn most_inflate_share(threads: usize) -> u64 {
+    Room::host_bytes((threads as u64 * (16 * MIB)).clamp(64 * MIB, 1024 * MIB), false)
 }
 
 /// The least budget that leaves so many bytes beside that share.
-fn with_inflate_share(rest: u64) -> u64 {
-    rest.saturating_add(rest.div_ceil(3).min(most_inflate_share()))
+fn with_inflate_share(rest: u64, threads: usize) -> u64 {
+    rest.saturating_add(rest.div_ceil(3).min(most_inflate_share(threads)))
 }
 
 /// The least budget with that share.
@@ -158,7 +160,7 @@ impl MemoryPlan {
     /// The least budget that leaves so many bytes to the dictionary and the documents' lengths, in whole MiB.
     pub fn budget_for_dictionary(&self, bytes: u64) -> u64 {
         let needed = bytes.div_ceil(2).saturating_mul(5).saturating_add(base(self.threads, self.texts));
-        let needed = if self.inflate_bytes == 0 { needed } else { with_inflate_share(needed) };
+        let needed = if self.inflate_bytes == 0 { needed } else { with_inflate_share(needed, self.threads) };
         needed.max(self.budget + 1).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
     }
 
@@ -261,7 +263,7 @@ mod tests {
                 match plan(budget) {
                     Ok(p) => {
                         let rest = MemoryPlan::new(budget - p.inflate_bytes, threads, RING, 0, false).unwrap();
-                        assert_eq!((p.budget, p.inflate_bytes), (budget, inflate_share(budget)));
+                        assert_eq!((p.budget, p.inflate_bytes), (budget, inflate_share(budget, threads)));
                         assert_eq!((p.block_keys, p.dictionary_bytes), (rest.block_keys, rest.dictionary_bytes));
                         // near, and where the share no longer grows
                         for bytes in [p.dictionary_bytes + 1, 3 * p.dictionary_bytes, 50 << 30] {
@@ -278,13 +280,17 @@ mod tests {
                 }
             }
         }
-        assert_eq!(inflate_share(budget_for(7 * MIB)), 7 * MIB);
-        for rest in [1, 2, 3, 4, 1000, 13 << 30, (13 << 30) - (800 << 20), 1 << 50] {
-            let budget = with_inflate_share(rest);
-            let left = |budget: u64| budget - inflate_share(budget);
-            assert!(left(budget) >= rest && left(budget.saturating_sub(2)) < rest, "{rest}: {budget}");
+        assert_eq!(inflate_share(budget_for(7 * MIB), 1), 7 * MIB);
+        for threads in [1, 16, 500] {
+            for rest in [1, 2, 3, 4, 1000, 800 << 20, 13 << 30, (13 << 30) - (800 << 20), 1 << 50] {
+                let budget = with_inflate_share(rest, threads);
+                let left = |budget: u64| budget - inflate_share(budget, threads);
+                assert!(left(budget) >= rest && left(budget.saturating_sub(2)) < rest, "{rest}: {budget}");
+            }
+            assert_eq!(with_inflate_share(u64::MAX, threads), u64::MAX);
         }
-        assert_eq!(with_inflate_share(u64::MAX), u64::MAX);
+        let most = |threads| inflate_share(u64::MAX, threads);
+        assert!(most(1) == most(4) && most(16) == Room::host_bytes(256 * MIB, false) && most(64) == most(500));
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Bus {
             ups.push(began.elapsed().as_secs_f64());
             let began = Instant::now();
             let pending = gpu.submit("copy", &[Step::Copy { from: &device, to: &host, bytes }], false)?;
-            let (mapped, _) = gpu.finish_mapped(pending, host)?;
+            let (mapped, _) = gpu.finish_mapped(pending, host, bytes)?;
             downs.push(began.elapsed().as_secs_f64());
             host = match mapped.unmap() {
                 Some(buffer) => buffer,

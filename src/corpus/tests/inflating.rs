@@ -13,7 +13,7 @@ use crate::base::random::SplitMix64;
 use crate::gpu::{Gpu, GpuError, testing};
 use crate::inflate::{Inflate, Room};
 
-fn inflating(gpu: &Gpu, pieces: Pieces, text: u64) -> (Inflating, Arc<AtomicUsize>) {
+fn inflating(gpu: &Gpu, pieces: Pieces, text: u64, head_start: usize) -> (Inflating, Arc<AtomicUsize>) {
     let engine = Inflate::new(gpu.clone(), Room::for_text(text, gpu), false).expect("a kernel");
     let batches = Arc::<AtomicUsize>::default();
     let heard = batches.clone();
@@ -21,15 +21,15 @@ fn inflating(gpu: &Gpu, pieces: Pieces, text: u64) -> (Inflating, Arc<AtomicUsiz
         assert!(from <= to);
         heard.fetch_add(1, Ordering::Relaxed);
     });
-    (Inflating::start(pieces, engine, 3, 2, busy).expect("a thread"), batches)
+    (Inflating::start(pieces, engine, 2, head_start, busy).expect("a thread"), batches)
 }
 
 /// Reads with a device ahead.
 fn read_ahead(gpu: &Gpu, corpus: &Corpus, position: Position) -> Reading {
-    let (pieces, _) = inflating(gpu, corpus.pieces_from(2, position), 1 << 22);
-    let problem = pieces.problem();
+    let (pieces, _) = inflating(gpu, corpus.pieces_from(2, position), 1 << 22, 0);
+    let device = pieces.device();
     let reading = read_pieces(corpus, pieces, position, &mut |_, _| {}).expect("a cut at a record");
-    assert!(problem.get().is_none());
+    assert!(device.problem().is_none());
     reading
 }
 
@@ -99,18 +99,37 @@ fn test_batches_go_on_when_readers_are_done() {
     let (_dir, path) = file("crawl.warc.gz", &crawl());
     let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
     // so little room that there are many batches, and members without room for them
-    let (pieces, batches) = inflating(&gpu, corpus.pieces(2), 1 << 16);
+    let (pieces, batches) = inflating(&gpu, corpus.pieces(2), 1 << 16, 0);
     let expected = read(&corpus);
-    let problem = pieces.problem();
+    let device = pieces.device();
     let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
-    assert!(problem.get().is_none(), "{:?}", problem.get());
+    assert!(device.problem().is_none(), "{:?}", device.problem());
     assert!(reading.events == expected.events && reading.members.gpu > 250, "{:?}", reading.members);
     assert!(batches.load(Ordering::Relaxed) > 10);
     // a reader that gives up: the thread ends
-    let (mut pieces, _) = inflating(&gpu, corpus.pieces(2), 1 << 16);
+    let (mut pieces, _) = inflating(&gpu, corpus.pieces(2), 1 << 16, 0);
     let first = pieces.next().expect("a piece");
     drop(pieces);
     drop(first);
+}
+
+/// The first pieces go on as they are, and the others are in their order behind them.
+#[test]
+fn test_a_head_start_changes_no_document() {
+    let Some(gpu) = testing::gpu() else { return };
+    let (_dir, path) = file("crawl.warc.gz", &crawl());
+    let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
+    let expected = read(&corpus);
+    let without = read_ahead(&gpu, &corpus, Position::default()).members;
+    for head_start in [1, 10, 1000] {
+        let (pieces, batches) = inflating(&gpu, corpus.pieces(2), 1 << 22, head_start);
+        let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
+        assert!(reading.events == expected.events, "{head_start}");
+        let (with, all) = (reading.members, without.gpu + without.cpu);
+        assert_eq!(with.gpu + with.cpu, all, "{head_start}");
+        assert!(with.gpu < without.gpu, "{head_start}: {with:?}");
+        assert_eq!((with.gpu, batches.load(Ordering::Relaxed)) == (0, 0), head_start == 1000, "{head_start}: {with:?}");
+    }
 }
 
 #[test]
@@ -119,8 +138,8 @@ fn test_a_lost_device_costs_no_document() {
     let (_dir, path) = file("crawl.warc.gz", &crawl());
     let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
     let expected = read(&corpus);
-    let (pieces, _) = inflating(&gpu, corpus.pieces(2), 1 << 16);
-    let problem = pieces.problem();
+    let (pieces, _) = inflating(&gpu, corpus.pieces(2), 1 << 16, 0);
+    let device = pieces.device();
     let mut number = 0;
     let pieces = pieces.inspect(|_| {
         number += 1;
@@ -130,7 +149,7 @@ fn test_a_lost_device_costs_no_document() {
     });
     let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
     assert!(reading.events == expected.events);
-    assert!(problem.get().is_some() && reading.members.gpu > 0, "{:?}", reading.members);
+    assert!(device.problem().is_some() && reading.members.gpu > 0, "{:?}", reading.members);
     assert!(matches!(gpu.check(), Err(GpuError::Lost { .. })));
 }
 
@@ -153,7 +172,7 @@ fn test_what_is_copied_to_the_device_leaves_memory() {
     let (_dir, path) = file("released.warc.gz", &bytes);
     let name = path.display().to_string();
     let corpus = Corpus::open(&[path], &CorpusOptions::default()).unwrap().cut_into(bytes.len(), 1 << 25);
-    let (mut pieces, _) = inflating(&gpu, corpus.pieces(1), 1 << 22);
+    let (mut pieces, _) = inflating(&gpu, corpus.pieces(1), 1 << 22, 0);
     let piece = pieces.next().expect("a piece");
     assert!(matches!(&piece.work, Work::Range { inflated: Some(_), .. }));
     let before = resident(&name);
@@ -179,7 +198,7 @@ fn test_long_records_that_are_read_ahead_go_on() {
     let options = CorpusOptions { piece_bytes: 4096, solo_bytes: 3000, ..CorpusOptions::default() };
     let corpus = Corpus::open(&[crawl, records], &options).unwrap();
     assert!(corpus.has_small_members());
-    let (pieces, _) = inflating(&gpu, corpus.pieces(2), 1 << 16);
+    let (pieces, _) = inflating(&gpu, corpus.pieces(2), 1 << 16, 0);
     let mut batches = 0;
     let pieces = pieces.inspect(|piece| batches += usize::from(matches!(piece.work, Work::Batch(_))));
     let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
@@ -194,7 +213,7 @@ fn test_a_panic_of_the_thread_is_no_end_of_the_input() {
     let (_dir, path) = file("crawl.warc.gz", &crawl());
     let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
     let engine = Inflate::new(gpu.clone(), Room::for_text(1 << 16, &gpu), false).unwrap();
-    let mut pieces = Inflating::start(corpus.pieces(2), engine, 3, 1, Box::new(|_, _| panic!("planted"))).unwrap();
+    let mut pieces = Inflating::start(corpus.pieces(2), engine, 1, 0, Box::new(|_, _| panic!("planted"))).unwrap();
     let outcome = catch_unwind(AssertUnwindSafe(|| pieces.by_ref().count()));
     assert_eq!(outcome.expect_err("a panic").downcast_ref(), Some(&"planted"));
     // it comes once
@@ -209,7 +228,7 @@ fn test_wrong_texts_are_not_taken() {
     let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
     let mut engine = Inflate::new(gpu.clone(), Room::for_text(1 << 20, &gpu), false).unwrap();
     engine.plant("carry = tail;", "");
-    let pieces = Inflating::start(corpus.pieces(2), engine, 3, 1, Box::new(|_, _| ())).unwrap();
+    let pieces = Inflating::start(corpus.pieces(2), engine, 1, 0, Box::new(|_, _| ())).unwrap();
     let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
     let expected = read(&corpus);
     assert!(reading.events == expected.events);
