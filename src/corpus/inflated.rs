@@ -291,15 +291,19 @@ impl Feeding {
         }
     }
 
-    /// Pieces that no device sees. They lie in mapped files, so that they take no memory.
+    /// Pieces that no device sees. They lie in mapped files, so that they take no memory; the first that does not is the
+    /// last of them.
     fn first(&mut self) -> Vec<Piece> {
         let mut first = Vec::new();
         while first.len() < self.head_start {
             match self.next() {
                 Some(Ok(found)) => first.push(found.piece),
                 Some(Err(piece)) => {
+                    let is_mapped = matches!(piece.work, Work::Range { .. });
                     first.push(piece);
-                    break;
+                    if !is_mapped {
+                        break;
+                    }
                 }
                 None => break,
             }

@@ -15,8 +15,8 @@ use crate::{Error, Result};
 /// The pieces of a build, from wherever they come.
 pub(super) type PieceSource = Box<dyn Iterator<Item = Piece> + Send>;
 
-/// So many pieces for each thread, but no more than a sixteenth of the input, are inflated on the CPU, while a GPU takes
-/// its memory: it pins host memory, a GB in 0.3 s, and sees to a first batch.
+/// So many pieces for each thread, but no more than a sixteenth of the input, are inflated on the CPU, while a GPU
+/// takes its memory: it pins host memory, a GB in 0.3 s, and sees to a first batch.
 const HEAD_START: usize = 4;
 
 /// Batches of less text than this are not worth it.

@@ -33,8 +33,8 @@ use crate::inflate::{Inflate, Load, Measured, Room, Running, Texts};
 ///
 /// GB/s are of inflated text. kernel is by the device's own clock. end to end goes from the file in memory to texts
 /// that the host can read, transfers included. bus is the part of that time that plain copies would take. share is the
-/// GPU's rate end to end over libdeflate's on all threads: from 0.5 on, `gamut index --inflate auto` takes a GPU that was
-/// measured with --keep.
+/// GPU's rate end to end over libdeflate's on all threads: from 0.5 on, `gamut index --inflate auto` takes a GPU that
+/// was measured with --keep.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  \
     gamut bench inflate crawl.warc.gz\n  \

@@ -10,6 +10,7 @@ use crate::query::engine::Fallback;
 use crate::query::{Mode, Scores};
 use crate::serve::{Ask, Counts, Job, Outcome, Residents, Work};
 use clap::Parser as _;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -258,10 +259,13 @@ fn test_a_device_is_lost_and_back_under_load() {
                     }
                 });
             }
-            // so many that a GPU takes some of them, whatever the CPU takes for one
+            // more and more, until a GPU takes some of them, however little the CPU is expected to take for one
+            let many = Cell::new(500);
             let flood = |text: &str, what: &str| {
                 let ask = Ask { text: text.to_owned(), ..Ask::default() };
-                let Ok(Outcome::Answers(answers)) = send(&index, Work::Search(vec![ask; 500])).blocking_recv() else {
+                let asks = vec![ask; many.get()];
+                many.set((2 * many.get()).min(8000));
+                let Ok(Outcome::Answers(answers)) = send(&index, Work::Search(asks)).blocking_recv() else {
                     panic!("{line}: no answers")
                 };
                 assert!(answers.iter().all(|answer| answer.is_ok()));
