@@ -158,7 +158,7 @@ pub fn check_all_is_used(kernels: &[Kernel]) {
 
 /// Reports that the running test was skipped, and why; also to the file that `GAMUT_SKIPPED` names.
 #[allow(clippy::print_stderr, reason = "a test that was skipped must say so")]
-fn skipped(why: &str) {
+pub fn skipped(why: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
     eprint!("skipped: {line}");
