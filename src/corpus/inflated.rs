@@ -291,8 +291,8 @@ impl Feeding {
         }
     }
 
-    /// Pieces that no device sees. They lie in mapped files, so that they take no memory; the first that does not is the
-    /// last of them.
+    /// Pieces that no device sees. They lie in mapped files, so that they take no memory; the first that does not is
+    /// the last of them.
     fn first(&mut self) -> Vec<Piece> {
         let mut first = Vec::new();
         while first.len() < self.head_start {
