@@ -179,28 +179,32 @@ impl Arena {
     }
 
     /// Takes `words` free words in one buffer, from the smallest piece that fits; `None` if none does.
-    pub fn take(&mut self, words: u32) -> Option<u32> {
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub fn take(&mut self, words: u32) -> Result<Option<u32>, GpuError> {
         loop {
             let taken = self.take_made(words);
-            if taken.is_some() || !self.make(words) {
-                return taken;
+            if taken.is_some() || !self.make(words)? {
+                return Ok(taken);
             }
         }
     }
 
     /// Makes the next buffer that has so many words. False if there is none.
-    fn make(&mut self, words: u32) -> bool {
+    fn make(&mut self, words: u32) -> Result<bool, GpuError> {
         let planned = |segment: &&mut Segment| segment.state == State::Planned && segment.words >= words;
-        let Some(segment) = self.segments.iter_mut().find(planned) else { return false };
-        // a device that is lost says so again, at the next submission
+        let Some(segment) = self.segments.iter_mut().find(planned) else { return Ok(false) };
         match self.gpu.buffer("lists", 4 * u64::from(segment.words.max(4)), Usage::Storage) {
             Ok(buffer) => {
                 (segment.buffer, segment.state) = (buffer, State::Made);
                 self.stamp += 1;
             }
-            Err(_) => segment.state = State::Refused,
+            Err(GpuError::OutOfMemory { .. } | GpuError::Limit { .. }) => segment.state = State::Refused,
+            // not for want of room: who goes on without a list would never learn that the device is gone
+            Err(error) => return Err(error),
         }
-        true
+        Ok(true)
     }
 
     fn take_made(&mut self, words: u32) -> Option<u32> {
@@ -285,7 +289,7 @@ mod tests {
                     let (at, len) = held.swap_remove(state as usize % held.len());
                     arena.give(at, len);
                 }
-                let Some(at) = arena.take(size) else { continue };
+                let Some(at) = arena.take(size).unwrap() else { continue };
                 prop_assert!(at + size <= 4096);
                 prop_assert!(held.iter().all(|&(other, len)| at + size <= other || other + len <= at));
                 held.push((at, size));
@@ -294,7 +298,7 @@ mod tests {
             for (at, len) in held {
                 arena.give(at, len);
             }
-            prop_assert_eq!(arena.take(4096), Some(0), "one piece again");
+            prop_assert_eq!(arena.take(4096).unwrap(), Some(0), "one piece again");
         }
     }
 }

@@ -197,9 +197,7 @@ pub(super) fn run<W: Way>(
         if first.is_none() && flights.is_empty() {
             break;
         }
-        if let Some((query, _)) = first
-            && flights.len() < FLIGHTS
-        {
+        if first.is_some() && flights.len() < FLIGHTS {
             while end <= waiting.next && end < plans.len() {
                 end = ends.next().unwrap_or(plans.len()).min(plans.len());
             }
@@ -226,16 +224,18 @@ pub(super) fn run<W: Way>(
                 }
                 continue;
             }
-            match ended {
+            // queries before it that cannot have answers were passed over
+            let lacking = ended.zip(waiting.first(plans.len()));
+            match lacking {
                 None => continue,
                 // wait: a batch on its way may hold the room
-                Some(End::Lacks(_)) if !flights.is_empty() => {}
-                Some(End::Lacks(Lack::Tables)) if cleared != Some(query) => {
+                Some((End::Lacks(_), _)) if !flights.is_empty() => {}
+                Some((End::Lacks(Lack::Tables), (query, _))) if cleared != Some(query) => {
                     way.clear_tables();
                     cleared = Some(query);
                     continue;
                 }
-                Some(End::Lacks(_) | End::Never) => {
+                Some((End::Lacks(_) | End::Never, (query, _))) => {
                     report.by_cpu += 1;
                     hand_out(vec![(query, Answer::OnCpu)])?;
                     waiting.pass();

@@ -50,7 +50,7 @@ impl<'a> ListIntersector<'a> {
         for list in lists {
             let parts: [&[u32]; 2] = [bytemuck::cast_slice(list.skips), list.words];
             let total = u32::try_from(parts[0].len() + parts[1].len()).map_err(|_| full())?;
-            let at = arena.take(total).ok_or_else(full)?;
+            let at = arena.take(total)?.ok_or_else(full)?;
             let words = at + parts[0].len() as u32;
             arena.send(&[(at, parts[0]), (words, parts[1])])?;
             let place = placed_at(list, words, at, 0, false);

@@ -4,7 +4,7 @@
 use super::ranges::kernels::Ranges;
 use super::report::Use;
 use super::sound::{Missing, Sound, bring};
-use crate::gpu::Arena;
+use crate::gpu::{Arena, GpuError};
 use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords, tf};
 use crate::query::Searcher;
@@ -174,7 +174,7 @@ impl<'a> Residence<'a> {
         for (piece, kind, i) in pieces {
             let target = [&mut found.postings, &mut found.skips, &mut found.tf].into_iter().nth(kind);
             let used = if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
-            let at = u32::try_from(used.len()).ok().and_then(|words| self.lists.take(words));
+            let at = u32::try_from(used.len()).ok().map(|words| self.lists.take(words)).transpose()?.flatten();
             let (Some(at), Some(target)) = (at, target) else {
                 return Err(Error::Invalid {
                     what: "the memory for lists".to_owned(),
@@ -219,7 +219,7 @@ impl<'a> Residence<'a> {
     /// can have one.
     ///
     /// # Errors
-    /// [`Error::Damaged`]
+    /// [`Error::Damaged`]; [`Error::Gpu`] if the device was lost.
     pub fn request(&mut self, info: &TermInfo, tabled: bool) -> Result<Request> {
         let wanted = self.tables.as_ref().filter(|tables| tabled && info.df >= tables.ranges.table_df());
         let wanted = wanted.map(|tables| tables.ranges.table_words());
@@ -234,7 +234,7 @@ impl<'a> Residence<'a> {
                 entry.tick = self.tick;
             }
             let Entry { own, placed, .. } = *entry;
-            return Ok(Request::Placed(self.tabled(number, placed, own, wanted)));
+            return self.tabled(number, placed, own, wanted).map(Request::Placed);
         }
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
@@ -250,17 +250,20 @@ impl<'a> Residence<'a> {
         };
         self.entries.insert(list.number, Entry { own, tick: self.tick, placed });
         self.ages.insert((self.tick, list.number), ());
-        Ok(Request::Placed(self.tabled(list.number, placed, own, wanted)))
+        self.tabled(list.number, placed, own, wanted).map(Request::Placed)
     }
 
     /// The place of a list that has an entry, with a table of so many words if one is wanted and there is room.
-    fn tabled(&mut self, number: u32, placed: Placed, own: Option<(u32, u32)>, wanted: Option<u32>) -> Placed {
-        let Some(words) = wanted.filter(|_| placed.table.is_none()) else { return placed };
+    ///
+    /// # Errors
+    /// The device was lost.
+    fn tabled(&mut self, number: u32, placed: Placed, own: Option<(u32, u32)>, wanted: Option<u32>) -> Result<Placed> {
+        let Some(words) = wanted.filter(|_| placed.table.is_none()) else { return Ok(placed) };
         // without room for a table the device looks through the list, which takes longer
-        let Some(at) = self.make_room(words, true) else { return placed };
+        let Some(at) = self.make_room(words, true)? else { return Ok(placed) };
         let placed = Placed { table: Some(at), ..placed };
         self.entries.insert(number, Entry { own, tick: self.tick, placed });
-        Placed { new_table: true, ..placed }
+        Ok(Placed { new_table: true, ..placed })
     }
 
     /// Finds the place of a list that has no entry, in a window or in newly taken words. Returns the place, and the
@@ -288,7 +291,7 @@ impl<'a> Residence<'a> {
         let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], scores];
         let lens = parts.map(|part: &[u32]| part.len());
         let Ok(total) = u32::try_from(lens.iter().sum::<usize>()) else { return Ok(Err(Request::TooLarge)) };
-        let Some(at) = self.make_room(total, false) else { return Ok(Err(self.refused(total))) };
+        let Some(at) = self.make_room(total, false)? else { return Ok(Err(self.refused(total))) };
         let list_at = at + lens[0] as u32;
         self.counts.misses += 1;
         self.counts.words += u64::from(total);
@@ -303,14 +306,17 @@ impl<'a> Residence<'a> {
 
     /// Takes room for `words` words. If there is none, it drops what was asked for longest ago, but nothing of this
     /// batch or the one before.
-    fn make_room(&mut self, words: u32, table: bool) -> Option<u32> {
+    ///
+    /// # Errors
+    /// The device was lost.
+    fn make_room(&mut self, words: u32, table: bool) -> Result<Option<u32>, GpuError> {
         loop {
             let tables = self.tables.as_mut().filter(|_| table).map(|tables| &mut tables.arena);
-            if let Some(at) = tables.unwrap_or(&mut self.lists).take(words) {
-                return Some(at);
+            if let Some(at) = tables.unwrap_or(&mut self.lists).take(words)? {
+                return Ok(Some(at));
             }
             let oldest = self.ages.first_key_value().map(|(&key, ())| key);
-            let (_, number) = oldest.filter(|&(tick, _)| tick + 1 < self.tick)?;
+            let Some((_, number)) = oldest.filter(|&(tick, _)| tick + 1 < self.tick) else { return Ok(None) };
             self.counts.evicted += u64::from(self.remove(number));
         }
     }

@@ -40,6 +40,22 @@ fn test_lists_come_and_go() {
     }
 }
 
+/// The CPU answers the query that the device has no room for, and not those before it that no document answers.
+#[test]
+fn test_queries_without_answers_before_one_without_room() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(6000), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["nothing w3", "", "w1 w2", "nothing at_all", "w0 w5"]);
+    let options = Options { memory: Some(4096), ..Options::default() };
+    let mut engine = engine(&searcher, &gpu, options).unwrap();
+    let (hits, report) = search(&mut engine, &plans, Mode::And, 10).unwrap();
+    assert_eq!((report.by_cpu, report.batches), (2, 0), "those with answers");
+    assert_eq!(hits.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 10, 0, 10]);
+    check_batch_with_cpu(&mut engine, &plans, 10, "too little memory");
+}
+
 #[test]
 fn test_preloading_into_too_little_memory_is_refused() {
     let Some(gpu) = gpu() else { return };
@@ -119,4 +135,22 @@ fn test_a_device_that_is_gone() {
         assert!(matches!(search(&mut lost, &plans, Mode::Or, 10), Err(Error::Gpu(_))));
     }
     assert!(matches!(engine(&searcher, &gpu, Options::default()), Err(Error::Gpu(_))));
+}
+
+/// A device that goes before the first list comes has no room for it either, but is no small device.
+#[test]
+fn test_a_device_that_is_gone_before_its_first_list() {
+    let built = Built::new(&collection(500), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["nothing w3", "w1 w2"]);
+    for mode in [Mode::And, Mode::Or] {
+        // the one of the turn before is gone
+        let Some(gpu) = gpu() else { return };
+        let mut lost = engine(&searcher, &gpu, Options::default()).unwrap();
+        lost.gpu().destroy();
+        for _ in 0..2 {
+            assert!(matches!(search(&mut lost, &plans, mode, 10), Err(Error::Gpu(_))), "{mode:?}");
+        }
+    }
 }
