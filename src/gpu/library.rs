@@ -25,6 +25,7 @@ pub(super) static LIBRARY: &[Text] = &[
     wgsl!("inflate/text"),
     wgsl!("or/ranges/range"),
     wgsl!("or/ranges/state"),
+    wgsl!("or/ranges/wave"),
     wgsl!("shared/list"),
     wgsl!("shared/classes"),
     wgsl!("shared/scan"),

@@ -107,14 +107,12 @@ fn main(
     if query.all == 0u {
         present = vec4<u32>(0xffffffffu);
     }
-    // each term's part becomes a whole number, 1 more at most; and the sum is cut off
-    let more = 1u + ((query.terms + (1u << query.bound_shift) - 1u) >> query.bound_shift);
     let to = (q * PADDED + tile * TILE + thread * EACH) >> 1u;
     var greatest = 0u;
     var last = 0u;
     //#for EACH
     let some@ = sum@ > 0u && extractBits(present[@u >> 2u], 8u * (@u & 3u) + 7u, 1u) == 1u;
-    let bound@ = select(0u, min((sum@ >> query.step_shift) + more, 0xffffu), some@);
+    let bound@ = select(0u, bound_of(query, sum@), some@);
     greatest = max(greatest, bound@);
     if (@u & 1u) == 1u {
         bounds[to + (@u >> 1u)] = last | bound@ << 16u;

@@ -13,6 +13,8 @@
 var<storage, read> norms: array<f32>;
 var<storage, read> bounds: array<u32>;
 var<storage, read> queue: array<u32>;
+// candidate ranges: query * PADDED + range, and the bound
+var<storage, read> chosen: array<vec2<u32>>;
 var<storage, read_write> state: array<atomic<u32>>;
 // (docID, score), `room` a query
 var<storage, read_write> hits: array<vec2<u32>>;
@@ -22,7 +24,8 @@ var<workgroup> scores: array<atomic<u32>, WIDTH>;
 var<workgroup> matches: array<atomic<u32>, WIDTH>;
 // documents of a block that are in the range: the position in the block, and the place in the range
 var<workgroup> together: array<u32, 128>;
-var<workgroup> queued: u32;
+// how many ranges are in the queue, and how many with the candidate ranges
+var<workgroup> queued: vec2<u32>;
 var<workgroup> threshold: u32;
 var<workgroup> news: u32;
 
@@ -75,11 +78,21 @@ fn main(
     var evaluated = 0u;
     var decoded = 0u;
     if thread == 0u {
-        queued = atomicLoad(&state[HEAD_QUEUED + params.wave]);
+        let first = atomicLoad(&state[HEAD_QUEUED + params.wave]);
+        queued = vec2<u32>(first, first + atomicLoad(&state[HEAD_CHOSEN + params.wave]));
     }
     let items = workgroupUniformLoad(&queued);
-    for (var number = group.x; number < items; number += grid.x) {
-        let it = queue[number];
+    for (var number = group.x; number < items.y; number += grid.x) {
+        var it: u32;
+        var bound: u32;
+        if number < items.x {
+            it = queue[number];
+            bound = extractBits(bounds[it >> 1u], 16u * (it & 1u), 16u);
+        } else {
+            let one = chosen[number - items.x];
+            it = one.x;
+            bound = one.y;
+        }
         let q = it / PADDED;
         let query = query_of(q);
         let at = state_of(q);
@@ -87,7 +100,6 @@ fn main(
             threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]), 1u);
         }
         let least = workgroupUniformLoad(&threshold);
-        let bound = extractBits(bounds[it >> 1u], 16u * (it & 1u), 16u);
         if params.prune == 1u && bound < (least >> query.bound_shift) {
             continue;
         }

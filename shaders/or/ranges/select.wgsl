@@ -1,5 +1,4 @@
-//#import or/ranges/state
-//#import params
+//#import or/ranges/wave
 
 // The ranges of a wave that may hold one of a query's best documents go to the queue. A workgroup takes some
 // neighbouring tiles of a query; in most of them no bound is high enough.
@@ -29,24 +28,13 @@ fn main(
     if q >= params.queries {
         return;
     }
-    let at = state_of(q);
-    let threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]) >> query_of(q).bound_shift, 1u);
-    // classes [low, high)
-    var low = 0u;
-    var high = NO_CUT;
-    if params.last == 0u {
-        low = atomicLoad(&state[at + STATE_CUTS + params.wave]);
-    }
-    if params.wave > 0u {
-        high = atomicLoad(&state[at + STATE_CUTS + params.wave - 1u]);
-    }
-    let least = max(threshold, low << BOUND_BUCKET);
+    let wave = wave_of(q, state_of(q));
     let first_tile = (number % parts) * params.tiles;
     if thread == 0u {
         atomicStore(&hopeful, 0u);
     }
     workgroupBarrier();
-    if thread < params.tiles && first_tile + thread < tiles && tile_bounds[q * tiles + first_tile + thread] >= least {
+    if thread < params.tiles && first_tile + thread < tiles && tile_bounds[q * tiles + first_tile + thread] >= wave.least {
         atomicOr(&hopeful, 1u << thread);
     }
     workgroupBarrier();
@@ -63,7 +51,7 @@ fn main(
             let pair = bounds[(first + i) >> 1u];
             for (var half = 0u; half < 2u; half++) {
                 let bound = extractBits(pair, 16u * half, 16u);
-                mask |= select(0u, 1u << (i + half), bound >= least && bound >> BOUND_BUCKET < high);
+                mask |= select(0u, 1u << (i + half), takes(wave, bound));
             }
         }
         if thread == 0u {

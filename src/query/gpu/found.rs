@@ -165,6 +165,21 @@ impl GatheredHits {
 }
 
 impl Found {
+    /// Puts what was found for each query to its place. `order` says for each row the place of its query in the batch.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        let mut places = vec![None; self.places.len()];
+        let mut least = vec![0; self.least.len()];
+        for (row, &place) in order.iter().enumerate() {
+            if let (Some(to), Some(from)) = (places.get_mut(place), self.places.get(row)) {
+                *to = *from;
+            }
+            if let (Some(to), Some(from)) = (least.get_mut(place), self.least.get(row)) {
+                *to = *from;
+            }
+        }
+        (self.places, self.least) = (places, least);
+    }
+
     /// A score that as many documents of a query as are wanted reach, if the device knew one.
     pub(super) fn least(&self, query: usize) -> Option<u32> {
         self.least.get(query).copied().filter(|&least| least > 0)
@@ -220,6 +235,17 @@ mod tests {
         assert!(found.pairs(2).is_none() && found.pairs(3).is_none() && found.pairs(4).is_none());
         assert_eq!([0, 1, 2, 3, 4].map(|query| found.least(query)), [Some(5), None, Some(7), Some(9), None]);
         assert!(hits.read(&words[..3]).places.is_empty(), "a device that sent nothing");
+    }
+
+    #[test]
+    fn test_what_was_found_goes_to_its_place() {
+        let places = vec![Some((0, 1)), None, Some((1, 2))];
+        let mut found = Found { ranked: true, places, least: vec![5, 6, 7], ..Found::default() };
+        found.reorder(&[2, 0, 1]);
+        assert_eq!((found.places, found.least), (vec![None, Some((1, 2)), Some((0, 1))], vec![6, 7, 5]));
+        let mut none = Found::default();
+        none.reorder(&[1, 0]);
+        assert!(none.places.is_empty(), "a device that sent nothing");
     }
 
     #[test]

@@ -55,18 +55,22 @@ gpu_struct! {
         pub least: u32,
         /// A range bound is a sum of steps shifted right by this, and a little more.
         pub step_shift: u32,
+        /// Only ranges with a posting of this term can have a match; [`NONE`]: any range can.
+        pub rarest: u32,
+        /// The first slot of these ranges.
+        pub candidates: u32,
     }
-    padding 3
+    padding 1
 }
 
 gpu_struct! {
-    /// Some blocks of a term's list.
+    /// Some blocks of a term's list, or some candidate ranges of a query.
     pub struct BlocksJob as "Job" {
         /// Number of the term.
         pub term: u32,
-        /// The first block.
+        /// The first block, or the first range.
         pub block: u32,
-        /// How many blocks.
+        /// How many of them.
         pub blocks: u32,
         /// Number of the query that they are for, or of the table among those that are made at once.
         pub to: u32,
@@ -167,6 +171,20 @@ gpu_struct! {
 }
 
 gpu_struct! {
+    /// Parameters of the pass that chooses the candidate ranges of a wave.
+    pub struct ChooseParams as "Params" {
+        /// The first of the pass's jobs.
+        pub first: u32,
+        /// How many jobs.
+        pub jobs: u32,
+        /// The wave, from 0 on.
+        pub wave: u32,
+        /// 1: choose all that are left, however low their bounds are.
+        pub last: u32,
+    }
+}
+
+gpu_struct! {
     /// Parameters of the pass that evaluates ranges.
     pub struct EvaluateParams as "Params" {
         /// The wave, from 0 on.
@@ -231,6 +249,8 @@ gpu_words! {
     pub struct Head as "HEAD" {
         /// Ranges queued: a word for each wave, for at most eight waves.
         QUEUED: 8,
+        /// Candidate ranges chosen: a word for each wave, as many.
+        CHOSEN: 8,
         /// Ranges evaluated.
         EVALUATED: 1,
         /// Blocks decoded.
@@ -249,6 +269,8 @@ gpu_words! {
         HITS: 1,
         /// How many scores were counted by class so far.
         SEEN: 1,
+        /// Number of candidate ranges.
+        CANDIDATES: 1,
         /// The lowest class of bounds of each wave but the last.
         CUTS: 6,
         /// Scores by class.

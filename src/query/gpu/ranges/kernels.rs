@@ -3,8 +3,8 @@
 use crate::gpu::{Access, Assembler, Gpu, GpuError, Kernel, Memory, Pipeline, wgsl};
 use crate::query::gpu::kernels::{Parts, TEAMS, THREADS};
 use crate::query::gpu::rows::{
-    BlocksJob, CollectParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, PlaceRow,
-    QueryParams, QueryRow, SelectParams, State,
+    BlocksJob, ChooseParams, CollectParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams,
+    PlaceRow, QueryParams, QueryRow, SelectParams, State,
 };
 
 /// A workgroup bounds so many ranges: 16 a thread.
@@ -50,6 +50,19 @@ impl Ranges {
         self.padded() / 4 + self.padded() / DIRECTORY + 1
     }
 
+    /// A list with so many postings at most has few enough ranges to look them up one by one in the other terms'
+    /// tables, which takes longer for each than going through all ranges.
+    fn short(self) -> u32 {
+        self.padded() / 8
+    }
+
+    /// The term of a query for documents with all terms whose list is short, if one is: the shortest. Only its ranges can
+    /// have a match, this many at most.
+    pub fn rarest(self, dfs: impl Iterator<Item = u32>) -> Option<(usize, u32)> {
+        let (term, df) = dfs.enumerate().min_by_key(|&(_, df)| df)?;
+        (df <= self.short()).then_some((term, df))
+    }
+
     /// A list has a table from this df on. The postings of shorter lists are looked through.
     pub fn table_df(self) -> u32 {
         (self.padded() / 128).max(256)
@@ -61,7 +74,7 @@ impl Ranges {
 pub struct Kernels {
     /// `maxima` and `pack`.
     pub tables: Vec<Pipeline>,
-    /// `bounds`, `cuts`, `select` and `evaluate`.
+    /// `bounds`, `cuts`, `select`, `evaluate`, `rarest` and `choose`.
     pub ranges: Vec<Pipeline>,
     /// `gather`.
     pub gather: Pipeline,
@@ -69,7 +82,7 @@ pub struct Kernels {
     pub accumulators: Vec<Pipeline>,
 }
 
-/// The kernels of ranges: maxima, pack, bounds, cuts, select, evaluate, gather; and those of accumulators: accumulate,
+/// The kernels of ranges: maxima, pack, bounds, cuts, select, evaluate, rarest, choose, gather; and those of accumulators: accumulate,
 /// tally, collect.
 ///
 /// # Errors
@@ -78,7 +91,7 @@ pub(in crate::query::gpu) fn texts(
     parts: &Parts<'_>,
     tables: Memory,
     ranges: Ranges,
-) -> Result<([Kernel; 7], [Kernel; 3]), GpuError> {
+) -> Result<([Kernel; 9], [Kernel; 3]), GpuError> {
     let shared = [
         ("SHIFT", ranges.shift),
         ("WIDTH", 1 << ranges.shift),
@@ -108,6 +121,8 @@ pub(in crate::query::gpu) fn texts(
         plain.clone().params::<CutParams>().kernel("cuts", wgsl!("or/ranges/cuts"))?,
         plain.clone().params::<SelectParams>().kernel("select", wgsl!("or/ranges/select"))?,
         team.clone().params::<EvaluateParams>().kernel("evaluate", wgsl!("or/ranges/evaluate"))?,
+        teams.clone().params::<JobParams>().kernel("rarest", wgsl!("or/ranges/rarest"))?,
+        plain.clone().params::<ChooseParams>().kernel("choose", wgsl!("or/ranges/choose"))?,
         plain.clone().params::<GatherParams>().kernel("gather", wgsl!("or/ranges/gather"))?,
     ];
     let accumulators = [
@@ -131,7 +146,7 @@ impl Kernels {
         accumulators: bool,
     ) -> Result<Self, GpuError> {
         let (by_ranges, by_accumulators) = texts(parts, tables, ranges)?;
-        let [maxima, pack, bounds, cuts, select, evaluate, gather] = &by_ranges;
+        let [maxima, pack, bounds, cuts, select, evaluate, rarest, choose, gather] = &by_ranges;
         let [accumulate, tally, collect] = &by_accumulators;
         // all at once, on all cores
         let wanted = by_ranges.iter().chain(by_accumulators.iter().filter(|_| accumulators));
@@ -139,9 +154,23 @@ impl Kernels {
         let pipelines = |kernels: &[&Kernel]| gpu.pipelines(kernels.iter().copied());
         Ok(Self {
             tables: pipelines(&[maxima, pack])?,
-            ranges: pipelines(&[bounds, cuts, select, evaluate])?,
+            ranges: pipelines(&[bounds, cuts, select, evaluate, rarest, choose])?,
             gather: gpu.pipeline(gather)?,
             accumulators: if accumulators { pipelines(&[accumulate, tally, collect])? } else { Vec::new() },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_the_rarest_term_has_a_short_list() {
+        let ranges = Ranges::of(1_000_000, None);
+        let short = ranges.padded() / 8;
+        assert_eq!(ranges.rarest([short + 1, short + 2].into_iter()), None);
+        assert_eq!(ranges.rarest([900_000, short, 7, 7].into_iter()), Some((2, 7)));
+        assert_eq!(ranges.rarest(std::iter::empty()), None);
     }
 }

@@ -6,10 +6,12 @@
 //! ```text
 //! maxima     range maxima of lists that have come to the device and have no table yet
 //! pack       turns these maxima into bytes
-//! bounds     for each range of each query the sum of the terms' maxima: no document there scores more
+//! bounds     for each range of a query the sum of the terms' maxima: no document there scores more
+//! rarest     the same where all terms are needed and one list is short, for the ranges of that list alone
 //! cuts       deals the ranges out to waves, those with the highest bounds to the first
-//! select     a wave's ranges whose bound reaches the query's threshold                  ┐ once a wave: after each
-//! evaluate   a workgroup a range: decode the blocks there, add up scores, keep the best ┘ wave the threshold is higher
+//! select     a wave's ranges whose bound reaches the query's threshold                  ┐ once a wave: after
+//! choose     the same for queries whose ranges are those of a short list                │ each wave the threshold
+//! evaluate   a workgroup a range: decode the blocks there, add up scores, keep the best ┘ is higher
 //! gather     sends the hits that reach the last threshold to the host, which sorts them
 //! ```
 //!
@@ -35,7 +37,7 @@ use super::kernels::Parts;
 use super::plan_rows::{add_steps, query_row};
 use super::report::Work;
 use super::residence::Request;
-use super::rows::{self, Head, QueryRow, TermRow};
+use super::rows::{self, Head, NONE, QueryRow, TermRow};
 use super::slot::Slot;
 use super::topk::Chooser;
 use crate::Result;
@@ -46,6 +48,8 @@ use kernels::{Kernels, Ranges};
 
 /// A batch has at most so many words of queue: one for each range of each query.
 const BATCH_RANGES: u64 = 1 << 28;
+/// A batch has room for at most so many ranges of short lists.
+const BATCH_CANDIDATES: u64 = 1 << 26;
 /// A batch has at most so many terms, which take 48 MiB.
 const BATCH_TERMS: usize = 1 << 20;
 /// A query has at most so many terms: a workgroup goes through all of them, and llvmpipe ends loops of more than 65,535
@@ -74,8 +78,12 @@ pub(super) struct Call<'d> {
     by: By,
     all: bool,
     k: u32,
-    /// A batch has at most so many queries.
+    /// A batch has at most so many queries,
     most: usize,
+    /// so many of which any range can have a match,
+    most_whole: usize,
+    /// and room for so many ranges of short lists.
+    most_candidates: u32,
 }
 
 /// A table of range maxima that a batch has to make.
@@ -95,6 +103,10 @@ pub(super) struct Rows {
     /// Terms of all queries.
     terms: Vec<TermRow>,
     queries: Vec<QueryRow>,
+    /// How many of them any range can have a match of.
+    whole: usize,
+    /// Slots for the ranges of the other ones.
+    candidates: u32,
     /// Tables that the terms need and that are not there yet.
     tables: Vec<NewTable>,
 }
@@ -115,21 +127,23 @@ impl ByRanges {
     /// [`crate::Error::Limit`] if `topk` does not choose so many.
     pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: &'d Chooser, all: bool, k: u32) -> Result<Call<'d>> {
         let by = if all { By::Ranges { prune: true } } else { self.or };
-        let mut call = Call { own: self, topk, by, all, k, most: 0 };
-        call.most = call.most_queries(gpu);
+        let mut call = Call { own: self, topk, by, all, k, most: 0, most_whole: 0, most_candidates: 0 };
+        (call.most, call.most_whole) = call.most_queries(gpu);
+        call.most_candidates = BATCH_CANDIDATES.min(gpu.report().max_binding_bytes / 8) as u32;
         topk.check(call.room(), k)?;
         Ok(call)
     }
 }
 
 impl Call<'_> {
-    /// How many queries a batch has at most, by the memory that each takes and by what one buffer holds. It is a power
-    /// of two, because buffers grow to powers of two.
-    fn most_queries(&self, gpu: &Gpu) -> usize {
+    /// How many queries a batch has at most, and how many of these any range can have a match of, by the memory that
+    /// each takes and by what one buffer holds. They are powers of two, because buffers grow to powers of two.
+    fn most_queries(&self, gpu: &Gpu) -> (usize, usize) {
         let words = gpu.report().max_binding_bytes / 4;
         let ranges = self.own.ranges;
         let each = [
-            BATCH_RANGES.min(words) / u64::from(ranges.padded()),
+            // candidates name a range of a query by one word
+            u64::from(u32::MAX) / u64::from(ranges.padded()),
             BATCH_HITS.min(words / 2) / u64::from(self.room()),
             words / u64::from(rows::State::WORDS + 2),
             words / (2 * u64::from(self.results()) + 4),
@@ -139,7 +153,9 @@ impl Call<'_> {
             },
             self.own.limit as u64,
         ];
-        1 << each.into_iter().fold(u64::MAX, u64::min).max(1).ilog2()
+        let most = 1 << each.into_iter().fold(u64::MAX, u64::min).max(1).ilog2();
+        let whole = 1 << (BATCH_RANGES.min(words) / u64::from(ranges.padded())).max(1).ilog2();
+        (most, whole.min(most))
     }
 
     /// How many hits a query may send, on average. By a histogram they are more than k: the host also gets the others
@@ -223,7 +239,8 @@ impl Sent {
 
 impl Way for Call<'_> {
     type Rows = Rows;
-    type Sent = Sent;
+    /// What comes, and for each row of it the place of its query in the batch.
+    type Sent = (Sent, Vec<usize>);
 
     fn has_answers(&self, plan: &Plan) -> bool {
         self.k > 0 && !plan.terms.is_empty() && !(self.all && plan.missing > 0)
@@ -236,6 +253,17 @@ impl Way for Call<'_> {
             return Ok(Added::Never);
         }
         if rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS {
+            return Ok(Added::Full);
+        }
+        let ranges = self.own.ranges;
+        // one term is all terms
+        let all = self.all || (count == 1 && self.by == By::Ranges { prune: true });
+        let rarest = ranges.rarest(plan.terms.iter().map(|term| term.info.df)).filter(|_| all);
+        let full = match rarest {
+            Some((_, df)) => df > self.most_candidates.saturating_sub(rows.candidates),
+            None => rows.whole >= self.most_whole,
+        };
+        if full && !rows.queries.is_empty() {
             return Ok(Added::Full);
         }
         let searcher = context.searcher;
@@ -254,18 +282,37 @@ impl Way for Call<'_> {
             rows.terms.push(searcher.row_of(term, &placed));
         }
         let most = searcher.greatest_score(plan);
-        let mut row = query_row((first, count as u32), self.all, self.k_of_rows(), most, least);
-        add_steps(searcher.impacts().is_some(), &mut row, &mut rows.terms[first as usize..]);
+        let mut row = query_row((first, count as u32), all, self.k_of_rows(), most, least);
+        let terms = &mut rows.terms[first as usize..];
+        add_steps(searcher.impacts().is_some(), &mut row, terms);
+        // terms were put into another order
+        match ranges.rarest(terms.iter().map(|term| term.df)).filter(|_| all) {
+            Some((term, df)) => {
+                (row.rarest, row.candidates) = (first + term as u32, rows.candidates);
+                rows.candidates += df;
+            }
+            None => {
+                row.rarest = NONE;
+                rows.whole += 1;
+            }
+        }
         rows.queries.push(row);
         Ok(Added::Yes(plan.unit))
     }
 
-    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Sent)> {
+    fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Self::Sent)> {
         let sent = self.sent(rows.queries.len());
-        Ok((self.submit(context, slot, rows, sent)?, sent))
+        let order = rows.order();
+        Ok((self.submit(context, slot, rows, &order, sent)?, (sent, order)))
     }
 
-    fn finish(&self, gpu: &Gpu, slot: &mut Slot, pending: Pending, sent: Sent) -> Result<Found, GpuError> {
+    fn finish(
+        &self,
+        gpu: &Gpu,
+        slot: &mut Slot,
+        pending: Pending,
+        (sent, order): Self::Sent,
+    ) -> Result<Found, GpuError> {
         let (mut found, passes) = gpu.finish(pending, slot.download(), |bytes| {
             let words = words(bytes);
             let found = match sent {
@@ -274,7 +321,8 @@ impl Way for Call<'_> {
                 Sent::All(all) => all.read_counts(&words, Head::WORDS + rows::State::HITS, rows::State::WORDS),
             };
             let at = |i: u32| word(&words, sent.head() + i as usize);
-            let queued = std::array::from_fn(|wave| at(Head::QUEUED + wave as u32));
+            let queued = |wave: usize| at(Head::QUEUED + wave as u32) + at(Head::CHOSEN + wave as u32);
+            let queued = std::array::from_fn(queued);
             let work = Work { queued, evaluated: at(Head::EVALUATED) };
             Found { ranges: Some(work), decoded: at(Head::BLOCKS).into(), ..found }
         })?;
@@ -282,6 +330,7 @@ impl Way for Call<'_> {
         if let Sent::All(all) = sent {
             all.bring(gpu, slot, "hits", &mut found)?;
         }
+        found.reorder(&order);
         Ok(found)
     }
 
@@ -295,6 +344,7 @@ impl Way for Call<'_> {
     fn halve(&mut self, queries: usize) {
         self.own.limit = (queries / 2).max(1);
         self.most = self.most.min(self.own.limit);
+        self.most_whole = self.most_whole.min(self.own.limit);
     }
 
     fn clear_tables(&mut self) {}

@@ -5,10 +5,10 @@ use super::{Call, NewTable, Rows, Sent, accumulators};
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Layout as _, Pending, Step};
 use crate::query::gpu::batches::Context;
-use crate::query::gpu::kernels::THREADS;
+use crate::query::gpu::kernels::{TEAMS, THREADS};
 use crate::query::gpu::rows::{
-    BlocksJob, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, PlaceRow, QueryParams, QueryRow,
-    SelectParams, State, TermRow,
+    BlocksJob, ChooseParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, NONE, PlaceRow,
+    QueryParams, QueryRow, SelectParams, State, TermRow,
 };
 use crate::query::gpu::slot::{Key, Slot};
 use crate::query::gpu::topk::{Chooser, Counts, TopKCapacity};
@@ -24,6 +24,8 @@ pub(super) const GROUPS: u32 = 8192;
 const FEW: u32 = 16;
 /// So many tiles a workgroup selects from, unless the batch has few queries.
 const SELECT_TILES: u32 = 8;
+/// A workgroup looks through so many blocks of a short list: one a team.
+const RAREST_BLOCKS: u32 = TEAMS;
 /// On a software adapter a workgroup evaluates about so many ranges: llvmpipe ends every loop of a thread that has gone
 /// through 65,535 rounds of loops.
 const SOFTWARE_RANGES: u32 = 16;
@@ -77,12 +79,39 @@ fn table_rounds(ranges: Ranges, tables: &[NewTable], jobs: &mut Vec<BlocksJob>) 
     rounds.collect()
 }
 
+impl Rows {
+    /// The places of the queries in the order of their rows: those first that any range can have a match of.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let (whole, short): (Vec<_>, Vec<_>) =
+            (0..self.queries.len()).partition(|&place| self.queries[place].rarest == NONE);
+        [whole, short].concat()
+    }
+
+    /// Shares out what there is `of` the rarest terms, so much a workgroup.
+    fn share_out(&self, order: &[usize], each: u32, of: impl Fn(&TermRow) -> u32, jobs: &mut Vec<BlocksJob>) {
+        let queries = order.iter().map(|&place| &self.queries[place]);
+        let short = (0..).zip(queries).skip(self.whole);
+        for (to, &QueryRow { rarest: term, .. }) in short {
+            let all = of(&self.terms[term as usize]);
+            let parts = (0..all).step_by(each as usize);
+            jobs.extend(parts.map(|block| BlocksJob { term, block, blocks: (all - block).min(each), to }));
+        }
+    }
+}
+
 impl Call<'_> {
-    /// Sends a batch on its way.
+    /// Sends a batch on its way; `order` as of [`Rows::order`].
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the device cannot choose the best of so many. [`crate::Error::Gpu`].
-    pub(super) fn submit(&self, context: &Context<'_>, slot: &mut Slot, rows: &Rows, sent: Sent) -> Result<Pending> {
+    pub(super) fn submit(
+        &self,
+        context: &Context<'_>,
+        slot: &mut Slot,
+        rows: &Rows,
+        order: &[usize],
+        sent: Sent,
+    ) -> Result<Pending> {
         let (gpu, kernels, ranges) = (&context.gpu, &self.own.kernels, self.own.ranges);
         let count = rows.queries.len() as u32;
         let room = self.room();
@@ -92,11 +121,13 @@ impl Call<'_> {
         let maxima = if rounds.is_empty() { 0 } else { u64::from(tables_at_once(ranges)) * u64::from(ranges.padded()) };
         let runs = match self.by {
             By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, room, !self.takes_all()),
-            By::Ranges { prune } => self.runs(context, count, prune),
+            By::Ranges { prune } => self.runs(context, (rows, order), &mut jobs, prune),
         };
         let words = |rows: usize, bytes: usize| (rows * bytes / 4) as u64;
         let each = |words: u64| u64::from(count) * words;
         let padded = u64::from(ranges.padded());
+        // as many as the next batches may have: to make a large buffer anew takes longer than many queries
+        let whole = rows.whole.next_power_of_two() as u64;
         slot.need(&[
             ("terms", words(rows.terms.len(), size_of::<TermRow>())),
             ("queries", words(rows.queries.len(), size_of::<QueryRow>())),
@@ -110,9 +141,11 @@ impl Call<'_> {
         match self.by {
             By::Accumulators => slot.need(&[("sums", each(ranges.documents.into()))])?,
             By::Ranges { .. } => slot.need(&[
-                ("bounds", each(padded / 2)),
-                ("tile_bounds", each(padded / u64::from(TILE))),
-                ("queue", each(padded)),
+                ("bounds", whole * padded / 2),
+                ("tile_bounds", whole * padded / u64::from(TILE)),
+                ("queue", whole * padded),
+                ("candidates", 2 * u64::from(rows.candidates)),
+                ("chosen", 2 * u64::from(rows.candidates)),
             ])?,
         }
         let state = u64::from(Head::WORDS + count * State::WORDS);
@@ -122,7 +155,8 @@ impl Call<'_> {
             slot.bind_topk(topk, capacity, "hits", Head::WORDS)?;
         }
         slot.write("terms", &rows.terms)?;
-        slot.write("queries", &rows.queries)?;
+        let queries: Vec<_> = order.iter().map(|&place| rows.queries[place]).collect();
+        slot.write("queries", &queries)?;
         slot.write("jobs", &jobs)?;
         slot.write("places", &places)?;
 
@@ -169,33 +203,51 @@ impl Call<'_> {
         Ok(gpu.submit("queries", &steps, context.timed)?)
     }
 
-    /// The passes of ranges.
-    fn runs(&self, context: &Context<'_>, queries: u32, prune: bool) -> Vec<Run> {
+    /// The passes of ranges. Appends to `jobs` which workgroup looks through which blocks of a short list, and then
+    /// through which of its ranges.
+    fn runs(
+        &self,
+        context: &Context<'_>,
+        (rows, order): (&Rows, &[usize]),
+        jobs: &mut Vec<BlocksJob>,
+        prune: bool,
+    ) -> Vec<Run> {
         let (gpu, padded, room) = (&context.gpu, self.own.ranges.padded(), self.room());
+        let (queries, whole) = (rows.queries.len() as u32, rows.whole as u32);
+        let first_job = jobs.len() as u32;
+        rows.share_out(order, RAREST_BLOCKS, |term| term.blocks, jobs);
+        let rarest = jobs.len() as u32 - first_job;
+        rows.share_out(order, TILE, |term| term.df, jobs);
+        let choose = jobs.len() as u32 - first_job - rarest;
         let software = gpu.report().kind == AdapterKind::Software;
         // without pruning all ranges are in the first wave
         let first = if prune { self.k.saturating_mul(2).clamp(64, (self.k / 8).max(1024)) } else { u32::MAX };
         // for a few queries, passes take longer than ranges: fewer and larger waves
         let (waves, first) = if queries <= FEW { (2, first.saturating_mul(4)) } else { (WAVES, first) };
-        let most = queries.saturating_mul(padded);
+        let most = whole.saturating_mul(padded).saturating_add(rows.candidates);
         let groups = match software {
             true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
             false => GROUPS.min(most),
         };
-        let tiles = queries * (padded / TILE);
+        let tiles = whole * (padded / TILE);
         // a batch has so many tiles that starting workgroups takes longer than what most of them do
         let together = if queries <= FEW { 1 } else { SELECT_TILES };
-        let parts = queries * (padded / TILE).div_ceil(together);
+        let parts = whole * (padded / TILE).div_ceil(together);
         let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };
         let mut runs = vec![
-            run(0, "bounds", QueryParams { queries }.bytes(), tiles),
+            run(0, "bounds", QueryParams { queries: whole }.bytes(), tiles),
+            run(4, "rarest", JobParams { first: first_job, jobs: rarest }.bytes(), rarest),
             run(1, "cuts", CutParams { queries, first }.bytes(), queries),
         ];
         for wave in 0..waves {
             let last = u32::from(wave + 1 == waves);
-            runs.push(run(2, "select", SelectParams { queries, wave, last, tiles: together }.bytes(), parts));
+            runs.push(run(2, "select", SelectParams { queries: whole, wave, last, tiles: together }.bytes(), parts));
+            let parameters = ChooseParams { first: first_job + rarest, jobs: choose, wave, last }.bytes();
+            runs.push(run(5, "choose", parameters, choose));
             runs.push(run(3, "evaluate", EvaluateParams { wave, room, prune: prune.into() }.bytes(), groups));
         }
+        // where all queries are of one kind, the passes of the other one have nothing to do
+        runs.retain(|run| run.groups > 0);
         runs
     }
 }
