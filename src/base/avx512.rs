@@ -1,6 +1,5 @@
 //! Shared parts of decoders in 64-byte registers: AVX-512 with byte permutations, [`Level::Avx512`].
 
-use super::bits::UNPACKED;
 use super::simd::{Level, level};
 use std::arch::x86_64::*;
 
@@ -52,24 +51,6 @@ pub fn store(out: &mut [u32; 16], docs: __m512i) {
     unsafe { _mm512_storeu_epi32(out.as_mut_ptr().cast(), docs) }
 }
 
-/// Adds 1 to all values, and to those that have a flag the next of `highs`, plus 1, above `width` (0 to 31) bits.
-#[target_feature(enable = "avx512f")]
-pub fn add_high_bits(values: &mut [[u32; 16]], flags: u128, highs: &[u32; UNPACKED], width: u32) {
-    let (one, shift) = (_mm512_set1_epi32(1), _mm_cvtsi32_si128(width.cast_signed()));
-    let mut next = 0;
-    for (i, values) in values.iter_mut().enumerate() {
-        let has = (flags >> (16 * i)) as u16;
-        // There are 128 flags at most, and 16 fewer before the last sixteen.
-        let some: &[u32; 16] = highs[next..].first_chunk().expect("a high for each flag");
-        // SAFETY: sixteen words are there, and the loads have no alignment to keep.
-        let (some, low) =
-            unsafe { (_mm512_loadu_epi32(some.as_ptr().cast()), _mm512_loadu_epi32(values.as_ptr().cast())) };
-        let high = _mm512_sll_epi32(_mm512_add_epi32(_mm512_maskz_expand_epi32(has, some), one), shift);
-        store(values, _mm512_add_epi32(_mm512_mask_or_epi32(low, has, low, high), one));
-        next += has.count_ones() as usize;
-    }
-}
-
 /// The numbers of the sixteen lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -102,6 +83,13 @@ impl Fields {
             shifts: _mm512_and_si512(starts, _mm512_set1_epi32(7)),
             mask: _mm512_set1_epi32(((1u64 << width) - 1) as i32),
         }
+    }
+
+    /// The fields of up to [`Self::NEAR`] bits whose bytes start in a register, with any other bits above them.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub fn near(&self, bytes: __m512i) -> __m512i {
+        _mm512_srlv_epi32(_mm512_permutexvar_epi8(self.places, bytes), self.shifts)
     }
 
     /// The fields from byte `at` on, with any other bits above them. Bytes past the end count as zeros.

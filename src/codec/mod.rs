@@ -151,6 +151,13 @@ pub trait Codec: Send + Sync {
     /// The words are not what [`Self::encode`] writes. `out` then holds anything.
     fn decode_block(&self, list: &[u32], skip: &Skip, index: usize, out: &mut [u32]) -> Result<usize, CodecError>;
 
+    /// Whether the docIDs that [`Self::decode_block`] has just put into `out`, out of `used` words, increase. A codec
+    /// whose widths rule out most damage looks at fewer of them than all.
+    fn increases(&self, used: usize, out: &[u32]) -> bool {
+        let _ = used;
+        strictly_increasing(out)
+    }
+
     /// How many words [`Self::encode`] will append for `list`, without encoding it.
     fn size(&self, list: &[u32]) -> usize;
 

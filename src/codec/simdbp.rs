@@ -37,11 +37,13 @@ use std::sync::Arc;
 use bitpacking::{BitPacker as _, BitPacker4x};
 
 use super::gaps::docs_of;
-use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks};
+use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks, strictly_increasing};
 use crate::base::bits::{BitWriter, UNPACKED, bits_of, unpack};
 use crate::gpu::wgsl;
 
 const BLOCK: usize = 128;
+/// Of gaps of up to so many bits, a block's 127 add up to less than 2^32.
+const SMALL: usize = 25;
 /// Bits that tell the width of a block of 3 to 127 docIDs.
 const WIDTH_BITS: u32 = 5;
 
@@ -97,6 +99,15 @@ impl Codec for SimdBp {
         match <&mut [u32; BLOCK]>::try_from(&mut *out) {
             Ok(out) => decode_whole(words, skip.first, out, self.decode),
             Err(_) => decode_short(words, skip.first, out),
+        }
+    }
+
+    /// Gaps of so few bits go around at most once in all, and then the last docID is less than the first.
+    #[inline]
+    fn increases(&self, used: usize, out: &[u32]) -> bool {
+        match out {
+            [first, .., last] if out.len() == BLOCK && used <= 4 * SMALL => first < last,
+            _ => strictly_increasing(out),
         }
     }
 
@@ -335,6 +346,31 @@ mod tests {
             let whole = (0..3).fold(0u128, |whole, r| whole | u128::from(words[4 * r + stream]) << (32 * r));
             assert_eq!(whole >> bit & 7, gap as u128, "field {i}");
         }
+    }
+
+    /// The short check against the long one, on any words: most go around for wide gaps, and many for those of 25 bits.
+    #[test]
+    fn test_blocks_that_go_around_do_not_increase() {
+        let (mut state, mut seen) = (1u64, [[0; 2]; 33]);
+        for round in 0..6400 {
+            let mut words: Vec<u32> = std::iter::repeat_with(|| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 32) as u32
+            })
+            .take(144)
+            .collect();
+            let width = round % 32 + 1;
+            words[0] = words[0] >> (width - 1) << (width - 1) | 1 << (width - 1);
+            let first = if round % 3 == 0 { 0 } else { words[143] };
+            let mut out = [0; BLOCK];
+            let codec = SimdBp::new();
+            let used = codec.decode_block(&words, &Skip { first, offset: 0, bound: 0 }, 0, &mut out).unwrap();
+            assert_eq!(used, 4 * width);
+            let increases = strictly_increasing(&out);
+            assert_eq!(codec.increases(used, &out), increases, "width {width} from {first}");
+            seen[width][usize::from(increases)] += 1;
+        }
+        assert!(seen[SMALL][0] > 0 && seen[SMALL][1] > 0 && seen[32][0] > 0);
     }
 
     /// Every decoder against fields taken one by one, on any words, with words behind the block and without.

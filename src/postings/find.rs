@@ -37,16 +37,26 @@ pub fn common(docs: &[u32], targets: &[u32], which: &mut [u32], places: &mut [u3
     found
 }
 
-/// [`common`] for a block of 128.
+/// [`common`] for a block of 128: the last docIDs of its eight sixteens tell which one may have a target.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,popcnt")]
+#[target_feature(enable = "avx512f,avx512vl,popcnt")]
 fn common_wide(docs: &[u32; 128], targets: &[u32], which: &mut [u32], places: &mut [u32]) -> usize {
+    use std::arch::x86_64::*;
+    let sixteens: &[[u32; 16]; 8] = docs.as_chunks().0.try_into().expect("eight of sixteen");
+    let [a, b, c, d, e, f, g, h] = sixteens.map(|docs| docs[15].cast_signed());
+    let lasts = _mm256_setr_epi32(a, b, c, d, e, f, g, h);
     let mut found = 0;
     for (i, &target) in (0..).zip(targets) {
-        let at = wide(docs, target);
-        (which[found], places[found]) = (i, at as u32);
+        let target = _mm512_set1_epi32(target.cast_signed());
+        let before = _mm256_cmplt_epu32_mask(lasts, _mm512_castsi512_si256(target)).count_ones() as usize;
+        // A target behind the last docID is not among the first sixteen either.
+        let at = before % 8;
+        // SAFETY: sixteen numbers are there, and the load has no alignment to keep.
+        let docs = unsafe { _mm512_loadu_epi32(sixteens[at].as_ptr().cast()) };
+        let equal = _mm512_cmpeq_epi32_mask(docs, target);
+        (which[found], places[found]) = (i, 16 * at as u32 + equal.trailing_zeros());
         // A branch would be a toss-up, so there is none.
-        found += usize::from(docs[at % 128] == target);
+        found += usize::from(equal != 0);
     }
     found
 }

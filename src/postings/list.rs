@@ -186,7 +186,7 @@ impl<'a> ListWords<'a> {
         let skip = self.skip(block);
         let used = self.codec.decode_block(self.words, &skip, block, out);
         let used = used.map_err(|error| self.bad_block(block, &error.to_string()))?;
-        self.check_block(block, out)?;
+        self.check_increasing(block, out, self.codec.increases(used, out))?;
         Ok(used)
     }
 
@@ -226,9 +226,15 @@ impl<'a> ListWords<'a> {
     /// Fails if these cannot be the docIDs of a block: those start as the skip entry says, increase, and end before the
     /// next block.
     pub(crate) fn check_block(&self, block: usize, docs: &[u32]) -> Result<()> {
+        self.check_increasing(block, docs, strictly_increasing(docs))
+    }
+
+    /// As [`Self::check_block`], where it is known whether they increase.
+    #[inline]
+    fn check_increasing(&self, block: usize, docs: &[u32], increasing: bool) -> Result<()> {
         // The skip entry may be what is damaged.
         let limit = self.skips.get(block + 1).map_or(self.documents, |next| next.first.min(self.documents));
-        if !strictly_increasing(docs) || docs.last().is_none_or(|&last| last >= limit) {
+        if !increasing || docs.last().is_none_or(|&last| last >= limit) {
             return Err(self.bad_block(block, "docIDs do not increase up to the next block"));
         }
         if docs[0] != self.skip(block).first {

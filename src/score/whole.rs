@@ -90,8 +90,8 @@ pub fn share(weight: f32, tf: u32, k: f32) -> f32 {
 /// An upper bound of the shares of postings whose `tf / (tf + K)` is at most `impact`.
 #[inline]
 pub fn greatest_share(weight: f32, impact: f32) -> f32 {
-    // What the product may have lost is less than a half.
-    (weight * impact + 1.0).floor()
+    // What the product may have lost is less than a half. A cast rounds down, without a call.
+    (weight * impact + 1.0) as u32 as f32
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! One block of frequencies.
 
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 use super::{BLOCK, COUNT_BITS, WIDTH_BITS};
 #[cfg(target_arch = "x86_64")]
 use crate::base::avx512;
@@ -9,11 +11,11 @@ use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits, get_flags, set_plac
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     /// `w`, bits of a slot.
-    width: u32,
+    pub(super) width: u32,
     /// `e`.
-    exceptions: usize,
+    pub(super) exceptions: usize,
     /// `v`; 0 without exceptions.
-    overflow: u32,
+    pub(super) overflow: u32,
 }
 
 impl Shape {
@@ -70,7 +72,7 @@ impl Shape {
 
     /// Bits that tell which of `n` are exceptions, and whether these are their positions.
     #[inline]
-    fn told(self, n: usize) -> (usize, bool) {
+    pub(super) fn told(self, n: usize) -> (usize, bool) {
         let positions = self.exceptions * position_bits(n) as usize;
         (positions.min(n), positions <= n)
     }
@@ -114,7 +116,7 @@ impl Shape {
 
 /// Bits of a position in a block of `n`.
 #[inline]
-fn position_bits(n: usize) -> u32 {
+pub(super) fn position_bits(n: usize) -> u32 {
     bits_of((n as u32).saturating_sub(1))
 }
 
@@ -215,6 +217,16 @@ impl<'a> FrequencyBlock<'a> {
     /// Decodes all frequencies of the block into the front of `out` and returns how many there are; later slots may
     /// change. `None` if the words are damaged.
     pub fn decode(&self, out: &mut [u32; UNPACKED]) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        if self.shape.width + self.shape.overflow < 32 && avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { wide::decode(self.words, self.bit, self.n, self.shape, out) }.map(|()| self.n);
+        }
+        self.decode_parts(out)
+    }
+
+    /// As [`Self::decode`], on any processor.
+    pub(super) fn decode_parts(&self, out: &mut [u32; UNPACKED]) -> Option<usize> {
         let Shape { width, exceptions, overflow } = self.shape;
         unpack(self.words, self.bit, width, self.n, out)?;
         let (mut flags, mut highs) = (0, [0; UNPACKED]);
@@ -251,11 +263,6 @@ impl<'a> FrequencyBlock<'a> {
 /// Adds 1 to all values, and to those that have a flag the next of `highs`, plus 1, above `width` bits. There are whole
 /// sixteens of values.
 fn add_high_bits(values: &mut [u32], flags: u128, highs: &[u32; UNPACKED], width: u32) {
-    #[cfg(target_arch = "x86_64")]
-    if avx512::available() {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { avx512::add_high_bits(values.as_chunks_mut().0, flags, highs, width) };
-    }
     for (place, &high) in set_places(flags).zip(highs) {
         if let Some(value) = values.get_mut(place) {
             *value |= high.wrapping_add(1) << width;

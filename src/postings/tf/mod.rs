@@ -33,6 +33,8 @@
 //! addressable codes have one bit each between their levels, SPIRE 2009, doi:10.1007/978-3-642-03784-9_12.)
 
 mod block;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use block::FrequencyBlock;
 

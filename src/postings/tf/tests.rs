@@ -87,6 +87,8 @@ fn check(tfs: &[u32], junk: u32) {
         let mut out = [0; UNPACKED];
         assert_eq!(block.decode(&mut out), Some(chunk.len()));
         assert_eq!(&out[..chunk.len()], chunk);
+        assert_eq!(block.decode_parts(&mut out), Some(chunk.len()));
+        assert_eq!(&out[..chunk.len()], chunk);
         assert_eq!(block.get(chunk.len()), None);
         if !ones {
             assert_eq!(list.words_of(b).as_ptr(), block.words().as_ptr(), "what is prefetched is what is read");
@@ -184,6 +186,10 @@ proptest! {
                 prop_assert!(block.end().div_ceil(32) <= block.words().len());
                 let mut out = [0; UNPACKED];
                 let decoded = block.decode(&mut out);
+                let mut parts = [0; UNPACKED];
+                prop_assert_eq!(block.decode_parts(&mut parts), decoded);
+                let n = decoded.unwrap_or(0);
+                prop_assert_eq!(&parts[..n], &out[..n]);
                 for i in 0..BLOCK {
                     let tf = block.get(i);
                     // If positions are out of order, decoding and a single look-up may differ.

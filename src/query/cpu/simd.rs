@@ -49,6 +49,24 @@ impl Hope {
     }
 }
 
+impl Hope {
+    /// Appends the documents whose sums are more than 0 and can pass, with these sums.
+    pub(in crate::query) fn keep(self, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
+        assert_eq!(docs.len(), sums.len());
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
+            return unsafe { wide::keep(self, docs, sums, kept) };
+        }
+        for (&doc, &sum) in docs.iter().zip(sums) {
+            if sum > 0.0 && self.has(sum) {
+                kept.0.push(doc);
+                kept.1.push(sum);
+            }
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::super::Bm25Scorer;
@@ -104,6 +122,34 @@ mod wide {
     }
 
     /// # Safety
+    /// There are as many sums as documents.
+    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
+    pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
+        let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
+        let (kept_docs, kept_sums) = kept;
+        for at in (0..docs.len()).step_by(16) {
+            let lanes = first(docs.len() - at);
+            // Whole registers are written.
+            kept_docs.reserve(16);
+            kept_sums.reserve(16);
+            let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
+            // SAFETY: only lanes below the slices' length are read; there is room for sixteen behind the vectors' ends,
+            // and as many as become part of them were written.
+            unsafe {
+                let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
+                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
+                let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
+                let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, _mm512_add_ps(sum, more), threshold);
+                let (doc, sum) = (_mm512_maskz_compress_epi32(some, doc), _mm512_maskz_compress_ps(some, sum));
+                _mm512_storeu_epi32(kept_docs.as_mut_ptr().add(doc_end).cast(), doc);
+                _mm512_storeu_ps(kept_sums.as_mut_ptr().add(sum_end), sum);
+                kept_docs.set_len(doc_end + some.count_ones() as usize);
+                kept_sums.set_len(sum_end + some.count_ones() as usize);
+            }
+        }
+    }
+
+    /// # Safety
     /// There are at most 64 sums.
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in crate::query) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
@@ -134,8 +180,14 @@ mod tests {
             weight in prop_oneof![1u32..1000, 1u32..=1 << 22],
             k1 in 0f32..10.0,
             b in 0f32..=1.0,
-            more in 0f32..2.0,
-            threshold in prop_oneof![Just(f32::NEG_INFINITY), 0f32..3.0, 0f32..5e6],
+            // whole numbers, too: sums that only just reach a threshold do not pass it
+            more in prop_oneof![0f32..2.0, Just(0.0), Just(1.0)],
+            threshold in prop_oneof![
+                Just(f32::NEG_INFINITY),
+                0f32..3.0,
+                0f32..5e6,
+                (0u32..300).prop_map(|threshold| threshold as f32)
+            ],
         ) {
             let weight = weight as f32;
             let norm = Norm::new(k1, b, 10, 1000);
@@ -147,6 +199,11 @@ mod tests {
                 prop_assert_eq!(part.to_bits(), scorer.share(weight, doc, tf).to_bits());
             }
             let hope = Hope { more, threshold };
+            let (docs_kept, sums_kept): (Vec<u32>, Vec<f32>) =
+                docs.iter().zip(&parts).filter(|&(_, &sum)| sum > 0.0 && hope.has(sum)).unzip();
+            let mut kept = (vec![7], vec![7.0]);
+            hope.keep(&docs, &parts, (&mut kept.0, &mut kept.1));
+            prop_assert_eq!((&kept.0[1..], &kept.1[1..]), (&docs_kept[..], &sums_kept[..]));
             for sums in parts.chunks(61) {
                 let bits = hope.mask(sums);
                 for (i, &sum) in sums.iter().enumerate() {

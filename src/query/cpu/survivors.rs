@@ -31,17 +31,8 @@ impl Survivors {
 
     /// As [`Self::push_all`] for a part of the window.
     pub(in crate::query) fn push_some(&mut self, feed: &Feed, range: Range<usize>, hope: Hope) {
-        for at in range.clone().step_by(64) {
-            let end = (at + 64).min(range.end);
-            let parts = &feed.parts()[at..end];
-            let docs = &feed.docs()[at..end];
-            let mut hits = hope.mask(parts);
-            while hits != 0 {
-                let i = hits.trailing_zeros() as usize;
-                hits &= hits - 1;
-                self.push(docs[i], parts[i]);
-            }
-        }
+        let (docs, parts) = (&feed.docs()[range.clone()], &feed.parts()[range]);
+        hope.keep(docs, parts, (&mut self.docs, &mut self.sums));
     }
 
     /// How many are left.
