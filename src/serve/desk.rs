@@ -167,6 +167,17 @@ impl Desk {
         self.changed.notify_one();
     }
 
+    /// As [`Self::call`], for all who wait here: those who have no use for what there is leave it to the others.
+    pub fn call_all(&self) {
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+
+    /// As [`Self::call_all`], for what [`Self::take_or`] calls while the desk is locked.
+    pub fn call_all_locked(&self) {
+        self.changed.notify_all();
+    }
+
     /// Queries of a job were looked up, and wait for a processor.
     pub fn hold(&self, queries: usize) {
         let mut state = self.lock();
@@ -273,6 +284,27 @@ mod tests {
         let (first, _a) = job(1, LONG);
         desk.put(first).unwrap();
         assert!(matches!(desk.take_or(offer), Some(Turn::Job(_))));
+    }
+
+    /// A call for all reaches the one who has use for it, however many leave it.
+    #[test]
+    fn test_all_are_called() {
+        let desk = Desk::new(3);
+        let there = std::sync::atomic::AtomicBool::new(false);
+        let offer = |_| match there.load(std::sync::atomic::Ordering::SeqCst) {
+            true => (Offer::Do(7), false),
+            false => (Offer::Wait(None), false),
+        };
+        std::thread::scope(|scope| {
+            let leave = || desk.take_or(|_| (Offer::<()>::Wait(None), false)).is_none();
+            let leaving: Vec<_> = (0..3).map(|_| scope.spawn(leave)).collect();
+            let waits = scope.spawn(|| matches!(desk.take_or(offer), Some(Turn::Other(7))));
+            there.store(true, std::sync::atomic::Ordering::SeqCst);
+            desk.call_all();
+            assert!(waits.join().unwrap());
+            desk.close();
+            assert!(leaving.into_iter().all(|thread| thread.join().unwrap()));
+        });
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub(super) struct Queues<'d> {
     pub(super) waiting: Shared<'d, Ticket<'d>>,
     /// What threads of the CPU do first.
     tasks: Mutex<VecDeque<Task<'d>>>,
+    /// Every thread of the CPU searches. Where some do not, all are called for a query: one alone could be one that
+    /// leaves it, and then nobody would come before its deadline is near.
+    all_search: bool,
 }
 
 impl<'d> Queues<'d> {
@@ -78,7 +81,12 @@ impl<'d> Queues<'d> {
             self.waiting.hurry();
         }
         let Some(number) = number else { return (Offer::Wait(None), false) };
-        match self.waiting.try_take(number) {
+        let (next, mut more) = self.waiting.try_take(number);
+        if more && !self.all_search {
+            self.desk.call_all_locked();
+            more = false;
+        }
+        match (next, more) {
             (Next::Work(mut work), more) => match work.queries.pop() {
                 Some(query) => (Offer::Do(Task::Search(query.work)), more),
                 None => (Offer::Wait(None), more),
@@ -125,9 +133,10 @@ impl Opener for Place {
         };
         let mut processors = vec![Processor::Cpu; searching];
         processors.extend(on_gpu.is_some().then_some(Processor::Gpu));
-        let awake = || desk.call();
+        let all_search = searching == self.threads;
+        let awake = || if all_search { desk.call() } else { desk.call_all() };
         let waiting = Shared::new(Rules { batches, ..Rules::default() }, &processors, Some(&awake));
-        let queues = Queues { desk, waiting, tasks: Mutex::default() };
+        let queues = Queues { desk, waiting, tasks: Mutex::default(), all_search };
         let device = on_gpu.iter().flat_map(|engine| engine.devices()).map(|device| device.gpu().report()).next();
         let worker = Worker {
             place: self,

@@ -10,6 +10,8 @@ pub type Awake<'a> = &'a (dyn Fn() + Sync);
 struct State<T> {
     dispatcher: Dispatcher<T>,
     closed: bool,
+    /// What comes is dropped: those who would take it may have gone.
+    abandoned: bool,
 }
 
 /// A dispatcher that threads share.
@@ -25,7 +27,7 @@ impl<'a, T> Shared<'a, T> {
     /// For threads of the CPU and GPUs, who are known by their places in `workers`. With `awake` threads of the CPU
     /// wait elsewhere, and ask by [`Self::try_take`].
     pub fn new(rules: Rules, workers: &[Processor], awake: Option<Awake<'a>>) -> Self {
-        let state = State { dispatcher: Dispatcher::new(rules, workers), closed: false };
+        let state = State { dispatcher: Dispatcher::new(rules, workers), closed: false, abandoned: false };
         Self { start: Instant::now(), state: Mutex::new(state), changed: [Condvar::new(), Condvar::new()], awake }
     }
 
@@ -58,6 +60,9 @@ impl<'a, T> Shared<'a, T> {
     pub fn put(&self, queries: impl IntoIterator<Item = (Arrival, T)>) {
         for (arrival, work) in queries {
             let mut state = self.lock();
+            if state.abandoned {
+                continue;
+            }
             let now = self.now();
             state.dispatcher.put(now, arrival, work);
             let called = state.dispatcher.call(now);
@@ -142,9 +147,12 @@ impl<'a, T> Shared<'a, T> {
         }
     }
 
-    /// No more queries come, and those that wait are dropped.
+    /// Queries that wait are dropped, and those that still come.
     pub fn abandon(&self) {
-        self.lock().dispatcher.clear();
+        let mut state = self.lock();
+        state.abandoned = true;
+        state.dispatcher.clear();
+        drop(state);
         self.close();
     }
 

@@ -67,4 +67,7 @@ fn test_threads_that_wait_elsewhere_are_told() {
     assert_eq!(shared.waiting(), 2);
     shared.abandon();
     assert!(shared.waiting() == 0 && shared.take(GPU, Processor::Gpu).is_none());
+    // who puts may not have heard of it: others would wait for a GPU that has left to take this one
+    shared.put([(soon(&shared, 1e6, 1.0), 5)]);
+    assert_eq!(shared.waiting(), 0);
 }
