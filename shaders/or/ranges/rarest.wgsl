@@ -5,9 +5,9 @@
 //#import params
 //#import jobs
 
-// For queries that need all terms, one of which has a short list: upper bounds of the scores of the ranges in which that
-// list has postings. No other range has a match. A team takes a block of the list; the last posting of each range stands
-// for the range.
+// For queries that need all terms, one of which has a short list: upper bounds of the scores of the ranges in which
+// that list has postings. No other range has a match. A team takes a block of the list; the last posting of each range
+// stands for the range.
 
 var<storage, read> norms: array<f32>;
 var<storage, read_write> state: array<atomic<u32>>;

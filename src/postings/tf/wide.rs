@@ -1,5 +1,5 @@
-//! Whole blocks of frequencies in registers of sixteen lanes: what [`super::block`] decodes part by part, without arrays
-//! between the parts.
+//! Whole blocks of frequencies in registers of sixteen lanes: what [`super::block`] decodes part by part, without
+//! arrays between the parts.
 
 use super::block::{Shape, position_bits};
 use crate::base::avx512::{self, Fields};

@@ -56,8 +56,8 @@ impl Ranges {
         self.padded() / 8
     }
 
-    /// The term of a query for documents with all terms whose list is short, if one is: the shortest. Only its ranges can
-    /// have a match, this many at most.
+    /// The term of a query for documents with all terms whose list is short, if one is: the shortest. Only its ranges
+    /// can have a match, this many at most.
     pub fn rarest(self, dfs: impl Iterator<Item = u32>) -> Option<(usize, u32)> {
         let (term, df) = dfs.enumerate().min_by_key(|&(_, df)| df)?;
         (df <= self.short()).then_some((term, df))
@@ -82,8 +82,8 @@ pub struct Kernels {
     pub accumulators: Vec<Pipeline>,
 }
 
-/// The kernels of ranges: maxima, pack, bounds, cuts, select, evaluate, rarest, choose, gather; and those of accumulators: accumulate,
-/// tally, collect.
+/// The kernels of ranges: maxima, pack, bounds, cuts, select, evaluate, rarest, choose, gather; and those of
+/// accumulators: accumulate, tally, collect.
 ///
 /// # Errors
 /// [`GpuError::Shader`]
