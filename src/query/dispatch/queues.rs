@@ -2,7 +2,7 @@
 
 use super::rules::Nanos;
 use super::{Arrival, Processor};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, VecDeque};
 
 /// A query that waits, with its expected costs in nanoseconds.
 #[derive(Clone, Debug)]
@@ -44,8 +44,12 @@ type Entry = (Nanos, u64);
 /// The queues. Queries have numbers in the order of their coming.
 #[derive(Debug)]
 pub(super) struct Queues<T> {
-    queries: HashMap<u64, Waiting<T>>,
-    next: u64,
+    /// Query `first + i` at place `i`, the first one of which is there. Most of those that wait came one after the
+    /// other, and who takes a batch has a device waiting for it.
+    queries: VecDeque<Option<Waiting<T>>>,
+    first: u64,
+    /// How many are there.
+    count: usize,
     own: [BTreeSet<Entry>; 2],
     /// By the time of arrival.
     either: BTreeSet<Entry>,
@@ -58,15 +62,24 @@ pub(super) struct Queues<T> {
 impl<T> Queues<T> {
     pub(super) fn new() -> Self {
         let two = || [BTreeSet::new(), BTreeSet::new()];
-        Self { queries: HashMap::new(), next: 0, own: two(), either: BTreeSet::new(), due: two(), sums: [0; 2] }
+        Self {
+            queries: VecDeque::new(),
+            first: 0,
+            count: 0,
+            own: two(),
+            either: BTreeSet::new(),
+            due: two(),
+            sums: [0; 2],
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.queries.len()
+        self.count
     }
 
-    pub(super) fn get(&self, number: u64) -> &Waiting<T> {
-        &self.queries[&number]
+    /// The query of an entry, which is there as long as its entries are.
+    fn get(&self, (_, number): Entry) -> Option<(u64, &Waiting<T>)> {
+        Some((number, self.queries.get((number - self.first) as usize)?.as_ref()?))
     }
 
     fn queue(&mut self, owner: Option<Processor>) -> &mut BTreeSet<Entry> {
@@ -77,18 +90,23 @@ impl<T> Queues<T> {
     }
 
     pub(super) fn put(&mut self, query: Waiting<T>) {
-        let number = self.next;
-        self.next += 1;
+        let number = self.first + self.queries.len() as u64;
+        self.count += 1;
         self.queue(query.owner).insert((query.order, number));
         self.due[query.better as usize].insert((query.urgent_at, number));
         if let Some(owner) = query.owner {
             self.sums[owner as usize] += query.on(owner);
         }
-        self.queries.insert(number, query);
+        self.queries.push_back(Some(query));
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Waiting<T>> {
-        let query = self.queries.remove(&number)?;
+        let query = self.queries.get_mut(number.checked_sub(self.first)? as usize)?.take()?;
+        self.count -= 1;
+        while let Some(None) = self.queries.front() {
+            self.queries.pop_front();
+            self.first += 1;
+        }
         self.queue(query.owner).remove(&(query.order, number));
         self.due[query.better as usize].remove(&(query.urgent_at, number));
         if let Some(owner) = query.owner {
@@ -99,7 +117,7 @@ impl<T> Queues<T> {
 
     /// A processor's own, the first one first.
     pub(super) fn own(&self, processor: Processor) -> impl DoubleEndedIterator<Item = (u64, &Waiting<T>)> {
-        self.own[processor as usize].iter().map(|&(_, number)| (number, self.get(number)))
+        self.own[processor as usize].iter().filter_map(|&entry| self.get(entry))
     }
 
     /// How many a processor has of its own.
@@ -114,12 +132,12 @@ impl<T> Queues<T> {
 
     /// The third queue, the oldest one first.
     pub(super) fn either(&self) -> impl Iterator<Item = (u64, &Waiting<T>)> {
-        self.either.iter().map(|&(_, number)| (number, self.get(number)))
+        self.either.iter().filter_map(|&entry| self.get(entry))
     }
 
     /// Those that are better on a processor and go first, the one that does so for longest first.
     pub(super) fn due(&self, better: Processor, now: Nanos) -> impl Iterator<Item = (u64, &Waiting<T>)> {
-        self.due[better as usize].range(..=(now, u64::MAX)).map(|&(_, number)| (number, self.get(number)))
+        self.due[better as usize].range(..=(now, u64::MAX)).filter_map(|&entry| self.get(entry))
     }
 
     /// When the next one that is better on a processor goes first.
