@@ -50,10 +50,16 @@ pub(super) fn classes(most: u32, classes: u32) -> (u32, u32) {
     (times(shift) as u32, shift)
 }
 
+/// A score that no document of a query exceeds, with its [`Searcher::bias`]; `bounds` of its terms as
+/// [`Searcher::bound_of`].
+pub(super) fn greatest_score(plan: &Plan, bounds: impl Iterator<Item = f32>) -> u32 {
+    bounds.sum::<f32>() as u32 + u32::from(plan.has_negative())
+}
+
 impl Searcher<'_> {
-    /// A score that no document of a query exceeds, with its [`Self::bias`].
+    /// As [`greatest_score`].
     pub(super) fn greatest_score(&self, plan: &Plan) -> u32 {
-        plan.terms.iter().map(|term| self.bound_of(term)).sum::<f32>() as u32 + u32::from(plan.has_negative())
+        greatest_score(plan, plan.terms.iter().map(|term| self.bound_of(term)))
     }
 
     /// What a device adds to every score of a query: with negative weights scores are at least 1, as without.
@@ -62,10 +68,10 @@ impl Searcher<'_> {
         taken as u32 + u32::from(plan.has_negative())
     }
 
-    /// A term's row.
-    pub(super) fn row_of(&self, term: &PlannedTerm, placed: &Placed) -> TermRow {
+    /// The row of a term with this [`Self::bound_of`].
+    pub(super) fn row_of(&self, term: &PlannedTerm, bound: f32, placed: &Placed) -> TermRow {
         let weight = if self.impacts().is_some() { term.weight as u32 } else { term.weight.to_bits() };
-        term_row(placed, weight, self.bound_of(term).to_bits())
+        term_row(placed, weight, bound.to_bits())
     }
 
     /// A score that no document exceeds by this term alone, the sign of its weight left out. For a list it is the

@@ -65,7 +65,11 @@ pub enum Request {
 struct Entry {
     /// Address and number of its words, if they are not part of a window.
     own: Option<(u32, u32)>,
+    /// The batch that last asked for it.
     tick: u64,
+    /// The batch by which it stands in [`Residence::ages`], which is moved only when it is looked at there: most lists
+    /// that queries ask for are there, and nothing has to make room.
+    aged: u64,
     placed: Placed,
 }
 
@@ -87,7 +91,7 @@ pub struct Residence<'a> {
     tables: Option<Tables>,
     windows: Option<Windows>,
     entries: HashMap<u32, Entry, BuildHasherDefault<Spread>>,
-    /// Lists by when they were last asked for.
+    /// Lists by when they were asked for, the last time or before.
     ages: BTreeMap<(u64, u32), ()>,
     tick: u64,
     /// What [`Self::flush`] has to look through and to bring.
@@ -195,6 +199,15 @@ impl<'a> Residence<'a> {
         Ok(())
     }
 
+    /// Fails unless each list stands among the ages once, and not behind the batch that last asked for it.
+    #[cfg(test)]
+    pub fn check_ages(&self) {
+        assert_eq!(self.ages.len(), self.entries.len());
+        for (number, entry) in &self.entries {
+            assert!(self.ages.contains_key(&(entry.aged, *number)) && entry.aged <= entry.tick, "{entry:?}");
+        }
+    }
+
     /// The memory for lists.
     pub fn lists(&self) -> &Arena {
         &self.lists
@@ -228,13 +241,9 @@ impl<'a> Residence<'a> {
             && let Some(entry) = self.entries.get_mut(&number)
         {
             self.counts.hits += 1;
-            if entry.tick != self.tick {
-                self.ages.remove(&(entry.tick, number));
-                self.ages.insert((self.tick, number), ());
-                entry.tick = self.tick;
-            }
-            let Entry { own, placed, .. } = *entry;
-            return self.tabled(number, placed, own, wanted).map(Request::Placed);
+            entry.tick = self.tick;
+            let placed = entry.placed;
+            return self.tabled(number, placed, wanted).map(Request::Placed);
         }
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
@@ -248,21 +257,23 @@ impl<'a> Residence<'a> {
             Ok(found) => found,
             Err(refused) => return Ok(refused),
         };
-        self.entries.insert(list.number, Entry { own, tick: self.tick, placed });
+        self.entries.insert(list.number, Entry { own, tick: self.tick, aged: self.tick, placed });
         self.ages.insert((self.tick, list.number), ());
-        self.tabled(list.number, placed, own, wanted).map(Request::Placed)
+        self.tabled(list.number, placed, wanted).map(Request::Placed)
     }
 
     /// The place of a list that has an entry, with a table of so many words if one is wanted and there is room.
     ///
     /// # Errors
     /// The device was lost.
-    fn tabled(&mut self, number: u32, placed: Placed, own: Option<(u32, u32)>, wanted: Option<u32>) -> Result<Placed> {
+    fn tabled(&mut self, number: u32, placed: Placed, wanted: Option<u32>) -> Result<Placed> {
         let Some(words) = wanted.filter(|_| placed.table.is_none()) else { return Ok(placed) };
         // without room for a table the device looks through the list, which takes longer
         let Some(at) = self.make_room(words, true)? else { return Ok(placed) };
         let placed = Placed { table: Some(at), ..placed };
-        self.entries.insert(number, Entry { own, tick: self.tick, placed });
+        if let Some(entry) = self.entries.get_mut(&number) {
+            entry.placed = placed;
+        }
         Ok(Placed { new_table: true, ..placed })
     }
 
@@ -315,9 +326,20 @@ impl<'a> Residence<'a> {
             if let Some(at) = tables.unwrap_or(&mut self.lists).take(words)? {
                 return Ok(Some(at));
             }
-            let oldest = self.ages.first_key_value().map(|(&key, ())| key);
-            let Some((_, number)) = oldest.filter(|&(tick, _)| tick + 1 < self.tick) else { return Ok(None) };
+            let Some((_, number)) = self.oldest().filter(|&(tick, _)| tick + 1 < self.tick) else { return Ok(None) };
             self.counts.evicted += u64::from(self.remove(number));
+        }
+    }
+
+    /// The list that was last asked for longest ago, and when.
+    fn oldest(&mut self) -> Option<(u64, u32)> {
+        loop {
+            let (&(aged, number), ()) = self.ages.first_key_value()?;
+            let entry = self.entries.get_mut(&number).filter(|entry| entry.tick != aged);
+            let Some(entry) = entry else { return Some((aged, number)) };
+            entry.aged = entry.tick;
+            self.ages.remove(&(aged, number));
+            self.ages.insert((entry.tick, number), ());
         }
     }
 
@@ -331,7 +353,7 @@ impl<'a> Residence<'a> {
     /// Drops a list. False if it held no memory of its own.
     fn remove(&mut self, number: u32) -> bool {
         let Some(entry) = self.entries.remove(&number) else { return false };
-        self.ages.remove(&(entry.tick, number));
+        self.ages.remove(&(entry.aged, number));
         if let Some((at, words)) = entry.own {
             self.lists.give(at, words);
         }

@@ -232,7 +232,8 @@ impl Candidates {
         let Request::Placed(placed) = context.residence.request(&term.info, false)? else {
             return Ok(Err(Lack::Lists));
         };
-        let mut row = TermRow { table: term.negative.into(), ..searcher.row_of(term, &placed) };
+        let mut row =
+            TermRow { table: term.negative.into(), ..searcher.row_of(term, searcher.bound_of(term), &placed) };
         if placed.blocks > 1
             && self.has_tables()
             && let List::Blocks(list) = searcher.index().list(&term.info, searcher.device_codec())?

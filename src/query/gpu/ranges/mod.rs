@@ -34,7 +34,7 @@ mod passes;
 use super::batches::{Added, Context, Lack, Way};
 use super::found::{AllHits, BestRows, Found, GatheredHits, word, words};
 use super::kernels::Parts;
-use super::plan_rows::{add_steps, query_row};
+use super::plan_rows::{add_steps, greatest_score, query_row};
 use super::report::Work;
 use super::residence::Request;
 use super::rows::{self, Head, NONE, QueryRow, TermRow};
@@ -258,7 +258,12 @@ impl Way for Call<'_> {
         let ranges = self.own.ranges;
         // one term is all terms
         let all = self.all || (count == 1 && self.by == By::Ranges { prune: true });
-        let rarest = ranges.rarest(plan.terms.iter().map(|term| term.info.df)).filter(|_| all);
+        let searcher = context.searcher;
+        let mut terms: Vec<_> = plan.terms.iter().map(|term| (searcher.bound_of(term), term)).collect();
+        let most = greatest_score(plan, terms.iter().map(|&(bound, _)| bound));
+        // the greatest bounds first: after them the other terms may not matter
+        terms.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let rarest = ranges.rarest(terms.iter().map(|(_, term)| term.info.df)).filter(|_| all);
         let full = match rarest {
             Some((_, df)) => df > self.most_candidates.saturating_sub(rows.candidates),
             None => rows.whole >= self.most_whole,
@@ -266,12 +271,8 @@ impl Way for Call<'_> {
         if full && !rows.queries.is_empty() {
             return Ok(Added::Full);
         }
-        let searcher = context.searcher;
         let first = rows.terms.len() as u32;
-        // the greatest bounds first: after them the other terms may not matter
-        let mut terms: Vec<_> = plan.terms.iter().map(|term| (searcher.bound_of(term), term)).collect();
-        terms.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        for &(_, term) in &terms {
+        for (bound, term) in terms {
             let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
                 // tables that were promised to earlier terms of this query are made with the batch
                 return Ok(Added::Lacks(Lack::Lists));
@@ -279,14 +280,11 @@ impl Way for Call<'_> {
             if let Some(at) = placed.table.filter(|_| placed.new_table) {
                 rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
             }
-            rows.terms.push(searcher.row_of(term, &placed));
+            rows.terms.push(searcher.row_of(term, bound, &placed));
         }
-        let most = searcher.greatest_score(plan);
         let mut row = query_row((first, count as u32), all, self.k_of_rows(), most, least);
-        let terms = &mut rows.terms[first as usize..];
-        add_steps(searcher.impacts().is_some(), &mut row, terms);
-        // terms were put into another order
-        match ranges.rarest(terms.iter().map(|term| term.df)).filter(|_| all) {
+        add_steps(searcher.impacts().is_some(), &mut row, &mut rows.terms[first as usize..]);
+        match rarest {
             Some((term, df)) => {
                 (row.rarest, row.candidates) = (first + term as u32, rows.candidates);
                 rows.candidates += df;

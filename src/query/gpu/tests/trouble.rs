@@ -23,6 +23,7 @@ fn test_lists_come_and_go() {
             let options = Options { memory: Some(memory), ..Options::default() };
             let mut engine = engine(&searcher, &gpu, options).unwrap();
             let report = check_batch_with_cpu(&mut engine, &many, 10, &what);
+            engine.lists().check_ages();
             let counts = engine.residence();
             assert!(if memory < all / 2 { report.by_cpu > 0 } else { report.by_cpu == 0 }, "{what}: {}", report.by_cpu);
             assert_eq!(counts.evicted > 0, memory < all, "{what}: {counts:?}");
