@@ -7,12 +7,14 @@
 
 // For queries that need all terms, one of which has a short list: upper bounds of the scores of the ranges in which
 // that list has postings. No other range has a match. A team takes a block of the list; the last posting of each range
-// stands for the range.
+// stands for the range. A few queries with few such ranges go without waves: all their ranges are chosen here, since
+// more passes take longer than to evaluate some ranges in vain.
 
 var<storage, read> norms: array<f32>;
 var<storage, read_write> state: array<atomic<u32>>;
 // query * PADDED + range, and the bound
 var<storage, read_write> candidates: array<vec2<u32>>;
+var<storage, read_write> chosen: array<vec2<u32>>;
 
 // What a term without a table adds at most in any range, in steps.
 fn most_of(t: Term, query: Query) -> u32 {
@@ -104,14 +106,23 @@ fn main(
             let before = team_sum_before(own, me);
             var base = 0u;
             if me.lane == 31u {
-                base = atomicAdd(&state[at + STATE_CANDIDATES], before + own);
+                if params.direct == 1u {
+                    base = atomicAdd(&state[HEAD_CHOSEN], before + own);
+                } else {
+                    base = query.candidates + atomicAdd(&state[at + STATE_CANDIDATES], before + own);
+                }
             }
-            var to = query.candidates + team_read(base, 31u, me) + before;
+            var to = team_read(base, 31u, me) + before;
             //#for 4
             if kept[@u] {
                 let bound = bound_of(query, parts[@u]);
-                candidates[to] = vec2<u32>(q * PADDED + ranges[@u], bound);
-                atomicAdd(&state[at + STATE_BOUNDS + (bound >> BOUND_BUCKET)], 1u);
+                let one = vec2<u32>(q * PADDED + ranges[@u], bound);
+                if params.direct == 1u {
+                    chosen[to] = one;
+                } else {
+                    candidates[to] = one;
+                    atomicAdd(&state[at + STATE_BOUNDS + (bound >> BOUND_BUCKET)], 1u);
+                }
                 to += 1u;
             }
             //#end

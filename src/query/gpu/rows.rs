@@ -129,6 +129,18 @@ gpu_struct! {
 }
 
 gpu_struct! {
+    /// Parameters of the pass that bounds the ranges of short lists.
+    pub struct RarestParams as "Params" {
+        /// The first of the pass's jobs.
+        pub first: u32,
+        /// How many jobs.
+        pub jobs: u32,
+        /// 1: all these ranges are evaluated, in one wave.
+        pub direct: u32,
+    }
+}
+
+gpu_struct! {
     /// Parameters of a pass over lists.
     pub struct ListParams as "Params" {
         /// The first of the lists.

@@ -4,7 +4,7 @@ use crate::gpu::{Access, Assembler, Gpu, GpuError, Kernel, Memory, Pipeline, wgs
 use crate::query::gpu::kernels::{Parts, TEAMS, THREADS};
 use crate::query::gpu::rows::{
     BlocksJob, ChooseParams, CollectParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams,
-    PlaceRow, QueryParams, QueryRow, SelectParams, State,
+    PlaceRow, QueryParams, QueryRow, RarestParams, SelectParams, State,
 };
 
 /// A workgroup bounds so many ranges: 16 a thread.
@@ -121,7 +121,7 @@ pub(in crate::query::gpu) fn texts(
         plain.clone().params::<CutParams>().kernel("cuts", wgsl!("or/ranges/cuts"))?,
         plain.clone().params::<SelectParams>().kernel("select", wgsl!("or/ranges/select"))?,
         team.clone().params::<EvaluateParams>().kernel("evaluate", wgsl!("or/ranges/evaluate"))?,
-        teams.clone().params::<JobParams>().kernel("rarest", wgsl!("or/ranges/rarest"))?,
+        teams.clone().params::<RarestParams>().kernel("rarest", wgsl!("or/ranges/rarest"))?,
         plain.clone().params::<ChooseParams>().kernel("choose", wgsl!("or/ranges/choose"))?,
         plain.clone().params::<GatherParams>().kernel("gather", wgsl!("or/ranges/gather"))?,
     ];

@@ -8,7 +8,7 @@ use crate::query::gpu::batches::Context;
 use crate::query::gpu::kernels::{TEAMS, THREADS};
 use crate::query::gpu::rows::{
     BlocksJob, ChooseParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, NONE, PlaceRow,
-    QueryParams, QueryRow, SelectParams, State, TermRow,
+    QueryParams, QueryRow, RarestParams, SelectParams, State, TermRow,
 };
 use crate::query::gpu::slot::{Key, Slot};
 use crate::query::gpu::topk::{Chooser, Counts, TopKCapacity};
@@ -22,6 +22,8 @@ const TABLE_WORDS: u32 = 1 << 24;
 pub(super) const GROUPS: u32 = 8192;
 /// A batch of at most so many queries goes through two waves only.
 const FEW: u32 = 16;
+/// If the short lists of a few queries have so many ranges at most, all that may have a match are evaluated at once.
+const DIRECT: u32 = 2048;
 /// So many tiles a workgroup selects from, unless the batch has few queries.
 const SELECT_TILES: u32 = 8;
 /// A workgroup looks through so many blocks of a short list: one a team.
@@ -234,9 +236,14 @@ impl Call<'_> {
         let together = if queries <= FEW { 1 } else { SELECT_TILES };
         let parts = whole * (padded / TILE).div_ceil(together);
         let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };
+        let evaluate = |wave| EvaluateParams { wave, room, prune: prune.into() }.bytes();
+        let of_lists = |direct| RarestParams { first: first_job, jobs: rarest, direct }.bytes();
+        if queries <= FEW && whole == 0 && rows.candidates <= DIRECT {
+            return vec![run(4, "rarest", of_lists(1), rarest), run(3, "evaluate", evaluate(0), groups)];
+        }
         let mut runs = vec![
             run(0, "bounds", QueryParams { queries: whole }.bytes(), tiles),
-            run(4, "rarest", JobParams { first: first_job, jobs: rarest }.bytes(), rarest),
+            run(4, "rarest", of_lists(0), rarest),
             run(1, "cuts", CutParams { queries, first }.bytes(), queries),
         ];
         for wave in 0..waves {
@@ -244,7 +251,7 @@ impl Call<'_> {
             runs.push(run(2, "select", SelectParams { queries: whole, wave, last, tiles: together }.bytes(), parts));
             let parameters = ChooseParams { first: first_job + rarest, jobs: choose, wave, last }.bytes();
             runs.push(run(5, "choose", parameters, choose));
-            runs.push(run(3, "evaluate", EvaluateParams { wave, room, prune: prune.into() }.bytes(), groups));
+            runs.push(run(3, "evaluate", evaluate(wave), groups));
         }
         // where all queries are of one kind, the passes of the other one have nothing to do
         runs.retain(|run| run.groups > 0);
