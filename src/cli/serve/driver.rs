@@ -80,28 +80,43 @@ enum Device<'d> {
 pub(super) fn drive<'d>(worker: &Worker<'_, 'd>, engine: Fallback<'d>, number: usize) {
     let waiting = &worker.queues.waiting;
     let mut device = Device::There(Box::new(engine), Instant::now(), Duration::ZERO);
-    while let Some(work) = waiting.take(number, Processor::Gpu) {
+    let mut next = waiting.take(number, Processor::Gpu);
+    while let Some(work) = next {
         if let Device::Lost(lost) = &mut device
             && let Some(engine) = lost.engine(worker)
         {
             worker.counts.devices_back.inc();
             device = Device::There(Box::new(engine), Instant::now(), lost.longer());
         }
-        let Device::There(engine, since, pause) = &mut device else {
-            worker.queues.put(work.queries.into_iter().map(|query| Task::Search(query.work)));
-            waiting.gave_away(number);
-            continue;
-        };
-        let sound = catch_unwind(AssertUnwindSafe(|| worker.batch(engine, work))).unwrap_or(false);
-        if !sound {
-            worker.counts.panics.inc();
-        } else if engine.capabilities().kind == EngineKind::Cpu {
-            worker.counts.devices_lost.inc();
-        } else {
-            continue;
+        let mut ahead = None;
+        match &mut device {
+            Device::Lost(_) => {
+                worker.queues.put(work.queries.into_iter().map(|query| Task::Search(query.work)));
+                waiting.gave_away(number);
+            }
+            Device::There(engine, since, pause) => {
+                let mut meanwhile = || ahead = ahead.take().or_else(|| waiting.take_ahead(number));
+                let batch = AssertUnwindSafe(|| worker.batch(engine, work, &mut meanwhile));
+                let sound = catch_unwind(batch).unwrap_or(false);
+                let lost = engine.capabilities().kind == EngineKind::Cpu;
+                if !sound {
+                    worker.counts.panics.inc();
+                } else if lost {
+                    worker.counts.devices_lost.inc();
+                }
+                if lost || !sound {
+                    // behind a panic nobody knows what the old engine is in the middle of
+                    device = Device::Lost(Lost::new(since.elapsed(), *pause));
+                }
+            }
         }
-        // behind a panic nobody knows what the old engine is in the middle of
-        device = Device::Lost(Lost::new(since.elapsed(), *pause));
+        next = match ahead {
+            Some(work) => {
+                waiting.goes_on(number);
+                Some(work)
+            }
+            None => waiting.take(number, Processor::Gpu),
+        };
     }
 }
 

@@ -227,7 +227,13 @@ impl<'d> Worker<'_, 'd> {
 
     /// Finds the hits of a batch on a GPU, and sends them to those who make answers. False if it panicked: then threads
     /// of the CPU search for what is left, each query alone, so that only the one that is to blame has no answer.
-    pub(super) fn batch(&self, engine: &mut Fallback<'d>, Batch { queries, sizes }: Batch<Ticket<'d>>) -> bool {
+    /// `meanwhile` as of [`Engine::search_meanwhile`], perhaps more than once.
+    pub(super) fn batch(
+        &self,
+        engine: &mut Fallback<'d>,
+        Batch { queries, sizes }: Batch<Ticket<'d>>,
+        meanwhile: &mut dyn FnMut(),
+    ) -> bool {
         let mut tickets: Vec<Ticket<'d>> = queries.into_iter().map(|query| query.work).collect();
         tickets.iter_mut().for_each(Ticket::begin);
         let all = tickets.len();
@@ -245,7 +251,7 @@ impl<'d> Worker<'_, 'd> {
         for ((mode, k, _), group) in groups {
             let sizes = if group.len() == all { sizes.clone() } else { vec![group.len()] };
             if sound {
-                sound = self.group(engine, group, (mode, k), &sizes);
+                sound = self.group(engine, group, (mode, k), &sizes, meanwhile);
             } else {
                 self.queues.put(group.into_iter().map(Task::Search));
             }
@@ -260,6 +266,7 @@ impl<'d> Worker<'_, 'd> {
         mut group: Vec<Ticket<'d>>,
         (mode, k): (Mode, usize),
         sizes: &[usize],
+        meanwhile: &mut dyn FnMut(),
     ) -> bool {
         let asked = || group.iter().filter_map(|ticket| ticket.asked.as_ref());
         let plans: Vec<Plan> = asked().map(|asked| asked.plan.clone()).collect();
@@ -269,7 +276,7 @@ impl<'d> Worker<'_, 'd> {
             asked().for_each(|asked| lose(engine, asked.text()));
             match &plans[..] {
                 [plan] => engine.search_one(plan, mode, k),
-                plans => engine.search(&Queries { plans, sizes, k }, mode),
+                plans => engine.search_meanwhile(&Queries { plans, sizes, k }, mode, meanwhile),
             }
         }));
         let Ok(answers) = answers else {
@@ -301,7 +308,8 @@ impl<'d> Worker<'_, 'd> {
             }
             // one of them cannot be answered: which, is seen one by one
             Err(Error::Invalid { .. } | Error::Limit { .. }) => {
-                group.into_iter().fold(true, |sound, ticket| sound & self.group(engine, vec![ticket], (mode, k), &[1]))
+                let mut alone = |ticket| self.group(engine, vec![ticket], (mode, k), &[1], meanwhile);
+                group.into_iter().fold(true, |sound, ticket| sound & alone(ticket))
             }
             Err(error) => {
                 let why = error.to_string();

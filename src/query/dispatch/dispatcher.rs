@@ -174,6 +174,34 @@ impl<T> Dispatcher<T> {
             self.workers.rests(worker, ask_at);
             return Next::Wait((ask_at < NEVER).then(|| Duration::from_nanos(ask_at)));
         }
+        let (work, expected) = self.hand_over(processor, queries);
+        self.workers.begins(worker, now, expected);
+        Next::Work(work)
+    }
+
+    /// A whole batch for a GPU that still has one to do, if so many queries wait. It is for the time after that one,
+    /// see [`Self::goes_on`]: with a batch at hand the device does not wait for one.
+    pub fn take_ahead(&mut self, now: Duration, worker: usize) -> Option<Work<T>> {
+        let most = self.rules.batches.most;
+        if most < 2 || self.queues.len() < most || self.workers.processor(worker) == Processor::Cpu {
+            return None;
+        }
+        let Choice { queries, .. } = self.for_gpu(nanos(now));
+        if queries.len() < most {
+            return None;
+        }
+        let (work, expected) = self.hand_over(Processor::Gpu, queries);
+        self.workers.takes_ahead(worker, expected);
+        Some(work)
+    }
+
+    /// Somebody has done its work, and begins with what it took ahead.
+    pub fn goes_on(&mut self, now: Duration, worker: usize) {
+        self.workers.goes_on(worker, nanos(now));
+    }
+
+    /// Takes queries out of the queues. Also returns the nanoseconds that they should take by the model alone.
+    fn hand_over(&mut self, processor: Processor, queries: Vec<(u64, Why)>) -> (Work<T>, f64) {
         if processor == Processor::Gpu {
             self.counts.batches += 1;
         }
@@ -187,14 +215,14 @@ impl<T> Dispatcher<T> {
             self.counts.stolen[at] += usize::from(owner == Some(processor.other()));
             taken.push(Taken { work, arrival });
         }
-        self.workers.begins(worker, now, expected(processor, &taken));
+        let expected = expected(processor, &taken);
         let sizes = match taken.len() {
             0..CUT => vec![taken.len()],
             all => vec![all.div_ceil(2), all / 2],
         };
         // stable, so that those of a bucket keep their order
         taken.sort_by_key(|query| bucket(query.arrival.shortest));
-        Next::Work(Work { queries: taken, sizes })
+        (Work { queries: taken, sizes }, expected)
     }
 
     /// Somebody has done its work, and does not ask for more at once.

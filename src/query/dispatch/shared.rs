@@ -115,6 +115,26 @@ impl<'a, T> Shared<'a, T> {
         (next, called == Some(Processor::Cpu))
     }
 
+    /// A whole batch for a GPU that still has one to do, if so many queries wait; begin it with [`Self::goes_on`].
+    pub fn take_ahead(&self, worker: usize) -> Option<Work<T>> {
+        let mut state = self.lock();
+        let now = self.now();
+        let work = state.dispatcher.take_ahead(now, worker)?;
+        if state.closed && state.dispatcher.is_empty() {
+            self.changed.iter().for_each(Condvar::notify_all);
+        }
+        let called = state.dispatcher.call(now);
+        self.wake(state, called);
+        Some(work)
+    }
+
+    /// Somebody has done its work, and begins with what it took ahead.
+    pub fn goes_on(&self, worker: usize) {
+        let mut state = self.lock();
+        let now = self.now();
+        state.dispatcher.goes_on(now, worker);
+    }
+
     /// Somebody has done its work, and does not ask for more at once.
     pub fn done(&self, worker: usize) {
         let mut state = self.lock();

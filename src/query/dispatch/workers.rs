@@ -19,8 +19,9 @@ const MOST: f64 = 1e4;
 enum State {
     /// Nothing; asks again at that time.
     Idle(Nanos),
-    /// Queries, from then on; they are expected to take so many nanoseconds by the model alone, and to end then.
-    Busy { begun: Nanos, model: f64, until: Nanos },
+    /// Queries, from then on; they are expected to take so many nanoseconds by the model alone, those that it has taken
+    /// ahead so many, and all to end then.
+    Busy { begun: Nanos, model: f64, ahead: f64, until: Nanos },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,8 +104,29 @@ impl Workers {
     }
 
     pub(super) fn begins(&mut self, worker: usize, now: Nanos, model: f64) {
-        let until = now.saturating_add((model * self.scale(self.processor(worker))) as u64).min(NEVER);
-        self.all[worker].state = State::Busy { begun: now, model, until };
+        let until = self.after(worker, now, model);
+        self.all[worker].state = State::Busy { begun: now, model, ahead: 0.0, until };
+    }
+
+    /// Takes more ahead of its time, which begins once it has done what it does.
+    pub(super) fn takes_ahead(&mut self, worker: usize, more: f64) {
+        if let State::Busy { begun, model, until, .. } = self.all[worker].state {
+            let until = self.after(worker, until, more);
+            self.all[worker].state = State::Busy { begun, model, ahead: more, until };
+        }
+    }
+
+    /// What it did is done, and what it has taken ahead begins.
+    pub(super) fn goes_on(&mut self, worker: usize, now: Nanos) {
+        if let State::Busy { ahead, .. } = self.all[worker].state {
+            self.done(worker, now);
+            self.begins(worker, now, ahead);
+        }
+    }
+
+    /// When somebody has done what it begins then.
+    fn after(&self, worker: usize, begun: Nanos, model: f64) -> Nanos {
+        begun.saturating_add((model * self.scale(self.processor(worker))) as u64).min(NEVER)
     }
 
     /// What it did, if anything, is done.

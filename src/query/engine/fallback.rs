@@ -133,11 +133,8 @@ impl<'a> Fallback<'a> {
         self.cpu.methods = methods;
     }
 
-    fn run(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
-        let ask = |engine: &mut dyn Engine| match mode {
-            Mode::Or => engine.or(queries),
-            Mode::And | Mode::AndOr => engine.and(queries),
-        };
+    fn run(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
+        let mut ask = |engine: &mut dyn Engine| engine.search_meanwhile(queries, mode, meanwhile);
         let answers = match (&self.costs, queries.plans) {
             (Some(costs), [plan]) => {
                 let costs = costs.costs(&Features::of(plan, mode, queries.k));
@@ -149,7 +146,7 @@ impl<'a> Fallback<'a> {
         self.searcher().index().not_faulted().and(answers)
     }
 
-    fn ask(&mut self, ask: impl Fn(&mut dyn Engine) -> Result<Answers>) -> Result<Answers> {
+    fn ask(&mut self, mut ask: impl FnMut(&mut dyn Engine) -> Result<Answers>) -> Result<Answers> {
         if let Some((devices, failed)) = &mut self.devices {
             match ask(devices.engine()) {
                 Err(error @ Error::Gpu(_)) => {
@@ -173,10 +170,17 @@ impl Engine for Fallback<'_> {
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.run(queries, Mode::And)
+        self.run(queries, Mode::And, &mut || ())
     }
 
     fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.run(queries, Mode::Or)
+        self.run(queries, Mode::Or, &mut || ())
+    }
+
+    fn search_meanwhile(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
+        match mode {
+            Mode::And | Mode::Or => self.run(queries, mode, meanwhile),
+            Mode::AndOr => self.search(queries, mode),
+        }
     }
 }

@@ -149,6 +149,15 @@ pub trait Engine {
         Ok(answers)
     }
 
+    /// As [`Self::search`]. An engine with a device calls `meanwhile` when it has sent the last batch and would wait, if
+    /// the device is to answer them all by one mode; no other engine calls it.
+    ///
+    /// # Errors
+    /// As of [`Self::and`].
+    fn search_meanwhile(&mut self, queries: &Queries<'_>, mode: Mode, _meanwhile: &mut dyn FnMut()) -> Result<Answers> {
+        self.search(queries, mode)
+    }
+
     /// The best `k` documents of each query, in the order of the queries, in the batches of `schedule` where that pays.
     ///
     /// # Errors

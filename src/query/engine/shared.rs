@@ -57,17 +57,17 @@ impl<'a> GpuEngines<'a> {
         &self.engines
     }
 
-    /// Answers queries on all devices at once.
-    fn share(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
+    /// Answers queries on all devices at once. If one is enough, `meanwhile` as of [`Engine::search_meanwhile`].
+    fn share(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
         let Queries { plans, sizes, k } = *queries;
         let parts = parts(sizes, plans.len(), self.engines.len());
         if let ([engine, ..], 0 | 1) = (&mut self.engines[..], parts.len()) {
-            return ask(engine, queries, mode);
+            return engine.search_meanwhile(queries, mode, meanwhile);
         }
         let answers: Vec<Result<Answers>> = std::thread::scope(|scope| {
             let dealt = self.engines.iter_mut().zip(parts);
             let ask = dealt.map(|(engine, Part { queries, sizes })| {
-                scope.spawn(move || ask(engine, &Queries { plans: &plans[queries], sizes: &sizes, k }, mode))
+                scope.spawn(move || engine.search(&Queries { plans: &plans[queries], sizes: &sizes, k }, mode))
             });
             let asked: Vec<_> = ask.collect();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
@@ -87,24 +87,24 @@ impl<'a> GpuEngines<'a> {
     }
 }
 
-fn ask(engine: &mut GpuEngine<'_>, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
-    match mode {
-        Mode::Or => engine.or(queries),
-        Mode::And | Mode::AndOr => engine.and(queries),
-    }
-}
-
 impl Engine for GpuEngines<'_> {
     fn capabilities(&self) -> Capabilities {
         Capabilities { kind: EngineKind::Gpu, batches: true }
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.share(queries, Mode::And)
+        self.share(queries, Mode::And, &mut || ())
     }
 
     fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        self.share(queries, Mode::Or)
+        self.share(queries, Mode::Or, &mut || ())
+    }
+
+    fn search_meanwhile(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
+        match mode {
+            Mode::And | Mode::Or => self.share(queries, mode, meanwhile),
+            Mode::AndOr => self.search(queries, mode),
+        }
     }
 }
 

@@ -171,7 +171,7 @@ pub(super) enum Answer<'f> {
 /// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each,
 /// those of a batch together. A query that cannot have results gets no answer. A batch that is too large for the device
 /// is split. A query with more hits than room is sent once more, now that it is known how good its hits have to be.
-/// `slots` are the slots without a batch.
+/// `slots` are the slots without a batch. `meanwhile` is called once, when the last batch is on its way.
 ///
 /// # Errors
 /// Of the way, and of `hand_out`.
@@ -180,6 +180,7 @@ pub(super) fn run<W: Way>(
     slots: &mut Vec<Slot>,
     way: &mut W,
     (plans, sizes): (&[Plan], &[usize]),
+    meanwhile: &mut dyn FnMut(),
     mut hand_out: impl FnMut(Vec<(usize, Answer<'_>)>) -> Result<()>,
 ) -> Result<Report> {
     let mut report = Report::default();
@@ -192,6 +193,7 @@ pub(super) fn run<W: Way>(
     // the query that tables were dropped for
     let mut cleared = None;
     let mut flights: VecDeque<Flight<W::Sent>> = VecDeque::new();
+    let mut called = false;
     loop {
         let first = waiting.first(plans.len());
         if first.is_none() && flights.is_empty() {
@@ -242,6 +244,10 @@ pub(super) fn run<W: Way>(
                     continue;
                 }
             }
+        }
+        if !called && first.is_none() {
+            called = true;
+            meanwhile();
         }
         if let Some(Flight { mut slot, pending, sent, members }) = flights.pop_front() {
             let found = way.finish(&context.gpu, &mut slot, pending, sent)?;

@@ -130,6 +130,12 @@ impl<'a> GpuEngine<'a> {
         self.context.residence.counts()
     }
 
+    /// The lists that are there.
+    #[cfg(test)]
+    pub(super) fn lists(&self) -> &Residence<'a> {
+        &self.context.residence
+    }
+
     /// Turns text into plans, and answers the queries that the device cannot.
     pub fn searcher(&self) -> &'a Searcher<'a> {
         self.context.searcher
@@ -212,13 +218,13 @@ impl<'a> GpuEngine<'a> {
         }
     }
 
-    fn by_ranges(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
+    fn by_ranges(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
         self.need_ranges()?;
         let k = queries.k.min(self.documents() as usize) as u32;
         let Self { context, slots, topk, ranges, .. } = self;
         let Some(ranges) = ranges else { return Ok(nothing(queries)) };
         let mut call = ranges.call(&context.gpu, topk, mode == Mode::And, k)?;
-        answer(context, slots, &mut call, queries, mode)
+        answer(context, slots, &mut call, queries, mode, meanwhile)
     }
 }
 
@@ -233,6 +239,7 @@ fn answer(
     way: &mut impl Way,
     queries: &Queries<'_>,
     mode: Mode,
+    meanwhile: &mut dyn FnMut(),
 ) -> Result<Answers> {
     let Queries { plans, sizes, k } = *queries;
     let mut answers = nothing(queries);
@@ -248,7 +255,7 @@ fn answer(
         };
         Ok((query, found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?))
     };
-    let mut report = batches::run(context, slots, way, (plans, sizes), |batch| {
+    let mut report = batches::run(context, slots, way, (plans, sizes), meanwhile, |batch| {
         let done: Vec<_> = match batch.len() {
             0..ALONE => batch.into_iter().map(best).collect::<Result<_>>(),
             _ => batch.into_par_iter().with_min_len(ALONE).map(best).collect::<Result<_>>(),
@@ -262,15 +269,15 @@ fn answer(
 
 impl GpuEngine<'_> {
     /// The best of all documents with all terms, deleted ones included.
-    fn conjunctions(&mut self, queries: &Queries<'_>) -> Result<Answers> {
+    fn conjunctions(&mut self, queries: &Queries<'_>, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
         if !self.need_candidates()? {
-            return self.by_ranges(queries, Mode::And);
+            return self.by_ranges(queries, Mode::And, meanwhile);
         }
         let k = queries.k.min(self.documents() as usize) as u32;
         let Self { context, slots, topk, candidates, .. } = self;
         let Some(candidates) = candidates else { return Ok(nothing(queries)) };
         let mut call = candidates::Call { candidates, topk, k };
-        answer(context, slots, &mut call, queries, Mode::And)
+        answer(context, slots, &mut call, queries, Mode::And, meanwhile)
     }
 }
 
@@ -280,10 +287,19 @@ impl Engine for GpuEngine<'_> {
     }
 
     fn and(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        living::of_all(self.context.searcher, queries, Mode::And, |queries| self.conjunctions(queries))
+        self.search_meanwhile(queries, Mode::And, &mut || ())
     }
 
     fn or(&mut self, queries: &Queries<'_>) -> Result<Answers> {
-        living::of_all(self.context.searcher, queries, Mode::Or, |queries| self.by_ranges(queries, Mode::Or))
+        self.search_meanwhile(queries, Mode::Or, &mut || ())
+    }
+
+    fn search_meanwhile(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
+        let searcher = self.context.searcher;
+        match mode {
+            Mode::And => living::of_all(searcher, queries, mode, |queries| self.conjunctions(queries, meanwhile)),
+            Mode::Or => living::of_all(searcher, queries, mode, |queries| self.by_ranges(queries, mode, meanwhile)),
+            Mode::AndOr => self.search(queries, mode),
+        }
     }
 }

@@ -45,16 +45,26 @@ fn work(
     (load, time, stopped): (Load<'_>, &Wall, &AtomicBool),
 ) -> anyhow::Result<Run> {
     let mut run = Run::default();
-    while let Some(work) = shared.take(number, processor) {
+    let mut next = shared.take(number, processor);
+    while let Some(work) = next {
         let taken: Vec<usize> = work.queries.iter().map(|query| query.work).collect();
         let queries: Vec<usize> = taken.iter().map(|arrival| arrival % load.expected.len()).collect();
-        let answered = server.serve(&queries, &work.sizes).map_err(anyhow::Error::from);
+        let mut ahead = None;
+        let mut meanwhile = || ahead = shared.take_ahead(number);
+        let answered = server.serve(&queries, &work.sizes, &mut meanwhile).map_err(anyhow::Error::from);
         let stops = answered.and_then(|answers| run.add(&load, &taken, &answers, time.now()));
         if !matches!(stops, Ok(false)) {
             stopped.store(true, Ordering::Relaxed);
             shared.abandon();
             stops?;
         }
+        next = match ahead {
+            Some(work) => {
+                shared.goes_on(number);
+                Some(work)
+            }
+            None => shared.take(number, processor),
+        };
     }
     Ok(run)
 }

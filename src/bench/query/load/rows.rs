@@ -37,12 +37,12 @@ impl Server for OnEngine<'_> {
         self.most
     }
 
-    fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], sizes: &[usize], meanwhile: &mut dyn FnMut()) -> crate::Result<Answers> {
         if let [query] = queries {
             return self.engine.search_one(&self.plans[*query], self.mode, self.k);
         }
         let plans: Vec<Plan> = queries.iter().map(|&query| self.plans[query].clone()).collect();
-        self.engine.search(&Queries { plans: &plans, sizes, k: self.k }, self.mode)
+        self.engine.search_meanwhile(&Queries { plans: &plans, sizes, k: self.k }, self.mode, meanwhile)
     }
 }
 
@@ -69,7 +69,7 @@ impl<T: Time> Better<'_, T> {
             let start = self.time.now();
             for turn in 0.. {
                 let begun = self.time.now();
-                some.iter().try_for_each(|&query| server.serve(&[query], &[1]).map(drop))?;
+                some.iter().try_for_each(|&query| server.serve(&[query], &[1], &mut || ()).map(drop))?;
                 let end = self.time.now();
                 if turn > 0 && end - start >= seconds {
                     self.scales[of] = Scale::default();
@@ -93,10 +93,10 @@ impl<T: Time + Send> Server for Better<'_, T> {
         1
     }
 
-    fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], sizes: &[usize], meanwhile: &mut dyn FnMut()) -> crate::Result<Answers> {
         let of = queries.first().map_or(0, |&query| self.sooner(query));
         let begun = self.time.now();
-        let answers = self.servers[of].serve(queries, sizes)?;
+        let answers = self.servers[of].serve(queries, sizes, meanwhile)?;
         let model: f64 = queries.iter().map(|&query| self.costs[query][of]).sum();
         Scale::add(&mut self.scales, Processor::BOTH[of], 1e9 * (self.time.now() - begun), 1e9 * model);
         Ok(answers)

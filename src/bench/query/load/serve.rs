@@ -62,11 +62,12 @@ pub(super) trait Server: Send {
     /// How many queries it takes at once, if so many have arrived.
     fn most(&self) -> usize;
 
-    /// Answers queries, given by their numbers; a GPU gets so many of them at once.
+    /// Answers queries, given by their numbers; a GPU gets so many of them at once. `meanwhile` as of
+    /// [`Engine::search_meanwhile`](crate::query::engine::Engine::search_meanwhile).
     ///
     /// # Errors
     /// Those of its engine.
-    fn serve(&mut self, queries: &[usize], sizes: &[usize]) -> crate::Result<Answers>;
+    fn serve(&mut self, queries: &[usize], sizes: &[usize], meanwhile: &mut dyn FnMut()) -> crate::Result<Answers>;
 }
 
 /// A timetable, and what is asked of the servers.
@@ -206,7 +207,7 @@ impl<'a> Queue<'a> {
             taken.push(more);
         }
         let queries: Vec<usize> = taken.iter().map(|arrival| arrival % expected.len()).collect();
-        let answers = server.serve(&queries, &[queries.len()])?;
+        let answers = server.serve(&queries, &[queries.len()], &mut || ())?;
         if run.add(&self.load, &taken, &answers, time.now())? {
             self.stopped.store(true, Ordering::Relaxed);
         }

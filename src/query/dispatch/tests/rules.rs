@@ -171,6 +171,37 @@ fn test_large_batches_are_cut_in_buckets() {
     assert_eq!(numbers, expected);
 }
 
+/// A GPU that is busy takes a whole batch for the time after, or nothing, and each batch is timed by itself.
+#[test]
+fn test_a_whole_batch_is_taken_ahead() {
+    let mut dispatcher = Dispatcher::new(batches(4, u64::MAX, 0.0), &Processor::BOTH);
+    let put = |dispatcher: &mut Dispatcher<u32>, numbers: std::ops::Range<u32>| {
+        numbers.for_each(|number| dispatcher.put(ms(0.0), arrival(0.0, 100.0, 1.0), number));
+    };
+    let ahead = |dispatcher: &mut Dispatcher<u32>, worker| {
+        let work = dispatcher.take_ahead(ms(1.0), worker);
+        work.map(|work| work.queries.into_iter().map(|query| query.work).collect::<Vec<_>>())
+    };
+    put(&mut dispatcher, 0..7);
+    assert_eq!(takes(&mut dispatcher, 0.0, GPU), [0, 1, 2, 3]);
+    assert_eq!(ahead(&mut dispatcher, GPU), None, "three are no whole batch");
+    put(&mut dispatcher, 7..9);
+    assert_eq!(ahead(&mut dispatcher, CPU), None, "a thread of the CPU takes one query at a time");
+    assert_eq!(ahead(&mut dispatcher, GPU), Some(vec![4, 5, 6, 7]));
+    assert_eq!((dispatcher.len(), dispatcher.counts().taken, dispatcher.counts().batches), (1, [0, 8], 2));
+    // 6 ms in place of 4, twice
+    dispatcher.goes_on(ms(6.0), GPU);
+    let scale = dispatcher.counts().scale[Processor::Gpu as usize];
+    assert!((scale - 1.5).abs() < 1e-3, "{scale}");
+    assert_eq!(takes(&mut dispatcher, 12.0, GPU), [8]);
+    let scale = dispatcher.counts().scale[Processor::Gpu as usize];
+    assert!((scale - 1.5).abs() < 1e-3, "{scale}");
+    // one at a time is never ahead
+    let mut dispatcher = occupied(Rules::default());
+    put(&mut dispatcher, 0..9);
+    assert_eq!(ahead(&mut dispatcher, GPU), None);
+}
+
 #[test]
 fn test_thresholds_follow_the_queues() {
     let mut dispatcher = occupied(Rules::default());

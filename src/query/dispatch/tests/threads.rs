@@ -19,10 +19,20 @@ fn test_threads_take_every_query_once() {
             for (number, &processor) in workers.iter().enumerate() {
                 let (shared, all) = (&shared, &all);
                 scope.spawn(move || {
-                    while let Some(work) = shared.take(number, processor) {
+                    let mut next = shared.take(number, processor);
+                    while let Some(work) = next {
                         assert!(processor == Processor::Gpu || work.queries.len() == 1);
+                        let ahead = shared.take_ahead(number);
                         std::thread::sleep(Duration::from_micros(20));
                         all.lock().unwrap().extend(work.queries.iter().map(|query| query.work));
+                        next = match ahead {
+                            Some(work) => {
+                                assert!(processor == Processor::Gpu && work.queries.len() == 16);
+                                shared.goes_on(number);
+                                Some(work)
+                            }
+                            None => shared.take(number, processor),
+                        };
                     }
                 });
             }

@@ -38,11 +38,31 @@ fn test_every_k_and_one_query_at_a_time() {
         check_batch(&mut engine, &plans, k, "batch");
     }
     for plan in &plans {
-        check_batch(&mut engine, std::slice::from_ref(plan), 10, "alone");
+        // few ranges are evaluated without waves, whatever the k
+        for k in [1, 10, 3000] {
+            check_batch(&mut engine, std::slice::from_ref(plan), k, "alone");
+        }
     }
     let (hits, _) = search(&mut engine, &plans, Mode::Or, 0).unwrap();
     assert!(hits.len() == plans.len() && hits.iter().all(Vec::is_empty));
     assert_eq!(search(&mut engine, &[], Mode::Or, 10).unwrap(), (Vec::new(), Report::default()));
+}
+
+/// Once a call, when the last batch is on its way: not between batches, and not twice.
+#[test]
+fn test_there_is_time_for_more_while_the_device_works() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    let mut engine = engine(&searcher, &gpu, PRELOAD).unwrap();
+    let queries = Queries { plans: &plans, sizes: &[3, 3, plans.len() - 6], k: 10 };
+    for (mode, expected) in [(Mode::And, 1), (Mode::Or, 1), (Mode::AndOr, 0)] {
+        let mut calls = 0;
+        let answers = engine.search_meanwhile(&queries, mode, &mut || calls += 1).unwrap();
+        assert_eq!((answers.hits, calls), (engine.search(&queries, mode).unwrap().hits, expected), "{mode:?}");
+    }
 }
 
 #[test]

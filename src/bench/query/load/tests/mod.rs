@@ -91,7 +91,7 @@ impl Server for Fixed<'_> {
         self.most
     }
 
-    fn serve(&mut self, queries: &[usize], _: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], _: &[usize], _: &mut dyn FnMut()) -> crate::Result<Answers> {
         self.time.set(self.time.now() + self.seconds);
         self.asked.push(queries.to_vec());
         Ok(Answers { hits: queries.iter().map(|&query| right(query)).collect(), effort: Effort::Cpu(Vec::new()) })
@@ -239,7 +239,7 @@ impl Server for Quick {
         2
     }
 
-    fn serve(&mut self, queries: &[usize], _: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], _: &[usize], _: &mut dyn FnMut()) -> crate::Result<Answers> {
         if self.fails {
             return Err(crate::Error::Invalid { what: "a server".to_owned(), why: "fails".to_owned() });
         }
@@ -273,7 +273,7 @@ impl Server for Made<'_> {
         1
     }
 
-    fn serve(&mut self, queries: &[usize], _: &[usize]) -> crate::Result<Answers> {
+    fn serve(&mut self, queries: &[usize], _: &[usize], _: &mut dyn FnMut()) -> crate::Result<Answers> {
         let times = if self.slow > 0 { 10.0 } else { 1.0 };
         self.slow = self.slow.saturating_sub(1);
         self.time.set(self.time.now() + times * (self.seconds)(queries[0]));
@@ -300,7 +300,7 @@ fn test_serialized_believes_what_is_timed_last() {
         assert!(asked[0].lock().unwrap().len() >= 8 && asked[1].lock().unwrap().len() >= 8, "two turns at least");
         asked.iter().for_each(|asked| asked.lock().unwrap().clear());
         for query in (0..10).cycle().take(50) {
-            better.serve(&[query], &[1]).unwrap();
+            better.serve(&[query], &[1], &mut || ()).unwrap();
         }
         let [on_cpu, on_gpu] = [0, 1].map(|of: usize| asked[of].lock().unwrap().clone());
         let split = on_cpu.iter().all(|query| query % 2 == 0) && on_gpu.iter().all(|query| query % 2 == 1);
