@@ -12,7 +12,7 @@
 //! A GPU takes a batch of what has come, as large as allowed. It waits for more until the shortest lists of its queries
 //! have enough postings together (Ao et al., section 4.1), or until its oldest query has waited long enough. Batches
 //! are sorted into the buckets of Wu et al. (section IV), and cut so that the next one is packed while the first one
-//! runs.
+//! runs. If a whole batch waits by then, it is taken ahead while the device works.
 //!
 //! | file | its one job |
 //! |---|---|
