@@ -110,13 +110,7 @@ pub(super) fn drive<'d>(worker: &Worker<'_, 'd>, engine: Fallback<'d>, number: u
                 }
             }
         }
-        next = match ahead {
-            Some(work) => {
-                waiting.goes_on(number);
-                Some(work)
-            }
-            None => waiting.take(number, Processor::Gpu),
-        };
+        next = waiting.next(number, Processor::Gpu, ahead);
     }
 }
 

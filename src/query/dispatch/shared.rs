@@ -115,7 +115,7 @@ impl<'a, T> Shared<'a, T> {
         (next, called == Some(Processor::Cpu))
     }
 
-    /// A whole batch for a GPU that still has one to do, if so many queries wait; begin it with [`Self::goes_on`].
+    /// A whole batch for a GPU that still has one to do, if so many queries wait. Take it up with [`Self::next`].
     pub fn take_ahead(&self, worker: usize) -> Option<Work<T>> {
         let mut state = self.lock();
         let now = self.now();
@@ -128,11 +128,15 @@ impl<'a, T> Shared<'a, T> {
         Some(work)
     }
 
-    /// Somebody has done its work, and begins with what it took ahead.
-    pub fn goes_on(&self, worker: usize) {
+    /// What somebody who is free does next: what it took ahead, or else as of [`Self::take`].
+    pub fn next(&self, worker: usize, processor: Processor, ahead: Option<Work<T>>) -> Option<Work<T>> {
+        if ahead.is_none() {
+            return self.take(worker, processor);
+        }
         let mut state = self.lock();
         let now = self.now();
         state.dispatcher.goes_on(now, worker);
+        ahead
     }
 
     /// Somebody has done its work, and does not ask for more at once.

@@ -149,8 +149,8 @@ pub trait Engine {
         Ok(answers)
     }
 
-    /// As [`Self::search`]. An engine with a device calls `meanwhile` when it has sent the last batch and would wait, if
-    /// the device is to answer them all by one mode; no other engine calls it.
+    /// As [`Self::search`]. An engine with one device calls `meanwhile` once the last batch is on its way, before it
+    /// waits for it; not for `and-or`, which may need a second pass. Other engines do not call it.
     ///
     /// # Errors
     /// As of [`Self::and`].

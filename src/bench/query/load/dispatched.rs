@@ -58,13 +58,7 @@ fn work(
             shared.abandon();
             stops?;
         }
-        next = match ahead {
-            Some(work) => {
-                shared.goes_on(number);
-                Some(work)
-            }
-            None => shared.take(number, processor),
-        };
+        next = shared.next(number, processor, ahead);
     }
     Ok(run)
 }

@@ -25,14 +25,9 @@ fn test_threads_take_every_query_once() {
                         let ahead = shared.take_ahead(number);
                         std::thread::sleep(Duration::from_micros(20));
                         all.lock().unwrap().extend(work.queries.iter().map(|query| query.work));
-                        next = match ahead {
-                            Some(work) => {
-                                assert!(processor == Processor::Gpu && work.queries.len() == 16);
-                                shared.goes_on(number);
-                                Some(work)
-                            }
-                            None => shared.take(number, processor),
-                        };
+                        let whole = |work: &Work<u32>| processor == Processor::Gpu && work.queries.len() == 16;
+                        assert!(ahead.as_ref().is_none_or(whole));
+                        next = shared.next(number, processor, ahead);
                     }
                 });
             }
