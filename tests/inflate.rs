@@ -139,7 +139,7 @@ fn a_build_may_be_resumed_with_a_gpu_and_without() {
     let reference = dir.path().join("reference");
     build(&options(&inputs, reference.clone(), InflateChoice::Cpu)).unwrap();
     use InflateChoice::{Cpu, Gpu};
-    for order in [[Gpu, Gpu, Gpu], [Gpu, Cpu, Gpu], [Cpu, Gpu, Cpu]] {
+    let resumed = |order: [InflateChoice; 3]| {
         let output = dir.path().join("resumed");
         for inflate in &order[..2] {
             let ended = until(&BuildOptions { resume: true, ..options(&inputs, output.clone(), *inflate) }, 2);
@@ -147,9 +147,13 @@ fn a_build_may_be_resumed_with_a_gpu_and_without() {
         }
         let report = until(&BuildOptions { resume: true, ..options(&inputs, output.clone(), order[2]) }, 0).unwrap();
         assert!(report.resumed.is_some(), "{order:?}");
-        assert!(counts(&report).0 > 0, "{order:?}: all processes count");
         assert_same(&output, &reference, &format!("{order:?}"));
         fs::remove_dir_all(output).unwrap();
+        counts(&report).0
+    };
+    for order in [[Gpu, Gpu, Gpu], [Gpu, Cpu, Gpu], [Cpu, Gpu, Cpu]] {
+        // on a busy machine the CPU may have inflated what there is before a software device is ready
+        assert!((0..5).any(|_| resumed(order) > 0), "{order:?}: all processes count");
     }
 }
 

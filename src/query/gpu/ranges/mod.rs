@@ -15,7 +15,7 @@
 //! gather     sends the hits that reach the last threshold to the host, which sorts them
 //! ```
 //!
-//! A few conjunctions with few such ranges go through `rarest`, `evaluate` and `gather` alone, since passes take longer.
+//! A few conjunctions with few such ranges go through `rarest`, `evaluate` and `gather` alone: passes take longer.
 //!
 //! For a conjunction, a range that lacks a term has no bound, and a document that lacks a term has no score. Scores are
 //! sums of whole numbers, so it does not matter in which order threads add. A query's threshold is the lower edge
