@@ -199,6 +199,8 @@ fn test_the_page_needs_no_script() {
     let with = timeless(browser.html());
     browser.ask("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.open(&url);
+    // what is typed before goes nowhere
+    browser.wait_for_focus("#q");
     browser.events.clear();
     browser.ask("Input.insertText", json!({ "text": "leaf" }));
     browser.press("Enter", 13, "\r");

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a Chromium is called.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -142,6 +142,20 @@ impl Browser {
     pub fn html(&mut self) -> String {
         let node = self.ask("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
         self.ask("DOM.getOuterHTML", json!({ "nodeId": node }))["outerHTML"].as_str().expect("HTML").to_owned()
+    }
+
+    /// Waits until what a selector names has the focus, without running anything in the page.
+    pub fn wait_for_focus(&mut self, selector: &str) {
+        let asked = Instant::now();
+        loop {
+            let node = self.ask("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
+            let found =
+                self.ask("DOM.querySelector", json!({ "nodeId": node, "selector": format!("{selector}:focus") }));
+            if found["nodeId"] != 0 {
+                return;
+            }
+            assert!(asked.elapsed() < PATIENCE, "{selector} has no focus");
+        }
     }
 
     /// Presses a key.
