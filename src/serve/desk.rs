@@ -209,6 +209,7 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn job(queries: usize, left: Duration) -> (Job, oneshot::Receiver<Outcome>) {
         let (reply, answer) = oneshot::channel();
@@ -266,18 +267,23 @@ mod tests {
         });
     }
 
+    /// Something else to do, once it is there.
+    fn once(there: &AtomicBool) -> impl Fn(bool) -> (Offer<u32>, bool) + Copy {
+        |_| match there.load(Ordering::SeqCst) {
+            true => (Offer::Do(7), false),
+            false => (Offer::Wait(None), false),
+        }
+    }
+
     /// A call wakes those who wait, and a job goes before anything else.
     #[test]
     fn test_others_are_called() {
         let desk = Desk::new(3);
-        let there = std::sync::atomic::AtomicBool::new(false);
-        let offer = |_| match there.load(std::sync::atomic::Ordering::SeqCst) {
-            true => (Offer::Do(7), false),
-            false => (Offer::Wait(None), false),
-        };
+        let there = AtomicBool::new(false);
+        let offer = once(&there);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| matches!(desk.take_or(offer), Some(Turn::Other(7))));
-            there.store(true, std::sync::atomic::Ordering::SeqCst);
+            there.store(true, Ordering::SeqCst);
             desk.call();
             assert!(waits.join().unwrap());
         });
@@ -290,16 +296,13 @@ mod tests {
     #[test]
     fn test_all_are_called() {
         let desk = Desk::new(3);
-        let there = std::sync::atomic::AtomicBool::new(false);
-        let offer = |_| match there.load(std::sync::atomic::Ordering::SeqCst) {
-            true => (Offer::Do(7), false),
-            false => (Offer::Wait(None), false),
-        };
+        let there = AtomicBool::new(false);
+        let offer = once(&there);
         std::thread::scope(|scope| {
             let leave = || desk.take_or(|_| (Offer::<()>::Wait(None), false)).is_none();
             let leaving: Vec<_> = (0..3).map(|_| scope.spawn(leave)).collect();
             let waits = scope.spawn(|| matches!(desk.take_or(offer), Some(Turn::Other(7))));
-            there.store(true, std::sync::atomic::Ordering::SeqCst);
+            there.store(true, Ordering::SeqCst);
             desk.call_all();
             assert!(waits.join().unwrap());
             desk.close();

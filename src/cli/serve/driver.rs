@@ -95,7 +95,7 @@ pub(super) fn drive<'d>(worker: &Worker<'_, 'd>, engine: Fallback<'d>, number: u
                 waiting.gave_away(number);
             }
             Device::There(engine, since, pause) => {
-                let mut meanwhile = || ahead = ahead.take().or_else(|| waiting.take_ahead(number));
+                let mut meanwhile = || waiting.take_ahead(number, &mut ahead);
                 let batch = AssertUnwindSafe(|| worker.batch(engine, work, &mut meanwhile));
                 let sound = catch_unwind(batch).unwrap_or(false);
                 let lost = engine.capabilities().kind == EngineKind::Cpu;

@@ -227,7 +227,7 @@ impl<'d> Worker<'_, 'd> {
 
     /// Finds the hits of a batch on a GPU, and sends them to those who make answers. False if it panicked: then threads
     /// of the CPU search for what is left, each query alone, so that only the one that is to blame has no answer.
-    /// `meanwhile` as of [`Engine::search_meanwhile`], perhaps more than once.
+    /// `meanwhile` as of [`Engine::search_meanwhile`].
     pub(super) fn batch(
         &self,
         engine: &mut Fallback<'d>,

@@ -115,17 +115,23 @@ impl<'a, T> Shared<'a, T> {
         (next, called == Some(Processor::Cpu))
     }
 
-    /// A whole batch for a GPU that still has one to do, if so many queries wait. Take it up with [`Self::next`].
-    pub fn take_ahead(&self, worker: usize) -> Option<Work<T>> {
+    /// Takes a whole batch for a GPU that still has one to do, if so many queries wait and none is `ahead`. Hand it to
+    /// [`Self::next`].
+    pub fn take_ahead(&self, worker: usize, ahead: &mut Option<Work<T>>) {
+        if ahead.is_some() {
+            return;
+        }
         let mut state = self.lock();
         let now = self.now();
-        let work = state.dispatcher.take_ahead(now, worker)?;
+        *ahead = state.dispatcher.take_ahead(now, worker);
+        if ahead.is_none() {
+            return;
+        }
         if state.closed && state.dispatcher.is_empty() {
             self.changed.iter().for_each(Condvar::notify_all);
         }
         let called = state.dispatcher.call(now);
         self.wake(state, called);
-        Some(work)
     }
 
     /// What somebody who is free does next: what it took ahead, or else as of [`Self::take`].

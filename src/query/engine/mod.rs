@@ -150,7 +150,8 @@ pub trait Engine {
     }
 
     /// As [`Self::search`]. An engine with one device calls `meanwhile` once the last batch is on its way, before it
-    /// waits for it; not for `and-or`, which may need a second pass. Other engines do not call it.
+    /// waits for it, and again if it has to ask the device again, as for an index with deleted documents; not for
+    /// `and-or`. Other engines do not call it.
     ///
     /// # Errors
     /// As of [`Self::and`].

@@ -50,7 +50,7 @@ fn work(
         let taken: Vec<usize> = work.queries.iter().map(|query| query.work).collect();
         let queries: Vec<usize> = taken.iter().map(|arrival| arrival % load.expected.len()).collect();
         let mut ahead = None;
-        let mut meanwhile = || ahead = shared.take_ahead(number);
+        let mut meanwhile = || shared.take_ahead(number, &mut ahead);
         let answered = server.serve(&queries, &work.sizes, &mut meanwhile).map_err(anyhow::Error::from);
         let stops = answered.and_then(|answers| run.add(&load, &taken, &answers, time.now()));
         if !matches!(stops, Ok(false)) {
