@@ -39,8 +39,12 @@ pub struct Options {
 const LARGE: u64 = 1 << 28;
 /// By default there is room for the tables of at most so many lists.
 const DEFAULT_TABLES: u64 = 1 << 16;
-/// One core chooses the best hits of so many queries in less time than it takes to wake another.
-const ALONE: usize = 16;
+/// The thread that drives the device chooses the best of so many hits in less time than it takes to wake others. While
+/// more threads search than there are cores, it may have to wait for milliseconds for one that has begun, and the
+/// device with it.
+pub(super) const ALONE: usize = 1 << 13;
+/// Others are woken for so many queries each.
+const EACH: usize = 16;
 
 /// What getting an engine ready took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -233,6 +237,14 @@ fn nothing(queries: &Queries<'_>) -> Answers {
     Answers { hits: vec![Vec::new(); queries.plans.len()], effort: Effort::Gpu(Report::default()) }
 }
 
+/// Hits to choose from. A query that the CPU has to answer takes as long as many.
+fn hits_of(answer: &Answer<'_>) -> usize {
+    match answer {
+        Answer::Found(found, place, _) => found.count(*place),
+        Answer::OnCpu => ALONE,
+    }
+}
+
 fn answer(
     context: &mut Context<'_>,
     slots: &mut Vec<Slot>,
@@ -256,9 +268,10 @@ fn answer(
         Ok((query, found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?))
     };
     let mut report = batches::run(context, slots, way, (plans, sizes), meanwhile, |batch| {
-        let done: Vec<_> = match batch.len() {
-            0..ALONE => batch.into_iter().map(best).collect::<Result<_>>(),
-            _ => batch.into_par_iter().with_min_len(ALONE).map(best).collect::<Result<_>>(),
+        let work: usize = batch.iter().map(|(_, answer)| hits_of(answer)).sum();
+        let done: Vec<_> = match work {
+            0..=ALONE => batch.into_iter().map(best).collect::<Result<_>>(),
+            _ => batch.into_par_iter().with_min_len(EACH).map(best).collect::<Result<_>>(),
         }?;
         done.into_iter().for_each(|(query, hits)| answers.hits[query] = hits);
         Ok(())

@@ -190,6 +190,11 @@ impl Found {
         if self.ranked { 2 } else { 1 }
     }
 
+    /// How many results a query has here.
+    pub(super) fn count(&self, query: usize) -> usize {
+        self.places.get(query).copied().flatten().map_or(0, |(_, count)| count)
+    }
+
     /// The docIDs and scores of a query's results. Without ranking these are all results, with scores of 0. With
     /// ranking these are the best and perhaps a few more, in no order. `None` if the CPU has to answer the query.
     pub fn pairs(&self, query: usize) -> Option<impl Iterator<Item = (u32, u32)>> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::query::PlannedTerm;
+use crate::query::gpu::engine::ALONE;
 use crate::query::gpu::ranges::kernels::{Ranges, TILE};
 use crate::query::gpu::ranges::{QUERY_TERMS, accumulators};
 use crate::query::method::EngineKind;
@@ -37,6 +38,9 @@ fn test_every_k_and_one_query_at_a_time() {
     for k in [1, 2, 10, 1000, 3000, 5000] {
         check_batch(&mut engine, &plans, k, "batch");
     }
+    // one thread chooses the best of few hits, several those of many
+    let chosen = |k| plans.iter().map(|plan| searcher.search(plan, Mode::Or, k).unwrap().len()).sum::<usize>();
+    assert!(chosen(10) < ALONE && chosen(5000) > ALONE, "{} and {}", chosen(10), chosen(5000));
     for plan in &plans {
         // few ranges are evaluated without waves, whatever the k
         for k in [1, 10, 3000] {
