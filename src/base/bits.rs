@@ -49,12 +49,12 @@ pub struct Packer<'a> {
 
 impl<'a> Packer<'a> {
     /// Starts at the first bit of `words`, which must be two words longer than the output.
-    #[inline]
+    #[inline(always)]
     pub fn new(words: &'a mut [u32]) -> Self {
         Self { words, at: 0, acc: 0, fill: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&mut self) {
         self.words[self.at] = self.acc as u32;
         self.words[self.at + 1] = (self.acc >> 32) as u32;
@@ -62,7 +62,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Appends `bits` (1 to 64) bits; the others of `value` must be zero.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: u64, bits: u32) {
         self.acc |= value << self.fill;
         let fill = self.fill + bits;
@@ -77,7 +77,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Appends the low `width` (0 to 32) bits of each value.
-    #[inline]
+    #[inline(always)]
     pub fn push_all(&mut self, values: &[u32], width: u32) {
         match width {
             0 => {}
@@ -87,12 +87,15 @@ impl<'a> Packer<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_groups<const N: usize>(&mut self, values: &[u32], width: u32) {
         let mask = (1u64 << width) - 1;
         let (groups, rest) = values.as_chunks::<N>();
         for group in groups {
-            let joined = group.iter().rev().fold(0, |joined, &value| joined << width | (u64::from(value) & mask));
+            let mut joined = 0;
+            for &value in group.iter().rev() {
+                joined = joined << width | (u64::from(value) & mask);
+            }
             self.push(joined, N as u32 * width);
         }
         for &value in rest {
@@ -101,7 +104,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Appends zeros up to the next multiple of `bits`, at most 64.
-    #[inline]
+    #[inline(always)]
     pub fn align(&mut self, bits: u32) {
         let over = self.fill % bits;
         if over > 0 {
@@ -111,7 +114,7 @@ impl<'a> Packer<'a> {
 
     /// Sets bits of zeroed words, one by one, in ascending order: `positions` count from the first bit.
     /// The bits pushed so far stay; the next field goes to bit `end`.
-    #[inline]
+    #[inline(always)]
     pub fn set_bits(&mut self, positions: impl Iterator<Item = u32>, end: u32) {
         for position in positions {
             self.skip_to(position);
@@ -121,7 +124,7 @@ impl<'a> Packer<'a> {
         self.fill = end % 64;
     }
 
-    #[inline]
+    #[inline(always)]
     fn skip_to(&mut self, position: u32) {
         let at = (position / 64) as usize * 2;
         if at != self.at {
@@ -132,7 +135,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Writes the started words.
-    #[inline]
+    #[inline(always)]
     pub fn finish(mut self) {
         if self.fill > 0 {
             self.store();
@@ -261,7 +264,7 @@ fn unpack_by<const N: usize>(words: &[u32], at: usize, width: u32, n: usize, out
 }
 
 /// Number of bits that `value` needs: 0 for 0, 32 for 2^31 and more.
-#[inline]
+#[inline(always)]
 pub fn bits_of(value: u32) -> u32 {
     32 - value.leading_zeros()
 }

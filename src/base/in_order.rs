@@ -21,6 +21,17 @@ pub fn in_order<T: Send, E: Send + From<Interrupted>>(
     tasks: usize,
     means: &Means,
     work: impl Fn(usize) -> Result<T, E> + Sync,
+    take: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
+    in_order_ahead(tasks, 2 * means.threads.max(1), means, work, take)
+}
+
+/// [`in_order`], where threads run ahead of `take` by at most `ahead` tasks: more for tasks of very different sizes.
+pub fn in_order_ahead<T: Send, E: Send + From<Interrupted>>(
+    tasks: usize,
+    ahead: usize,
+    means: &Means,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
     let threads = means.threads.max(1);
@@ -37,7 +48,7 @@ pub fn in_order<T: Send, E: Send + From<Interrupted>>(
         let gone = OnDrop(|| fail(Interrupted.into()));
         loop {
             let mut guard = lock();
-            while guard.error.is_none() && guard.next < tasks && guard.next >= guard.taken + 2 * threads {
+            while guard.error.is_none() && guard.next < tasks && guard.next >= guard.taken + ahead {
                 guard = wait(guard);
             }
             if guard.error.is_some() || guard.next == tasks {

@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use zstd::zstd_safe::{compress_bound, find_frame_compressed_size, get_frame_content_size};
 
+pub(in crate::index) use super::record::Records;
 pub use super::record::{DocName, NameBlock};
 
 /// File of lengths.
@@ -206,27 +207,26 @@ impl DocTableWriter {
         if self.raw.len() >= FRAME { self.close_frame() } else { Ok(()) }
     }
 
-    /// The documents of a frame of another table, their lengths, and the frame as it lies there, which inflates to so
-    /// many bytes. It is copied if these documents alone make a frame here, too.
-    pub(in crate::index) fn frame(
-        &mut self,
-        names: &[DocName],
-        lens: &[u32],
-        packed: &[u8],
-        bytes: usize,
-    ) -> Result<()> {
-        if !self.raw.is_empty() || bytes < FRAME {
-            return names
-                .iter()
-                .zip(lens)
-                .try_for_each(|(name, &len)| self.push(&name.id, &name.url, &name.title, len));
-        }
-        self.check_room(names.len() as u64)?;
-        self.hashes.extend(names.iter().map(|name| ids::hash(&name.id)));
+    /// The documents of a frame of another table, their lengths, and the frame as it lies there. It is copied if these
+    /// documents alone make a frame here, too.
+    pub(in crate::index) fn frame(&mut self, records: &Records, lens: &[u32], packed: &[u8]) -> Result<()> {
+        self.check_room(lens.len() as u64)?;
+        self.hashes.extend_from_slice(&records.hashes);
         self.lengths.write_words(lens)?;
-        self.table.lens.extend_from_slice(lens);
-        self.table.total_len += lens.iter().map(|&len| u64::from(len)).sum::<u64>();
-        self.end_frame(packed, bytes as u32)
+        let whole = self.raw.is_empty() && records.text.len() >= FRAME;
+        let mut start = 0;
+        for (&end, &len) in records.ends.iter().zip(lens) {
+            self.table.lens.push(len);
+            self.table.total_len += u64::from(len);
+            if !whole {
+                self.raw.extend_from_slice(&records.text[start..end as usize]);
+                start = end as usize;
+                if self.raw.len() >= FRAME {
+                    self.close_frame()?;
+                }
+            }
+        }
+        if whole { self.end_frame(packed, records.text.len() as u32) } else { Ok(()) }
     }
 
     /// Fails if so many documents more are too many.
@@ -381,6 +381,13 @@ impl NameTable {
             Some(())
         })?;
         Ok(names)
+    }
+
+    /// The records of frame `i` as they are, in docID order.
+    pub(in crate::index) fn records(&self, i: usize) -> Result<Records> {
+        let (text, docs, start) = self.inflated(i)?;
+        let bad = || damaged(&self.path, start, "a record is damaged, or the frame has more or fewer of them");
+        Records::new(text, docs.len()).ok_or_else(bad)
     }
 
     /// Calls `visit` with the id of each document of frame `i`, in docID order.

@@ -1,5 +1,6 @@
 //! The record of a document in a frame of `docs.zst`.
 
+use super::ids;
 use std::ops::Range;
 
 /// External names of one document.
@@ -76,6 +77,32 @@ pub(super) fn read<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
     let id = take(id)?;
     let url = if url == 0 { None } else { Some(take(url - 1)?) };
     Some(Record { id, url, title: take(title)? })
+}
+
+/// The records of consecutive documents, inflated and checked: what goes to another table as it is.
+pub(in crate::index) struct Records {
+    pub(super) text: Vec<u8>,
+    /// Where each record ends.
+    pub(super) ends: Vec<u32>,
+    /// The hash of each id.
+    pub(super) hashes: Vec<u64>,
+}
+
+impl Records {
+    /// `None` if `text` does not have `n` records, or if one is no UTF-8.
+    pub(super) fn new(text: Vec<u8>, n: usize) -> Option<Self> {
+        let (mut rest, mut ends, mut hashes) = (&text[..], Vec::with_capacity(n), Vec::with_capacity(n));
+        for _ in 0..n {
+            let record = read(&mut rest)?;
+            let id = std::str::from_utf8(record.id).ok()?;
+            for bytes in [record.url.unwrap_or_default(), record.title] {
+                std::str::from_utf8(bytes).ok()?;
+            }
+            hashes.push(ids::hash(id));
+            ends.push((text.len() - rest.len()) as u32);
+        }
+        rest.is_empty().then_some(Self { text, ends, hashes })
+    }
 }
 
 /// The records of consecutive documents, inflated: what is kept of a frame that is read again and again.

@@ -154,90 +154,133 @@ pub enum Place {
 /// Words of a group of terms before its columns.
 const TERM_HEAD: usize = 7;
 
+/// The beginning of a group of terms.
+struct TermHead {
+    /// Which terms are singles.
+    bitmap: u64,
+    lists_before: u32,
+    tf_base: u64,
+    /// Widths of the columns of lists, and of those of singles, in bits.
+    of_lists: [u32; 5],
+    of_singles: [u32; 2],
+    lists: usize,
+}
+
+impl TermHead {
+    /// Reads it from the start of `words`; `None` if they are damaged.
+    #[inline]
+    fn read(words: &[u32], rows: usize) -> Option<Self> {
+        let head = words.first_chunk::<TERM_HEAD>()?;
+        let bitmap = u64::from(head[0]) | u64::from(head[1]) << 32;
+        let tf_base = u64::from(head[3]) | u64::from(head[4]) << 32;
+        let [df, cf, tf_max, tf_at] = head[5].to_le_bytes().map(u32::from);
+        let [doc, tf, ..] = head[6].to_le_bytes().map(u32::from);
+        let inside = if rows == GROUP { u64::MAX } else { (1 << rows) - 1 };
+        if df > 32 || cf > 64 || tf_max > 32 || tf_at > 64 || doc > 32 || tf > 32 || bitmap & !inside != 0 {
+            return None;
+        }
+        let lists = rows - bitmap.count_ones() as usize;
+        let (of_lists, of_singles) = ([df, cf, tf_max, 24, tf_at], [doc, tf]);
+        Some(Self { bitmap, lists_before: head[2], tf_base, of_lists, of_singles, lists })
+    }
+
+    /// Where the columns of singles begin, in bits.
+    fn singles_at(&self) -> usize {
+        32 * TERM_HEAD + self.of_lists.iter().map(|&width| width as usize * self.lists).sum::<usize>()
+    }
+
+    /// The number of a row among the lists; `None` for a single.
+    fn list(&self, row: usize) -> Option<usize> {
+        (self.bitmap >> row & 1 == 0).then(|| (!self.bitmap & ((1 << row) - 1)).count_ones() as usize)
+    }
+
+    /// Where the fields of a list are, in bits, by its number among the lists of the group.
+    fn fields(&self, number: usize) -> [usize; 5] {
+        let mut at = 32 * TERM_HEAD;
+        self.of_lists.map(|width| {
+            let field = at + number * width as usize;
+            at += width as usize * self.lists;
+            field
+        })
+    }
+}
+
 /// Reads row `row` of the group of `rows` terms at the start of `words`; `None` if the words are damaged.
 pub fn read_term(words: &[u32], row: usize, rows: usize) -> Option<TermInfo> {
-    let head = words.get(..TERM_HEAD)?;
-    let bitmap = u64::from(head[0]) | u64::from(head[1]) << 32;
-    let base = u64::from(head[3]) | u64::from(head[4]) << 32;
-    let width = |i: usize| head[5 + i / 4] >> (8 * (i % 4)) & 0xff;
-    if width(0) > 32 || width(1) > 64 || width(2) > 32 || width(3) > 64 || width(4) > 32 || width(5) > 32 {
-        return None;
-    }
-    let below = (1u64 << row) - 1;
-    let inside = if rows == GROUP { u64::MAX } else { (1 << rows) - 1 };
-    if bitmap & !inside != 0 {
-        return None;
-    }
-    let singles = bitmap.count_ones() as usize;
-    let lists = rows - singles;
-    let columns = [width(0), width(1), width(2), 24, width(3)];
-    let mut at = 32 * TERM_HEAD;
-    if bitmap >> row & 1 == 1 {
-        let i = (bitmap & below).count_ones() as usize;
-        at += columns.iter().map(|&w| w as usize * lists).sum::<usize>();
-        let doc = get_bits(words, at + i * width(4) as usize, width(4))?;
-        at += singles * width(4) as usize;
-        let tf = get_bits(words, at + i * width(5) as usize, width(5))?.checked_add(1)?;
+    let head = TermHead::read(words, rows)?;
+    let Some(number) = head.list(row) else {
+        let i = (head.bitmap & ((1 << row) - 1)).count_ones() as usize;
+        let ([doc_bits, tf_bits], at) = (head.of_singles, head.singles_at());
+        let doc = get_bits(words, at + i * doc_bits as usize, doc_bits)?;
+        let at = at + (rows - head.lists) * doc_bits as usize;
+        let tf = get_bits(words, at + i * tf_bits as usize, tf_bits)?.checked_add(1)?;
         return Some(TermInfo { df: 1, cf: u64::from(tf), tf_max: tf, place: Place::Single { doc } });
-    }
-    let i = (!bitmap & below).count_ones() as usize;
+    };
     let mut values = [0; 5];
-    for (value, width) in values.iter_mut().zip(columns) {
-        *value = get_wide(words, at + i * width as usize, width)?;
-        at += width as usize * lists;
+    for (value, (at, width)) in values.iter_mut().zip(head.fields(number).into_iter().zip(head.of_lists)) {
+        *value = get_wide(words, at, width)?;
     }
     let [df, more, tf_max, bound, tf_at] = values;
     let df = (df as u32).checked_add(2)?;
     let cf = more.checked_add(u64::from(df))?;
     let tf_max = (tf_max as u32).checked_add(1)?;
     let bound = Bound::from_parts(bound as u32 & 0xff, tf_max, bound as u32 >> 8);
-    let list = head[2].checked_add(i as u32)?;
-    Some(TermInfo { df, cf, tf_max, place: Place::List { list, bound, tf_at: base.checked_add(tf_at)? } })
+    let list = head.lists_before.checked_add(number as u32)?;
+    Some(TermInfo { df, cf, tf_max, place: Place::List { list, bound, tf_at: head.tf_base.checked_add(tf_at)? } })
 }
 
-/// What the row of a term says in short.
+/// What reading the postings of a list needs of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Brief {
-    /// The docID of a single, the df of any other term.
+pub struct ListRow {
+    /// The list's number.
     pub number: u32,
-    /// The tf of a single, 0 for any other term.
-    pub tf: u32,
-}
-
-impl Brief {
     /// Documents.
-    pub fn df(self) -> u32 {
-        if self.tf > 0 { 1 } else { self.number }
-    }
+    pub df: u32,
+    /// Whether every tf is 1, so that none is stored.
+    pub ones: bool,
+    /// Word offset in `tf.bin`.
+    pub tf_at: u64,
 }
 
-/// Appends each of the `rows` terms of the group at the start of `words`, in short; `None` if the words are damaged.
-pub fn read_briefs(words: &[u32], rows: usize, out: &mut Vec<Brief>) -> Option<()> {
-    let head = words.get(..TERM_HEAD)?;
-    let bitmap = u64::from(head[0]) | u64::from(head[1]) << 32;
-    let width = |i: usize| head[5 + i / 4] >> (8 * (i % 4)) & 0xff;
-    if width(0) > 32 || width(1) > 64 || width(2) > 32 || width(3) > 64 || width(4) > 32 || width(5) > 32 {
-        return None;
-    }
-    let singles = bitmap.count_ones() as usize;
-    let row_bits = (width(0) + width(1) + width(2) + 24 + width(3)) as usize;
-    let mut df_at = 32 * TERM_HEAD;
-    let mut doc_at = df_at + rows.checked_sub(singles)? * row_bits;
-    let mut tf_at = doc_at + singles * width(4) as usize;
+/// A row of a group that is read from its first row to its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A term with one document.
+    Single {
+        /// The docID.
+        doc: u32,
+        /// The tf.
+        tf: u32,
+    },
+    /// Any other term.
+    List(ListRow),
+}
+
+/// Reads all `rows` terms of the group at the start of `words`; `None` if the words are damaged.
+pub fn read_rows(words: &[u32], rows: usize, mut each: impl FnMut(Row)) -> Option<()> {
+    let head = TermHead::read(words, rows)?;
+    let [mut df_at, mut cf_at, .., mut tf_at] = head.fields(0);
+    let [df_bits, cf_bits, .., tf_bits] = head.of_lists;
+    let [doc_bits, single_bits] = head.of_singles;
+    let mut doc_at = head.singles_at();
+    let mut single_at = doc_at + (rows - head.lists) * doc_bits as usize;
+    let mut number = head.lists_before;
     for row in 0..rows {
-        out.push(if bitmap >> row & 1 == 1 {
-            let brief = Brief {
-                number: get_bits(words, doc_at, width(4))?,
-                tf: get_bits(words, tf_at, width(5))?.checked_add(1)?,
-            };
-            doc_at += width(4) as usize;
-            tf_at += width(5) as usize;
-            brief
-        } else {
-            let df = get_bits(words, df_at, width(0))?.checked_add(2)?;
-            df_at += width(0) as usize;
-            Brief { number: df, tf: 0 }
-        });
+        if head.bitmap >> row & 1 == 1 {
+            let doc = get_bits(words, doc_at, doc_bits)?;
+            each(Row::Single { doc, tf: get_bits(words, single_at, single_bits)?.checked_add(1)? });
+            doc_at += doc_bits as usize;
+            single_at += single_bits as usize;
+            continue;
+        }
+        let df = (get_wide(words, df_at, df_bits)? as u32).checked_add(2)?;
+        let ones = get_wide(words, cf_at, cf_bits)? == 0;
+        let tf_at_list = head.tf_base.checked_add(get_wide(words, tf_at, tf_bits)?)?;
+        each(Row::List(ListRow { number, df, ones, tf_at: tf_at_list }));
+        df_at += df_bits as usize;
+        cf_at += cf_bits as usize;
+        tf_at += tf_bits as usize;
+        number = number.checked_add(1)?;
     }
     Some(())
 }

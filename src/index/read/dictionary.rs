@@ -18,9 +18,11 @@
 
 use crate::Result;
 use crate::base::map::Map;
-use crate::base::simd::prefetch;
 use crate::error::damaged;
 use std::path::PathBuf;
+
+mod walk;
+pub(in crate::index) use walk::Walk;
 
 /// The labels that have a number of their own, from 1 on (a table of the `fst` format).
 pub(in crate::index) const COMMON_LABELS: &[u8; 63] =
@@ -37,23 +39,32 @@ pub(in crate::index) struct Dictionary {
     terms: u64,
 }
 
-/// Where the fields of a node are.
-struct Node {
-    /// Address differences of several transitions count from here.
-    start: usize,
-    is_final: bool,
-    final_output: u64,
-    transitions: usize,
-    kind: Kind,
+/// A node.
+enum Node {
+    /// The one that has no bytes.
+    End,
+    /// One transition, and no term ends here.
+    One { label: u8, target: usize, output: u64 },
+    /// Any other.
+    Many(Many),
 }
 
-enum Kind {
-    /// The node that has no bytes.
-    End,
-    /// One transition.
-    One { label: u8, target: usize, output: u64 },
-    /// Several: positions of the number table, labels, differences and outputs, sizes of the latter two.
-    Many { table: Option<usize>, labels: usize, deltas: usize, outputs: usize, sizes: (usize, usize) },
+/// Where the fields of a node are. Transitions are counted from the last one.
+#[derive(Clone, Copy)]
+struct Many {
+    /// Address differences count from here.
+    start: usize,
+    labels: usize,
+    deltas: usize,
+    outputs: usize,
+    /// Bytes of a difference, and of an output.
+    delta_size: usize,
+    output_size: usize,
+    transitions: usize,
+    /// The number of each label's transition, from the first one.
+    table: Option<usize>,
+    /// Of the term that ends here.
+    final_output: Option<u64>,
 }
 
 /// A little-endian number of up to eight bytes.
@@ -69,37 +80,60 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
 impl Node {
     fn read(bytes: &[u8], address: usize) -> Option<Self> {
         if address == 0 {
-            return Some(Self { start: 0, is_final: true, final_output: 0, transitions: 0, kind: Kind::End });
+            return Some(Self::End);
         }
         let state = *bytes.get(address)?;
         if state & 0x80 == 0 {
-            return Self::read_many(bytes, address, state);
+            return Many::read(bytes, address, state).map(Self::Many);
         }
-        let (label, target, output) = Self::read_one(bytes, address, state)?;
-        let kind = Kind::One { label, target, output };
-        Some(Self { start: address, is_final: false, final_output: 0, transitions: 1, kind })
+        let (label, target, output) = read_one(bytes, address, state)?;
+        Some(Self::One { label, target, output })
     }
 
-    /// Label, target and output of the only transition.
-    #[inline]
-    fn read_one(bytes: &[u8], address: usize, state: u8) -> Option<(u8, usize, u64)> {
-        let (label, at) = match state & 63 {
-            0 => (*bytes.get(address.checked_sub(1)?)?, address - 1),
-            i => (COMMON_LABELS[usize::from(i) - 1], address),
-        };
-        let before = at.checked_sub(1)?;
-        if state & 0x40 != 0 {
-            return Some((label, before, 0));
+    /// What the termID of the term that ends here adds to that of the node.
+    fn final_output(&self) -> Option<u64> {
+        match self {
+            Self::End => Some(0),
+            Self::One { .. } => None,
+            Self::Many(node) => node.final_output,
         }
-        let sizes = *bytes.get(before)?;
-        let (delta_size, output_size) = (usize::from(sizes >> 4), usize::from(sizes & 15));
-        let deltas = before.checked_sub(delta_size)?;
-        let start = deltas.checked_sub(output_size)?;
-        let output = number(bytes, start, output_size)?;
-        Some((label, target_of(number(bytes, deltas, delta_size)?, start)?, output))
     }
 
-    fn read_many(bytes: &[u8], address: usize, state: u8) -> Option<Self> {
+    /// Target and output of the transition with a label: `Some(None)` if there is none, `None` on damage.
+    fn follow(&self, bytes: &[u8], label: u8) -> Option<Option<(usize, u64)>> {
+        Some(match *self {
+            Self::End => None,
+            Self::One { label: only, target, output } => (only == label).then_some((target, output)),
+            Self::Many(node) => match node.find(bytes, label)? {
+                Some(i) => node.transition(bytes, i).map(|(_, target, output)| Some((target, output)))?,
+                None => None,
+            },
+        })
+    }
+}
+
+/// Label, target and output of the only transition of a node.
+#[inline(always)]
+fn read_one(bytes: &[u8], address: usize, state: u8) -> Option<(u8, usize, u64)> {
+    let (label, at) = match state & 63 {
+        0 => (*bytes.get(address.checked_sub(1)?)?, address - 1),
+        i => (COMMON_LABELS[usize::from(i) - 1], address),
+    };
+    let before = at.checked_sub(1)?;
+    if state & 0x40 != 0 {
+        return Some((label, before, 0));
+    }
+    let sizes = *bytes.get(before)?;
+    let (delta_size, output_size) = (usize::from(sizes >> 4), usize::from(sizes & 15));
+    let deltas = before.checked_sub(delta_size)?;
+    let start = deltas.checked_sub(output_size)?;
+    let output = number(bytes, start, output_size)?;
+    Some((label, target_of(number(bytes, deltas, delta_size)?, start)?, output))
+}
+
+impl Many {
+    #[inline(always)]
+    fn read(bytes: &[u8], address: usize, state: u8) -> Option<Self> {
         let is_final = state & 0x40 != 0;
         let mut at = address;
         let transitions = match state & 63 {
@@ -125,46 +159,35 @@ impl Node {
         let deltas = labels.checked_sub(transitions * delta_size)?;
         let outputs = deltas.checked_sub(transitions * output_size)?;
         let start = if is_final { outputs.checked_sub(output_size)? } else { outputs };
-        let final_output = if is_final { number(bytes, start, output_size)? } else { 0 };
+        let final_output = if is_final { Some(number(bytes, start, output_size)?) } else { None };
         // The writer makes no node that leads nowhere.
         if !is_final && transitions == 0 {
             return None;
         }
-        let kind = Kind::Many { table, labels, deltas, outputs, sizes: (delta_size, output_size) };
-        Some(Self { start, is_final, final_output, transitions, kind })
+        Some(Self { start, labels, deltas, outputs, delta_size, output_size, transitions, table, final_output })
     }
 
     /// Label, target and output of a transition.
+    #[inline(always)]
     fn transition(&self, bytes: &[u8], i: usize) -> Option<(u8, usize, u64)> {
-        match self.kind {
-            Kind::End => None,
-            Kind::One { label, target, output } => Some((label, target, output)),
-            Kind::Many { labels, deltas, outputs, sizes, .. } => {
-                let i = self.transitions.checked_sub(i + 1)?;
-                let label = *bytes.get(labels + i)?;
-                let target = target_of(number(bytes, deltas + i * sizes.0, sizes.0)?, self.start)?;
-                Some((label, target, number(bytes, outputs + i * sizes.1, sizes.1)?))
-            }
-        }
+        let label = *bytes.get(self.labels + i)?;
+        let target = target_of(number(bytes, self.deltas + i * self.delta_size, self.delta_size)?, self.start)?;
+        Some((label, target, number(bytes, self.outputs + i * self.output_size, self.output_size)?))
     }
 
     /// The number of the transition with a label: `Some(None)` if there is none, `None` on damage.
     fn find(&self, bytes: &[u8], label: u8) -> Option<Option<usize>> {
-        Some(match self.kind {
-            Kind::End => None,
-            Kind::One { label: only, .. } => (only == label).then_some(0),
-            Kind::Many { table: Some(table), .. } => {
-                Some(usize::from(*bytes.get(table + usize::from(label))?)).filter(|&i| i < self.transitions)
-            }
-            Kind::Many { labels, .. } => {
-                let found = bytes.get(labels..labels + self.transitions)?.iter().position(|&other| other == label);
-                found.map(|i| self.transitions - 1 - i)
-            }
-        })
+        let Some(table) = self.table else {
+            let labels = bytes.get(self.labels..self.labels + self.transitions)?;
+            return Some(labels.iter().position(|&other| other == label));
+        };
+        let from_first = usize::from(*bytes.get(table + usize::from(label))?);
+        Some(self.transitions.checked_sub(from_first + 1))
     }
 }
 
 /// The address at a difference; always a smaller one, so that walks end.
+#[inline(always)]
 fn target_of(delta: u64, start: usize) -> Option<usize> {
     if delta == 0 {
         return Some(0);
@@ -218,194 +241,14 @@ impl Dictionary {
         let (mut address, mut id) = (self.root, 0u64);
         let mut node = self.node(address)?;
         for &label in term {
-            let found = node.find(&self.map, label).ok_or_else(|| self.bad_node(address))?;
-            let Some(found) = found else { return Ok(None) };
-            let (_, target, output) = node.transition(&self.map, found).ok_or_else(|| self.bad_node(address))?;
+            let found = node.follow(&self.map, label).ok_or_else(|| self.bad_node(address))?;
+            let Some((target, output)) = found else { return Ok(None) };
             id = id.saturating_add(output);
             address = target;
             node = self.node(address)?;
         }
-        if !node.is_final {
-            return Ok(None);
-        }
-        self.checked(id.saturating_add(node.final_output), address).map(Some)
-    }
-
-    /// Calls `visit` with every term in order and its termID, until it returns false.
-    pub(in crate::index) fn each(&self, visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
-        self.each_from(b"", visit)
-    }
-
-    /// As [`Self::each`], from the first term on that is not less than `start`.
-    pub(in crate::index) fn each_from(&self, start: &[u8], mut visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
-        let mut walk = self.walk_from(start)?;
-        while let Some(id) = walk.step()? {
-            if !visit(walk.term(), id) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// A walk over all terms, before the first one.
-    pub(in crate::index) fn walk(&self) -> Result<Walk<'_>> {
-        let mut walk = Walk { dictionary: self, term: Vec::new(), path: Vec::new(), entered: true, ahead: None };
-        // Without terms the root is a node in which a term ends, but no term exists.
-        if self.terms > 0 {
-            walk.enter(self.root, 0)?;
-        }
-        Ok(walk)
-    }
-
-    /// A walk over the terms from the first one on that is not less than `start`.
-    fn walk_from(&self, start: &[u8]) -> Result<Walk<'_>> {
-        let mut walk = self.walk()?;
-        for &label in start {
-            // What is on the path is less than `start`, or the beginning of it.
-            walk.entered = false;
-            let Walk { term, path, .. } = &mut walk;
-            let Some(Open { node, address, id, next, .. }) = path.last_mut() else { break };
-            let (address, id) = (*address, *id);
-            while *next < node.transitions {
-                let step = node.transition(&self.map, *next);
-                let (found, target, output) = step.ok_or_else(|| self.bad_node(address))?;
-                if found < label {
-                    *next += 1;
-                    continue;
-                }
-                if found == label && term.len() < MAX_DEPTH {
-                    *next += 1;
-                    term.push(label);
-                    walk.enter(target, id.saturating_add(output))?;
-                }
-                break;
-            }
-            if !walk.entered {
-                break;
-            }
-        }
-        Ok(walk)
-    }
-
-    /// A walk over the terms that begin with a byte; with none, over the empty term.
-    pub(in crate::index) fn walk_under(&self, label: Option<u8>) -> Result<Walk<'_>> {
-        let mut walk = self.walk()?;
-        let Some(root) = walk.path.pop() else { return Ok(walk) };
-        let Some(label) = label else {
-            // No transition is left.
-            let next = root.node.transitions;
-            walk.path.push(Open { next, ..root });
-            return Ok(walk);
-        };
-        let bad = || self.bad_node(root.address);
-        if let Some(found) = root.node.find(&self.map, label).ok_or_else(bad)? {
-            let (_, target, output) = root.node.transition(&self.map, found).ok_or_else(bad)?;
-            walk.term.push(label);
-            walk.enter(target, output)?;
-        }
-        Ok(walk)
-    }
-}
-
-/// A node on the path of a walk.
-struct Open {
-    node: Node,
-    address: usize,
-    /// What outputs add up to.
-    id: u64,
-    /// Its next transition.
-    next: usize,
-    /// Bytes of terms before it.
-    depth: usize,
-}
-
-/// Goes through the terms of a dictionary in byte order.
-pub(in crate::index) struct Walk<'a> {
-    dictionary: &'a Dictionary,
-    term: Vec<u8>,
-    /// Nodes from the root on; without those that have one transition or none, once they are passed.
-    path: Vec<Open>,
-    /// The last node of the path has just been entered, so that its own term is still to come.
-    entered: bool,
-    /// The next transition of the last node, if it was looked at ahead of time.
-    ahead: Option<(u8, usize, u64)>,
-}
-
-impl Walk<'_> {
-    /// The term that the last step came to.
-    pub(in crate::index) fn term(&self) -> &[u8] {
-        &self.term
-    }
-
-    /// Puts a node on the path, behind the bytes that the term has now.
-    fn enter(&mut self, address: usize, id: u64) -> Result<()> {
-        let node = self.dictionary.node(address)?;
-        self.path.push(Open { node, address, id, next: 0, depth: self.term.len() });
-        self.entered = true;
-        Ok(())
-    }
-
-    /// Goes to the next term and returns its termID; `None` behind the last one.
-    pub(in crate::index) fn step(&mut self) -> Result<Option<u32>> {
-        let found = self.advance();
-        self.look_ahead();
-        found
-    }
-
-    /// Prefetches the next node. Who walks several dictionaries at once takes other steps until it is here.
-    fn look_ahead(&mut self) {
-        while let Some(Open { node, next, .. }) = self.path.last() {
-            if *next == node.transitions {
-                self.path.pop();
-                continue;
-            }
-            self.ahead = node.transition(&self.dictionary.map, *next);
-            if let Some((_, target, _)) = self.ahead {
-                // The fields of a node lie before its address, and so does the node after it, as a rule.
-                prefetch(self.dictionary.map.get(target.saturating_sub(64)..).unwrap_or(&[]), 2);
-            }
-            break;
-        }
-    }
-
-    fn advance(&mut self) -> Result<Option<u32>> {
-        let Self { dictionary, term, path, entered, ahead } = self;
-        while let Some(Open { node, address, id, next, depth }) = path.last_mut() {
-            if std::mem::take(entered) && node.is_final {
-                return dictionary.checked(id.saturating_add(node.final_output), *address).map(Some);
-            }
-            if *next == node.transitions {
-                path.pop();
-                continue;
-            }
-            let step = ahead.take().or_else(|| node.transition(&dictionary.map, *next));
-            let (label, target, output) = step.ok_or_else(|| dictionary.bad_node(*address))?;
-            *next += 1;
-            term.truncate(*depth);
-            term.push(label);
-            let (mut address, mut id) = (target, id.saturating_add(output));
-            // Most ends of terms have no branch, and nobody comes back to them.
-            let node = loop {
-                if term.len() > MAX_DEPTH {
-                    return Err(dictionary.bad_node(address));
-                }
-                let one = match dictionary.map.get(address) {
-                    Some(&state) if address != 0 && state & 0x80 != 0 => {
-                        Node::read_one(&dictionary.map, address, state).ok_or_else(|| dictionary.bad_node(address))?
-                    }
-                    _ => break dictionary.node(address)?,
-                };
-                let (label, target, output) = one;
-                term.push(label);
-                (address, id) = (target, id.saturating_add(output));
-            };
-            if node.transitions == 0 {
-                return dictionary.checked(id.saturating_add(node.final_output), address).map(Some);
-            }
-            path.push(Open { node, address, id, next: 0, depth: term.len() });
-            *entered = true;
-        }
-        Ok(None)
+        let Some(output) = node.final_output() else { return Ok(None) };
+        self.checked(id.saturating_add(output), address).map(Some)
     }
 }
 

@@ -1,11 +1,8 @@
 //! Runs of consecutive lists, decoded at once: by a core, or by a GPU.
 
 use super::reader::{CodecRef, Index};
-use crate::base::means::Means;
 use crate::codec::{BlockRow, Codec, GpuDecoder};
 use crate::gpu::Gpu;
-use crate::index::format::manifest::Statistics;
-use crate::index::format::tables::{Brief, GROUP, read_briefs};
 use crate::index::write::encode::gather;
 use crate::postings::{Blocks, List, ListWords};
 use crate::score::bound::Bound;
@@ -42,28 +39,6 @@ pub(in crate::index) fn batches(index: &Index, target: u64) -> Result<Vec<Batch>
         batches.push(Batch { end: terms, ..batch });
     }
     Ok(batches)
-}
-
-/// The rows of all termIDs, in short.
-pub(in crate::index) fn briefs(index: &Index, means: &Means) -> Result<Vec<Brief>> {
-    let Statistics { terms, documents, .. } = index.statistics();
-    let mut briefs: Vec<Brief> = Vec::with_capacity(terms as usize);
-    for first in (0..terms).step_by(GROUP) {
-        if first % (1 << 20) == 0 {
-            means.go_on()?;
-        }
-        let bad = || index.terms.bad_row(first, "term");
-        let (group, _, rows) = index.terms.group(first).ok_or_else(bad)?;
-        read_briefs(group, rows, &mut briefs).ok_or_else(bad)?;
-        let sound = |brief: &Brief| match brief.tf {
-            0 => u64::from(brief.number) <= documents,
-            _ => u64::from(brief.number) < documents,
-        };
-        if !briefs[first as usize..].iter().all(sound) {
-            return Err(bad());
-        }
-    }
-    Ok(briefs)
 }
 
 /// The lists of a batch. Terms of one document have none.

@@ -4,10 +4,11 @@ use super::reader::{CodecFiles, CodecRef, Index, ListFiles};
 use crate::Result;
 use crate::codec::Skip;
 use crate::error::damaged;
-use crate::index::format::tables::{self, Place, TermInfo};
+use crate::index::format::tables::{self, ListRow, Place, TermInfo};
 use crate::postings::Cursor;
 use crate::postings::list::{List, ListWords};
 use crate::postings::tf::Frequencies;
+use crate::score::bound::Bound;
 
 impl Index {
     /// The postings of a term.
@@ -17,27 +18,28 @@ impl Index {
     pub fn list<'a>(&'a self, term: &TermInfo, codec: CodecRef<'a>) -> Result<List<'a>> {
         match term.place {
             Place::Single { doc } => Ok(List::Single { doc, tf: term.tf_max }),
-            Place::List { list, .. } => self.list_at(term, codec, self.place(list, codec.files)?),
+            Place::List { list: number, bound, tf_at } => {
+                let row = ListRow { number, df: term.df, ones: term.cf == u64::from(term.df), tf_at };
+                let words = self.list_at(&row, codec, self.place(number, codec.files)?)?;
+                Ok(List::Blocks(ListWords { bound, ..words }))
+            }
         }
     }
 
-    /// As [`Self::list`], of a term whose [`Self::place`] is known.
+    /// The words of a list whose [`Self::place`] is known. Their bound is not that of the list.
     pub(in crate::index) fn list_at<'a>(
         &'a self,
-        term: &TermInfo,
+        row: &ListRow,
         codec: CodecRef<'a>,
         (at, skip_at): (u64, u64),
-    ) -> Result<List<'a>> {
-        let (number, bound, tf_at) = match term.place {
-            Place::Single { doc } => return Ok(List::Single { doc, tf: term.tf_max }),
-            Place::List { list, bound, tf_at } => (list, bound, tf_at),
-        };
+    ) -> Result<ListWords<'a>> {
+        let &ListRow { number, df, ones, tf_at } = row;
         let documents = self.statistics().documents as u32;
         let files = codec.files;
         let window = self.manifest().window_words;
         let words = files.postings.window_from(at, window, files.end);
         let words = words.ok_or_else(|| files.lists.bad_row(number.into(), "the place of list"))?;
-        let blocks = (term.df as usize).div_ceil(files.codec.block_len());
+        let blocks = (df as usize).div_ceil(files.codec.block_len());
         let bad_list = || damaged(&files.postings.path, 4 * at, format!("list {number} is cut short"));
         let (words, skips, first): (_, &[Skip], _) = if blocks == 1 {
             let (&first, words) = words.split_first().ok_or_else(bad_list)?;
@@ -49,51 +51,37 @@ impl Index {
                 entries.ok_or_else(|| files.lists.bad_row(number.into(), "the place of skip entries of list"))?;
             (words, bytemuck::cast_slice(entries), entries[0])
         };
-        let ones = term.cf == u64::from(term.df);
         let frequencies = if ones { Some(&[][..]) } else { self.tf.window_from(tf_at, window, self.tf.get().len()) };
         let frequencies = frequencies.ok_or_else(|| {
             let offset = tf_at.saturating_mul(4);
             damaged(&self.tf.path, offset, format!("the frequencies of list {number} are not in the file"))
         })?;
-        Ok(List::Blocks(ListWords {
+        Ok(ListWords {
             codec: files.codec.as_ref(),
             words,
             skips,
             first,
-            bound,
-            df: term.df,
+            bound: Bound::default(),
+            df,
             documents,
             number,
-            tf: Frequencies::new(frequencies, term.df, ones),
+            tf: Frequencies::new(frequencies, df, ones),
             postings_at: at + u64::from(blocks == 1),
             skips_at: skip_at,
             tf_at,
             postings_path: &files.postings.path,
             tf_path: &self.tf.path,
-        }))
+        })
     }
 
-    /// Prefetches what [`Self::term`] reads first.
-    pub(in crate::index) fn prefetch_term(&self, id: u32) {
-        self.terms.prefetch(id.into());
-    }
-
-    /// Prefetches what [`Self::place`] reads first.
-    pub(in crate::index) fn prefetch_place(&self, term: &TermInfo, codec: CodecRef<'_>) {
-        if let Place::List { list, .. } = term.place {
-            codec.files.lists.prefetch(list.into());
-        }
-    }
-
-    /// Prefetches the first words of a term whose [`Self::place`] is known.
-    pub(in crate::index) fn prefetch_list(&self, term: &TermInfo, codec: CodecRef<'_>, (at, skip_at): (u64, u64)) {
-        let Place::List { tf_at, .. } = term.place else { return };
+    /// Prefetches the first words of a list whose [`Self::place`] is known.
+    pub(in crate::index) fn prefetch_list(&self, row: &ListRow, codec: CodecRef<'_>, (at, skip_at): (u64, u64)) {
         codec.files.postings.prefetch(at);
-        if term.df as usize > codec.codec().block_len() {
+        if row.df as usize > codec.codec().block_len() {
             codec.files.lists.words.prefetch(skip_at);
         }
-        if term.cf > u64::from(term.df) {
-            self.tf.prefetch(tf_at);
+        if !row.ones {
+            self.tf.prefetch(row.tf_at);
         }
     }
 

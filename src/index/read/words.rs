@@ -78,13 +78,6 @@ impl Table {
         Some((words.get(at..self.directory)?, (row - first) as usize, rows))
     }
 
-    /// Prefetches a row's group: most are no longer than this.
-    pub(in crate::index) fn prefetch(&self, row: u64) {
-        if let Some((group, ..)) = self.group(row) {
-            prefetch(group, 4);
-        }
-    }
-
     pub(in crate::index) fn bad_row(&self, row: u64, what: &str) -> Error {
         let offset = 4 * self.entry(row.min(self.rows.saturating_sub(1))) as u64;
         damaged(&self.words.path, offset, format!("{what} {row} of {} cannot be read", self.rows))

@@ -108,16 +108,23 @@ struct Written {
     output: u64,
     target: u64,
     address: u64,
-    /// Which [`Branch`] may have more of it.
-    branch: u32,
     label: u8,
     kind: Kind,
 }
 
-/// Two nodes that were written, the last one first. Most look-ups need no other memory.
+/// Two nodes that were written. Most look-ups that find one need no other memory.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Row([Written; 2]);
+
+/// What tells most look-ups that find none, so that they wait for no other memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tags {
+    /// Bits of the hashes of the nodes in a row.
+    hashes: [u16; 2],
+    /// Which of them was asked for last: the other one goes for the next.
+    last: u16,
+}
 
 /// A node with any transitions.
 #[derive(Clone, Debug, Default)]
@@ -137,6 +144,8 @@ pub(in crate::index) struct Automaton {
     path: Vec<Open>,
     transitions: Vec<Transition>,
     rows: Vec<Row>,
+    tags: Vec<Tags>,
+    /// Two for each row.
     branches: Vec<Branch>,
     /// The address of the last node.
     last: u64,
@@ -151,10 +160,7 @@ fn size_of_number(number: u64) -> usize {
 impl Automaton {
     /// Without terms.
     pub(in crate::index) fn new(out: Output) -> Self {
-        let none = |branch: usize| {
-            let (output, target, address, label) = (0, 0, 0, 0);
-            Written { output, target, address, branch: branch as u32, label, kind: Kind::Nothing }
-        };
+        let none = Written { output: 0, target: 0, address: 0, label: 0, kind: Kind::Nothing };
         let chunk = HEAD.iter().flat_map(|number| number.to_le_bytes()).collect();
         Self {
             out,
@@ -163,7 +169,8 @@ impl Automaton {
             crc: !0,
             path: vec![Open::default()],
             transitions: Vec::new(),
-            rows: (0..ROWS).map(|i| Row([none(2 * i), none(2 * i + 1)])).collect(),
+            rows: vec![Row([none; 2]); ROWS],
+            tags: vec![Tags::default(); ROWS],
             branches: vec![Branch::default(); 2 * ROWS],
             last: NOWHERE,
             terms: 0,
@@ -251,36 +258,39 @@ impl Automaton {
             return Ok(END);
         }
         let hash = hash(is_final, output, transitions);
-        let Row(row) = &mut self.rows[(hash % ROWS as u64) as usize];
+        let (number, tag) = ((hash % ROWS as u64) as usize, (hash >> 48) as u16);
+        let (Row(row), tags) = (&mut self.rows[number], &mut self.tags[number]);
         let (kind, Transition { label, output: next, target }) = match (transitions, is_final) {
             (&[only], false) => (Kind::Chain, only),
             _ => (Kind::Branch, Transition { label: 0, output: 0, target: hash }),
         };
-        let branches = &mut self.branches;
+        let branches = &mut self.branches[2 * number..2 * number + 2];
+        let first = usize::from(tags.last);
         if kind == Kind::Branch {
             // It is written there, most likely.
-            prefetch(&branches[row[1].branch as usize..], 1);
+            prefetch(&branches[1 - first..], 1);
         }
-        let is = |known: &Written| {
-            let same = |branch: &Branch| {
-                branch.is_final == is_final && branch.output == output && branch.transitions == transitions
-            };
-            (known.kind, known.label, known.target, known.output) == (kind, label, target, next)
-                && (kind == Kind::Chain || same(&branches[known.branch as usize]))
-        };
-        if is(&row[0]) {
-            return Ok(row[0].address);
+        for slot in [first, 1 - first] {
+            if tags.hashes[slot] != tag {
+                continue;
+            }
+            let (known, branch) = (&row[slot], &branches[slot]);
+            let same = || branch.is_final == is_final && branch.output == output && branch.transitions == transitions;
+            if (known.kind, known.label, known.target, known.output) == (kind, label, target, next)
+                && (kind == Kind::Chain || same())
+            {
+                tags.last = slot as u16;
+                return Ok(known.address);
+            }
         }
-        row.swap(0, 1);
-        if is(&row[0]) {
-            return Ok(row[0].address);
-        }
+        let slot = 1 - first;
+        (tags.last, tags.hashes[slot]) = (slot as u16, tag);
         let start = self.before + self.chunk.len() as u64;
         encode(is_final, output, transitions, self.last, start, &mut self.chunk);
         self.last = self.before + self.chunk.len() as u64 - 1;
-        row[0] = Written { output: next, target, address: self.last, label, kind, branch: row[0].branch };
+        row[slot] = Written { output: next, target, address: self.last, label, kind };
         if kind == Kind::Branch {
-            let branch = &mut branches[row[0].branch as usize];
+            let branch = &mut branches[slot];
             (branch.is_final, branch.output) = (is_final, output);
             branch.transitions.clear();
             branch.transitions.extend_from_slice(transitions);

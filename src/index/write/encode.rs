@@ -149,8 +149,7 @@ impl ListEncoder {
             }
             words.push_present(codec.as_ref(), docs, &self.bounds, &found);
         }
-        let cf = tfs.iter().map(|&tf| u64::from(tf)).sum();
-        let tf_max = tfs.iter().copied().max().unwrap_or(0);
+        let (cf, tf_max) = sum_and_max(tfs);
         let bound = bound.unwrap_or_else(|| gather(docs, tfs, &self.docs.lens, self.norm));
         out.rows.push(TermRow { df, tf_max, cf, bound, doc, tf_at });
     }
@@ -167,6 +166,18 @@ pub(in crate::index) fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: No
         gather.add(tf, lens[doc as usize], norm);
     }
     gather.bound()
+}
+
+simd::avx2! {
+    fn sum_and_max(tfs: &[u32]) -> (u64, u32) {
+        // A closure would be a function of its own, without these instructions.
+        let (mut sum, mut max) = (0, 0);
+        for &tf in tfs {
+            sum += u64::from(tf);
+            max = max.max(tf);
+        }
+        (sum, max)
+    }
 }
 
 /// Postings that [`Gather`] takes at once.

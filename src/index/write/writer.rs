@@ -18,6 +18,7 @@ use crate::index::{format, impacts, list_tables};
 use crate::score::{DEFAULT_B, DEFAULT_K1, Norm};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -298,10 +299,12 @@ impl IndexWriter {
             });
         }
         let lists = self.terms.lists;
-        let mut files = vec![self.tf.finish()?, self.terms.finish()?];
-        for writer in self.lists {
-            files.extend(writer.finish()?);
-        }
+        // To sync a file is work of the system and of the disk, which both do more of at once.
+        let of_codecs = || self.lists.into_par_iter().map(CodecWriter::finish).collect::<Result<Vec<_>>>();
+        let ((tf, rows), of_codecs) =
+            rayon::join(|| rayon::join(|| self.tf.finish(), || self.terms.finish()), of_codecs);
+        let mut files = vec![tf?, rows?];
+        files.extend(of_codecs?.into_iter().flatten());
         files.append(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner));
         files.sort_by(|a, b| a.name.cmp(&b.name));
         if !files.iter().any(|file| file.name == crate::index::format::docs::NAMES) {

@@ -20,8 +20,13 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The shape that makes `tf - 1` of a block smallest; exceptions cost `more` bits beyond their own.
+    #[inline(always)]
     pub(super) fn of(values: &[u32], more: u32) -> Self {
-        let most = values.iter().copied().max().unwrap_or(0);
+        // Loops, not closures, which would be functions of their own and without the caller's instructions.
+        let mut most = 0;
+        for &value in values {
+            most = most.max(value);
+        }
         let top = bits_of(most);
         // A width of 32 has no room in an entry; one bit, and 31 for the bits above it, are no more in all than 32 and
         // one.
@@ -29,7 +34,11 @@ impl Shape {
         let mut bits = if top < 32 { best.bits(values.len()) } else { usize::MAX };
         for width in (0..top).rev() {
             // One pass per width, but of vector compares: faster than counting widths one value at a time.
-            let exceptions = values.iter().map(|&value| u32::from(value >> width != 0)).sum::<u32>() as usize;
+            let mut exceptions = 0;
+            for &value in values {
+                exceptions += u32::from(value >> width != 0);
+            }
+            let exceptions = exceptions as usize;
             let shape = Self { width, exceptions, overflow: bits_of((most >> width) - 1) };
             let cost = shape.bits(values.len()) + more as usize;
             if shape.overflow < 32 && cost < bits {
@@ -71,20 +80,21 @@ impl Shape {
     }
 
     /// Bits that tell which of `n` are exceptions, and whether these are their positions.
-    #[inline]
+    #[inline(always)]
     pub(super) fn told(self, n: usize) -> (usize, bool) {
         let positions = self.exceptions * position_bits(n) as usize;
         (positions.min(n), positions <= n)
     }
 
     /// Bits of a block of `n`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn bits(self, n: usize) -> usize {
         let told = if self.exceptions > 0 { self.told(n).0 } else { 0 };
         n * self.width as usize + told + self.exceptions * self.overflow as usize
     }
 
     /// Appends the bits of `tf - 1` of a block, of which this is the shape.
+    #[inline(always)]
     pub(super) fn pack(self, values: &[u32], packer: &mut Packer<'_>) {
         packer.push_all(values, self.width);
         if self.exceptions == 0 {
@@ -100,7 +110,10 @@ impl Shape {
         if self.told(values.len()).1 {
             packer.push_all(positions, position_bits(values.len()));
         } else {
-            let flags = positions.iter().fold(0u128, |flags, position| flags | 1 << position);
+            let mut flags = 0u128;
+            for position in positions {
+                flags |= 1 << position;
+            }
             for at in (0..values.len()).step_by(64) {
                 packer.push((flags >> at) as u64, (values.len() - at).min(64) as u32);
             }
@@ -115,7 +128,7 @@ impl Shape {
 }
 
 /// Bits of a position in a block of `n`.
-#[inline]
+#[inline(always)]
 pub(super) fn position_bits(n: usize) -> u32 {
     bits_of((n as u32).saturating_sub(1))
 }

@@ -39,6 +39,7 @@ mod wide;
 pub use block::FrequencyBlock;
 
 use crate::base::bits::Packer;
+use crate::base::simd;
 use block::Shape;
 
 /// Frequencies per block.
@@ -51,9 +52,20 @@ const OFFSET_BITS: u32 = 14;
 const WIDTH_BITS: u32 = 5;
 const COUNT_BITS: u32 = 8;
 
-/// Appends the frequencies of one list (each at least 1) to `out`.
-pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
-    if tfs.iter().all(|&tf| tf == 1) {
+simd::avx2! {
+    /// Appends the frequencies of one list (each at least 1) to `out`.
+    pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
+        encode_list(tfs, out);
+    }
+}
+
+#[inline(always)]
+fn encode_list(tfs: &[u32], out: &mut Vec<u32>) {
+    let mut more = 0;
+    for &tf in tfs {
+        more |= tf ^ 1;
+    }
+    if more == 0 {
         return;
     }
     if tfs.len() <= BLOCK {
@@ -71,7 +83,9 @@ pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
             // The writer refuses a list over the limit of its window, so the cast loses nothing.
             out[start + g - 1] = (first - start) as u32;
         }
-        values.iter_mut().zip(group).for_each(|(value, &tf)| *value = tf - 1);
+        for (value, &tf) in values.iter_mut().zip(group) {
+            *value = tf - 1;
+        }
         let mut shapes = [Shape::default(); GROUP];
         let mut bytes = 0;
         for (b, block) in values[..group.len()].chunks(BLOCK).enumerate() {
@@ -90,10 +104,13 @@ pub fn encode(tfs: &[u32], out: &mut Vec<u32>) {
     }
 }
 
+#[inline(always)]
 fn encode_short<const N: usize>(tfs: &[u32], out: &mut Vec<u32>) {
     let mut values = [0; N];
     let values = &mut values[..tfs.len()];
-    values.iter_mut().zip(tfs).for_each(|(value, &tf)| *value = tf - 1);
+    for (value, &tf) in values.iter_mut().zip(tfs) {
+        *value = tf - 1;
+    }
     let shape = Shape::of(values, WIDTH_BITS);
     let (head, head_bits) = shape.head(values.len());
     let words = (head_bits as usize + shape.bits(values.len())).div_ceil(32);

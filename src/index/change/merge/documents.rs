@@ -34,11 +34,10 @@ pub(super) fn names(inputs: &[Input<'_>], mut out: DocTableWriter, means: &Means
             })?;
             continue;
         }
-        let read = |frame: usize| Ok((frame, names.read_frame(frame)?));
+        let read = |frame: usize| Ok((frame, names.records(frame)?));
         in_order::<_, Error>(names.frames(), means, read, |(frame, records)| {
             let docs = names.frame_docs(frame)?;
-            let (lens, (_, bytes)) = (&lens[docs.start as usize..docs.end as usize], names.frame_size(frame)?);
-            out.frame(&records, lens, names.packed(frame)?, bytes)
+            out.frame(&records, &lens[docs.start as usize..docs.end as usize], names.packed(frame)?)
         })?;
     }
     out.finish()

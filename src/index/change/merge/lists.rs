@@ -6,11 +6,10 @@ use super::terms::{Has, Numbers};
 use crate::Result;
 use crate::base::bits::UNPACKED;
 use crate::error::damaged;
-use crate::index::format::tables::{Place, TermInfo};
-use crate::index::read::reader::CodecRef;
+use crate::index::format::tables::Place;
 use crate::index::write::encode::Present;
 use crate::index::{EncodedLists, ListBatch, ListEncoder};
-use crate::postings::{List, ListWords};
+use crate::postings::ListWords;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,25 +19,15 @@ pub(super) const BATCH: u64 = 1 << 18;
 /// Terms that a thread handles at a time, at most.
 const TERMS: u32 = 1 << 15;
 
-/// Terms whose rows are read before the lists of any: so the processor waits for the memory of many at once.
+/// Terms whose rows are looked up before the lists of any: so the processor waits for the memory of many at once.
 const TOGETHER: u32 = 128;
 
 /// A long list that a list of the union has.
 struct Part {
     input: usize,
-    info: TermInfo,
+    number: u32,
     /// Postings of the list before it.
     at: usize,
-}
-
-/// What an input has of a list.
-enum Found {
-    Posting {
-        doc: u32,
-        tf: u32,
-    },
-    /// Its termID there, what is known about that, and where its words are.
-    List(u32, TermInfo, (u64, u64)),
 }
 
 /// What a thread uses again for each task.
@@ -49,14 +38,13 @@ struct Room {
     parts: Vec<Part>,
     ends: Vec<usize>,
     /// Number of the input and what it has; which of them are of the same list, by where they end.
-    found: Vec<(usize, Found)>,
+    found: Vec<(usize, Has)>,
     found_ends: Vec<usize>,
 }
 
 pub(super) struct Lists<'a> {
     inputs: &'a [Input<'a>],
-    numbers: &'a Numbers,
-    codecs: Vec<CodecRef<'a>>,
+    numbers: &'a Numbers<'a>,
     /// A list of no more postings is one block in every codec.
     short: u32,
     /// For each input, sorters that no thread uses now: they hold memory for every document.
@@ -65,12 +53,11 @@ pub(super) struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    pub(super) fn new(inputs: &'a [Input<'a>], numbers: &'a Numbers) -> Result<Self> {
-        let codecs = inputs.iter().map(|input| input.index.codec(None)).collect::<Result<_>>()?;
+    pub(super) fn new(inputs: &'a [Input<'a>], numbers: &'a Numbers<'a>) -> Self {
         let sorters = inputs.iter().map(|_| Mutex::default()).collect();
         let short = inputs.iter().flat_map(|input| input.index.codecs()).map(|codec| codec.codec().block_len()).min();
         let short = short.unwrap_or(0) as u32;
-        Ok(Self { inputs, numbers, codecs, short, sorters, rooms: Mutex::default() })
+        Self { inputs, numbers, short, sorters, rooms: Mutex::default() }
     }
 
     /// The termIDs, cut into tasks of some [`BATCH`] postings, and how many postings there are, those of documents that
@@ -94,44 +81,28 @@ impl<'a> Lists<'a> {
         (tasks, all)
     }
 
-    /// Finds what the inputs have of some terms. Rows and words lie anywhere in the files, so each step asks for the
-    /// memory of the next one.
-    fn find(&self, terms: Range<u32>, room: &mut Room) -> Result<()> {
+    /// Finds what the inputs have of some terms. Rows and words lie anywhere in memory, so each step asks for what the
+    /// next one reads.
+    fn find(&self, terms: Range<u32>, room: &mut Room) {
         let Room { found, found_ends, .. } = room;
         found.clear();
         found_ends.clear();
         terms.clone().for_each(|term| self.numbers.prefetch_start(term));
         terms.clone().for_each(|term| self.numbers.prefetch_entries(term));
-        let unknown = TermInfo { df: 0, cf: 0, tf_max: 0, place: Place::Single { doc: 0 } };
         for term in terms {
             for (input, has) in self.numbers.entries(term).iter().map(|entry| entry.get()) {
-                found.push(match has {
-                    Has::Posting { doc, tf } => (input, Found::Posting { doc, tf }),
-                    Has::Term { id } => {
-                        self.inputs[input].index.prefetch_term(id);
-                        (input, Found::List(id, unknown, (0, 0)))
-                    }
-                });
+                if let Has::List { number } = has {
+                    self.numbers.rows[input].prefetch(number);
+                }
+                found.push((input, has));
             }
             found_ends.push(found.len());
         }
-        for (input, found) in &mut *found {
-            if let Found::List(id, info, _) = found {
-                let index = self.inputs[*input].index;
-                *info = index.term(*id)?;
-                index.prefetch_place(info, self.codecs[*input]);
+        for &(input, has) in &*found {
+            if let Has::List { number } = has {
+                self.numbers.rows[input].prefetch_list(number);
             }
         }
-        for (input, found) in found {
-            if let Found::List(_, info, at) = found
-                && let Place::List { list, .. } = info.place
-            {
-                let (index, codec) = (self.inputs[*input].index, self.codecs[*input]);
-                *at = index.place(list, codec.files)?;
-                index.prefetch_list(info, codec, *at);
-            }
-        }
-        Ok(())
     }
 
     /// The lists of a task in the codecs of the union, and how many postings they have.
@@ -141,7 +112,7 @@ impl<'a> Lists<'a> {
         let mut room = kept.unwrap_or_else(Room::new);
         room.clear(task.start);
         for first in task.clone().step_by(TOGETHER as usize) {
-            self.find(first..task.end.min(first + TOGETHER), &mut room)?;
+            self.find(first..task.end.min(first + TOGETHER), &mut room);
             self.decode(&mut room)?;
         }
         let (parts, ends) = (&room.parts, &room.ends);
@@ -164,25 +135,25 @@ impl<'a> Lists<'a> {
         let mut first = 0;
         for &end in &*found_ends {
             let start = batch.docs.len();
-            for (number, found) in &found[first..end] {
+            for &(input, has) in &found[first..end] {
                 let at = batch.docs.len() - start;
-                let input = &self.inputs[*number];
-                let list = match found {
-                    &Found::Posting { doc, tf } => List::Single { doc, tf },
-                    Found::List(_, info, at) => input.index.list_at(info, self.codecs[*number], *at)?,
-                };
-                match &list {
-                    &List::Single { doc, tf } => {
-                        let place = input.moved.as_ref().map_or(doc, |moved| moved.new_of_old[doc as usize]);
-                        batch.docs.push(place + input.base);
-                        batch.tfs.push(tf);
+                let posting = match has {
+                    Has::Posting { doc, tf } => Some((doc, tf)),
+                    Has::Term { id } => Some(self.posting(input, id)?),
+                    Has::List { number } => {
+                        let rows = &self.numbers.rows[input];
+                        self.append(input, &rows.list(number)?, at > 0, tfs, batch)?;
+                        if rows.df(number) > self.short {
+                            parts.push(Part { input, number, at });
+                        }
+                        None
                     }
-                    List::Blocks(list) => self.append(*number, list, at > 0, tfs, batch)?,
-                }
-                if let Found::List(_, info, _) = found
-                    && info.df > self.short
-                {
-                    parts.push(Part { input: *number, info: *info, at });
+                };
+                if let Some((doc, tf)) = posting {
+                    let input = &self.inputs[input];
+                    let place = input.moved.as_ref().map_or(doc, |moved| moved.new_of_old[doc as usize]);
+                    batch.docs.push(place + input.base);
+                    batch.tfs.push(tf);
                 }
             }
             first = end;
@@ -190,6 +161,16 @@ impl<'a> Lists<'a> {
             ends.push(parts.len());
         }
         Ok(())
+    }
+
+    /// The posting of a termID of one document.
+    fn posting(&self, input: usize, id: u32) -> Result<(u32, u32)> {
+        let index = self.inputs[input].index;
+        let info = index.term(id)?;
+        match info.place {
+            Place::Single { doc } => Ok((doc, info.tf_max)),
+            Place::List { .. } => Err(index.bad_term(id, "had one document, and now has more")),
+        }
     }
 
     /// Appends a list of an input; `later`: some of the list is there already.
@@ -228,14 +209,13 @@ impl<'a> Lists<'a> {
     fn present(&self, part: &Part, codec: usize) -> Option<Present<'a>> {
         let input: &'a Input<'a> = &self.inputs[part.input];
         let codec = input.index.codecs().nth(codec)?;
-        let long = matches!(part.info.place, Place::List { .. }) && part.info.df as usize > codec.codec().block_len();
-        if !long || !part.at.is_multiple_of(codec.codec().block_len()) || input.moved.is_some() {
+        let (rows, block_len) = (&self.numbers.rows[part.input], codec.codec().block_len());
+        let long = rows.df(part.number) as usize > block_len;
+        if !long || !part.at.is_multiple_of(block_len) || input.moved.is_some() {
             return None;
         }
-        match input.index.list(&part.info, codec).ok()? {
-            List::Blocks(list) => Some(Present { at: part.at, shift: input.base, list }),
-            List::Single { .. } => None,
-        }
+        let list = rows.list_in(part.number, codec).ok()?;
+        Some(Present { at: part.at, shift: input.base, list })
     }
 }
 

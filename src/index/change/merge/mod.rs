@@ -11,6 +11,7 @@
 //! | `input` | an index that is merged, and which options must agree |
 //! | `duplicates` | documents with the same external id |
 //! | `parts` | parts of a crawl that are missing, or not in their order |
+//! | `rows` | the tables of an index, read front to back |
 //! | `walks` | the dictionaries, walked together |
 //! | `terms` | the dictionaries as one, and the new termIDs |
 //! | `lists` | the lists of all indexes as one |
@@ -25,6 +26,7 @@ mod imported;
 mod input;
 mod lists;
 mod parts;
+mod rows;
 mod terms;
 mod walks;
 
@@ -253,7 +255,7 @@ fn union(
         let terms_seconds = began.elapsed().as_secs_f64();
         let terms = numbers.dfs.len() as u64;
         writer.imported(collection.map(|collection| imported::counted(collection, inputs, terms)));
-        let lists = Lists::new(inputs, &numbers)?;
+        let lists = Lists::new(inputs, &numbers);
         std::thread::scope(|scope| {
             let dictionary = scope.spawn(|| numbers.write(dictionary));
             let (work, postings) = lists.tasks();

@@ -3,23 +3,26 @@
 //! All dictionaries are walked together in byte order, on all cores. The terms go to a file without a name, each as
 //! what it does not share with the one before. TermIDs are known when all are walked; then the dictionary of the union
 //! is written from that file. What the inputs have of each term stays in byte order, as the walk met it. Most terms
-//! have one document, whose posting is kept there: rows of `terms.bin` are read front to back before the walk, which is
-//! far cheaper than to look for them one by one.
+//! have one document, whose posting is kept there: `rows` are read before the walk.
 
 use super::super::stage;
 use super::input::Input;
+use super::rows::{Brief, Rows};
 use super::walks::{self, Walked};
-use crate::base::in_order::in_order;
+use crate::base::in_order::in_order_ahead;
 use crate::base::means::Means;
 use crate::base::simd::prefetch;
 use crate::index::TermsWriter;
-use crate::index::format::tables::{Brief, Place};
-use crate::index::read::lists::{Source, batches, briefs};
+use crate::index::format::tables::Place;
+use crate::index::read::lists::{Source, batches};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+
+/// So many more first bytes are walked ahead of the one whose turn it is: some have a tenth of all terms, most hardly any.
+const AHEAD: usize = 16;
 
 /// Of a term that the union lacks.
 const NONE: u32 = u32::MAX;
@@ -29,46 +32,53 @@ const NONE: u32 = u32::MAX;
 pub(super) enum Has {
     /// One posting: its docID there, and its frequency.
     Posting { doc: u32, tf: u32 },
-    /// The postings of this termID.
+    /// The list of this number.
+    List { number: u32 },
+    /// One posting, which the row of this termID has.
     Term { id: u32 },
 }
 
 /// [`Has`], and the number of the input, in 8 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
-    /// The docID or the termID.
+    /// The docID, the list's number, or the termID.
     number: u32,
-    /// The input; of a posting only the low half is, then come 15 bits of its frequency, and the highest bit.
+    /// The input. With the highest bit it is a posting: only the low half is the input, and between are 15 bits of its
+    /// frequency. With the next bit it is a termID.
     input: u32,
 }
 
 impl Entry {
-    /// A posting that does not fit stays where it is: the row of its termID has it, too.
+    const POSTING: u32 = 1 << 31;
+    const TERM: u32 = 1 << 30;
+
+    /// A posting that does not fit stays in the row of its termID. There are fewer than 2^30 inputs.
     pub(super) fn new(input: usize, id: u32, brief: Brief) -> Self {
-        match brief {
-            Brief { number: doc, tf } if (1..1 << 15).contains(&tf) && input < 1 << 16 => {
-                Self { number: doc, input: 1 << 31 | tf << 16 | input as u32 }
-            }
-            _ => Self { number: id, input: input as u32 },
+        let (input, tf) = (input as u32, brief.tf);
+        match tf {
+            0 => Self { number: brief.number, input },
+            1..0x8000 if input < 1 << 16 => Self { number: brief.number, input: Self::POSTING | tf << 16 | input },
+            _ => Self { number: id, input: Self::TERM | input },
         }
     }
 
     /// The number of the input, and what it has.
     pub(super) fn get(self) -> (usize, Has) {
-        match self.input >> 31 {
-            0 => (self.input as usize, Has::Term { id: self.number }),
-            _ => {
-                let tf = self.input >> 16 & 0x7fff;
-                ((self.input & 0xffff) as usize, Has::Posting { doc: self.number, tf })
-            }
+        let Self { number, input } = self;
+        if input & Self::POSTING != 0 {
+            return ((input & 0xffff) as usize, Has::Posting { doc: number, tf: input >> 16 & 0x7fff });
         }
+        let has = if input & Self::TERM != 0 { Has::Term { id: number } } else { Has::List { number } };
+        ((input & !Self::TERM) as usize, has)
     }
 }
 
 /// The termIDs of the union, and what the inputs have of each.
-pub(super) struct Numbers {
+pub(super) struct Numbers<'a> {
     /// The df of each termID, documents that go included.
     pub dfs: Vec<u32>,
+    /// Of each input.
+    pub rows: Vec<Rows<'a>>,
     /// What the inputs have of the terms: those of a term follow each other in the order of the inputs.
     entries: Vec<Entry>,
     /// By number in byte order, and one more: where the entries of the term begin.
@@ -80,7 +90,7 @@ pub(super) struct Numbers {
     path: PathBuf,
 }
 
-impl Numbers {
+impl<'a> Numbers<'a> {
     /// What the inputs have of a termID.
     pub(super) fn entries(&self, term: u32) -> &[Entry] {
         let rank = self.ranks[term as usize] as usize;
@@ -98,13 +108,13 @@ impl Numbers {
     }
 
     /// Walks all dictionaries; `dir` is for a file that never has a name.
-    pub(super) fn new(inputs: &[Input<'_>], dir: &Path, means: &Means) -> Result<Self> {
+    pub(super) fn new(inputs: &[Input<'a>], dir: &Path, means: &Means) -> Result<Self> {
         let all = inputs.iter().map(|input| input.index.statistics().terms).sum();
         means.progress.begin(stage::TERMS, all);
         let firsts: Vec<Option<Vec<u32>>> =
             inputs.iter().map(|input| first_documents(input, means)).collect::<Result<_>>()?;
-        let briefs: Vec<Vec<Brief>> =
-            inputs.par_iter().map(|input| briefs(input.index, means)).collect::<Result<_>>()?;
+        let read: Vec<_> = inputs.par_iter().map(|input| Rows::read(input.index, means)).collect::<Result<_>>()?;
+        let (rows, briefs): (Vec<Rows<'_>>, Vec<Vec<Brief>>) = read.into_iter().unzip();
         let path = dir.join("terms");
         let mut spool = tempfile::tempfile_in(dir).map_err(Error::io("create a file in", dir))?;
         // Room for as many terms as there can be: of what is not used nothing is there.
@@ -118,7 +128,7 @@ impl Numbers {
             |input: usize, id: u32| firsts[input].as_ref().is_none_or(|first: &Vec<u32>| first[id as usize] != NONE);
         let walk =
             |task: usize| walks::walk(inputs, task.checked_sub(1).map(|label| label as u8), &stays, &briefs, means);
-        in_order::<_, Error>(1 + 256, means, walk, |walked: Walked| {
+        in_order_ahead::<_, Error>(1 + 256, 2 * means.threads + AHEAD, means, walk, |walked: Walked| {
             spool.write_all(&walked.terms).map_err(Error::io("write", &path))?;
             let before = entries.len();
             for (&(input, id, end), rank) in walked.firsts.iter().zip(starts.len() as u32 - 1..) {
@@ -157,7 +167,7 @@ impl Numbers {
         };
         drop((own, firsts));
         let dfs = ranks.par_iter().map(|&rank| dfs_by_rank[rank as usize]).collect();
-        Ok(Self { dfs, entries, starts, ranks, spool, path })
+        Ok(Self { dfs, rows, entries, starts, ranks, spool, path })
     }
 
     /// Writes the dictionary.

@@ -106,16 +106,18 @@ fn test_a_fault_in_the_shift_is_caught() {
     }
 }
 
-/// What an input has of a term comes back out of 8 bytes; what does not fit stays in `terms.bin`.
+/// What an input has of a term comes back out of 8 bytes; a posting that does not fit stays in `terms.bin`.
 #[test]
 fn test_entries_keep_what_they_are_given() {
-    use crate::index::format::tables::Brief;
+    use rows::Brief;
     use terms::{Entry, Has};
     for (input, tf, fits) in [(0, 1, true), (65_535, 32_767, true), (65_536, 1, false), (3, 32_768, false)] {
-        let found = Entry::new(input, 7, Brief { number: u32::MAX, tf }).get();
+        let found = Entry::new(input, 7, Brief { df: 1, number: u32::MAX, tf }).get();
         let has = if fits { Has::Posting { doc: u32::MAX, tf } } else { Has::Term { id: 7 } };
         assert_eq!(found, (input, has), "tf {tf}");
     }
-    let list = Entry::new(1 << 30, u32::MAX, Brief { number: 12, tf: 0 });
-    assert_eq!(list.get(), (1 << 30, Has::Term { id: u32::MAX }));
+    for input in [0, (1 << 30) - 1] {
+        let list = Entry::new(input, 7, Brief { df: 12, number: u32::MAX, tf: 0 });
+        assert_eq!(list.get(), (input, Has::List { number: u32::MAX }));
+    }
 }

@@ -1,15 +1,17 @@
 //! Several dictionaries, walked together in byte order.
 
 use super::input::Input;
+use super::rows::Brief;
 use super::terms::Entry;
 use crate::Result;
 use crate::base::means::Means;
 use crate::base::simd::prefetch;
-use crate::index::format::tables::Brief;
 use crate::index::read::dictionary::Walk;
 
 /// Terms between two looks whether to go on.
 const LOOK: u64 = 1 << 14;
+/// So much of what inputs have waits for its briefs, which are in the cache then.
+const WAITING: usize = 256;
 
 /// The terms that begin with one byte.
 #[derive(Default)]
@@ -36,7 +38,7 @@ pub(super) fn walk(
     means: &Means,
 ) -> Result<Walked> {
     let mut walks = Walks::new(inputs, label, briefs)?;
-    let (mut out, mut last): (Walked, Vec<u8>) = Default::default();
+    let (mut out, mut last, mut waiting): (Walked, Vec<u8>, Vec<(usize, u32)>) = Default::default();
     while let Some((input, id)) = walks.top() {
         out.walked += 1;
         if out.walked % LOOK == 0 {
@@ -46,22 +48,39 @@ pub(super) fn walk(
             let term = walks.term();
             let shared = shared(&last, term);
             if out.firsts.is_empty() || shared < last.len() || shared < term.len() {
+                if waiting.len() >= WAITING {
+                    out.settle(&mut waiting, briefs);
+                }
                 put(&mut out.terms, shared, term);
                 last.truncate(shared);
                 last.extend_from_slice(&term[shared..]);
                 out.firsts.push((input as u32, id, 0));
-                out.dfs.push(0);
             }
-            let brief = briefs[input][id as usize];
-            out.entries.push(Entry::new(input, id, brief));
-            if let (Some(df), Some((.., end))) = (out.dfs.last_mut(), out.firsts.last_mut()) {
-                *df = df.saturating_add(brief.df());
-                *end = out.entries.len() as u32;
+            waiting.push((input, id));
+            if let Some((.., end)) = out.firsts.last_mut() {
+                *end = (out.entries.len() + waiting.len()) as u32;
             }
         }
         walks.next()?;
     }
+    out.settle(&mut waiting, briefs);
     Ok(out)
+}
+
+impl Walked {
+    /// Makes entries of what waits: inputs and termIDs of the last terms, which are complete.
+    fn settle(&mut self, waiting: &mut Vec<(usize, u32)>, briefs: &[Vec<Brief>]) {
+        let mut waiting = waiting.drain(..);
+        for &(.., end) in &self.firsts[self.dfs.len()..] {
+            let (count, mut df) = (end as usize - self.entries.len(), 0u32);
+            for (input, id) in waiting.by_ref().take(count) {
+                let brief = briefs[input][id as usize];
+                self.entries.push(Entry::new(input, id, brief));
+                df = df.saturating_add(brief.df);
+            }
+            self.dfs.push(df);
+        }
+    }
 }
 
 /// How many bytes two terms have in common from the start on.
