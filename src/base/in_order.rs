@@ -94,6 +94,11 @@ pub fn in_order_ahead<T: Send, E: Send + From<Interrupted>>(
     state.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
 }
 
+/// The result of a thread, which panics here if it did there.
+pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// Calls its function when dropped; forgotten if all went well.
 struct OnDrop<F: Fn()>(F);
 

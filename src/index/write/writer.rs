@@ -7,6 +7,7 @@ use super::parts::{Appender, CodecWriter, TermTableWriter};
 use super::publish;
 use super::texts::{TextMark, TextWriter};
 use super::unfinished::Unfinished;
+use crate::base::in_order::joined;
 use crate::base::means::Means;
 use crate::codec::{self, Codec};
 use crate::index::format::Kind;
@@ -18,7 +19,6 @@ use crate::index::{format, impacts, list_tables};
 use crate::score::{DEFAULT_B, DEFAULT_K1, Norm};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -299,12 +299,17 @@ impl IndexWriter {
             });
         }
         let lists = self.terms.lists;
-        // To sync a file is work of the system and of the disk, which both do more of at once.
-        let of_codecs = || self.lists.into_par_iter().map(CodecWriter::finish).collect::<Result<Vec<_>>>();
-        let ((tf, rows), of_codecs) =
-            rayon::join(|| rayon::join(|| self.tf.finish(), || self.terms.finish()), of_codecs);
-        let mut files = vec![tf?, rows?];
-        files.extend(of_codecs?.into_iter().flatten());
+        // To sync a file is work of the system and of the disk, which both do more of at once. The threads are new ones:
+        // a child of a fork has none of a pool's.
+        let mut files = std::thread::scope(|scope| {
+            let rows = scope.spawn(|| self.terms.finish());
+            let lists = self.lists.into_iter().map(|writer| scope.spawn(|| writer.finish())).collect::<Vec<_>>();
+            let mut files = vec![self.tf.finish()?, joined(rows)?];
+            for of_codec in lists {
+                files.extend(joined(of_codec)?);
+            }
+            Ok::<_, Error>(files)
+        })?;
         files.append(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner));
         files.sort_by(|a, b| a.name.cmp(&b.name));
         if !files.iter().any(|file| file.name == crate::index::format::docs::NAMES) {

@@ -161,8 +161,8 @@ pub(super) fn affords(inputs: &[Input<'_>], means: &Means) -> Result<()> {
     let documents: u64 = inputs.iter().map(|input| u64::from(input.documents)).sum();
     let moved: u64 = inputs.iter().filter_map(|input| input.moved.as_ref()).map(|m| m.new_of_old.len() as u64).sum();
     let lists: u64 = inputs.iter().map(|input| input.index.statistics().lists).sum();
-    // Rows in short, what inputs have of terms, numbers of terms, and some of these that wait for others; rows of lists;
-    // lengths twice and hashes of ids; places of documents; tasks on the way.
+    // Rows in short, what inputs have of terms, numbers of terms, and some of these that wait for others; rows of
+    // lists; lengths twice and hashes of ids; places of documents; tasks on the way.
     let of_terms = 52 * terms + 32 * lists;
     let needed = (48 << 20) + of_terms + 17 * documents + 8 * moved + means.threads as u64 * (16 << 20);
     if needed <= means.memory {

@@ -37,7 +37,7 @@ use super::orders::permutation;
 use super::reorder::{Reorder, reorder};
 use super::stage;
 use super::verify;
-use crate::base::in_order::in_order;
+use crate::base::in_order::{in_order, joined};
 use crate::base::means::Means;
 use crate::index::read::reader::Index;
 use crate::index::write::publish;
@@ -291,9 +291,4 @@ fn union(
         finish_seconds: began.elapsed().as_secs_f64(),
         order_seconds: 0.0,
     })
-}
-
-/// The result of a thread, which panics here if it did there.
-fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

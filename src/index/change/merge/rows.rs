@@ -1,7 +1,7 @@
 //! What a merge needs of the tables of an index, read front to back.
 //!
-//! Terms of the union come in an order of their own. A row of `terms.bin` lies in up to six lines of memory on its page,
-//! the place of its list in three more on another, and what finds them in two others. Here both are half a line.
+//! Terms of the union come in an order of their own. A row of `terms.bin` lies in up to six lines of memory on its
+//! page, the place of its list in three more on another, and what finds them in two others. Here both are half a line.
 
 use crate::Result;
 use crate::base::means::Means;

@@ -21,7 +21,8 @@ use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// So many more first bytes are walked ahead of the one whose turn it is: some have a tenth of all terms, most hardly any.
+/// So many more first bytes are walked ahead of the one whose turn it is: some have a tenth of all terms, most hardly
+/// any.
 const AHEAD: usize = 16;
 
 /// Of a term that the union lacks.
