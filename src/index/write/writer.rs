@@ -299,8 +299,8 @@ impl IndexWriter {
             });
         }
         let lists = self.terms.lists;
-        // To sync a file is work of the system and of the disk, which both do more of at once. The threads are new ones:
-        // a child of a fork has none of a pool's.
+        // To sync a file is work of the system and of the disk, which both do more of at once. The threads are new
+        // ones: a child of a fork has none of a pool's.
         let mut files = std::thread::scope(|scope| {
             let rows = scope.spawn(|| self.terms.finish());
             let lists = self.lists.into_iter().map(|writer| scope.spawn(|| writer.finish())).collect::<Vec<_>>();
