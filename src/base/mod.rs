@@ -14,6 +14,7 @@
 //! | [`params`] | parameters of a registry's row |
 //! | `random` | random numbers and logarithms, the same on every machine |
 //! | [`simd`] | what the processor can do |
+//! | [`turns`] | longer turns on a processor for long work |
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
@@ -28,6 +29,7 @@ pub mod memory;
 pub mod params;
 pub(crate) mod random;
 pub mod simd;
+pub mod turns;
 
 /// Work that was cancelled before it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

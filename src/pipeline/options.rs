@@ -53,7 +53,7 @@ pub struct BuildOptions {
     pub inflate: InflateChoice,
     /// The GPU that they run on, if they need one.
     pub device: Choice,
-    /// Keys in a block; 0 lets the plan choose a power of two.
+    /// Keys in a block; 0 lets the plan choose powers of two.
     pub block_keys: usize,
     /// Bytes of device memory that the sorter may take; 0 for all of it.
     pub device_memory: u64,

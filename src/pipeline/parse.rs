@@ -27,6 +27,7 @@ use super::sequence::Block;
 use super::shared::{Cause, CloseOnDrop, Shared, give_back, panicked, spawn};
 use super::sorting::BlockSorter;
 use crate::base::means::Means;
+use crate::base::turns;
 use crate::corpus::{Corpus, Piece, PieceEnd};
 use crate::index::{DocTable, IndexWriter, InputCut, TextSizes, TextWriter};
 use crate::sort::Sorter;
@@ -151,6 +152,9 @@ impl Prepared {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(2 * shared.plan.threads + 16)
+            .on_thread_start(|| {
+                turns::lengthen();
+            })
             .build()
             .map_err(Error::io("start threads for", &shared.options.output))?;
         let outcome = runtime.block_on(body(shared, corpus, writer, begin, sorter));

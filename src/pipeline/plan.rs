@@ -1,5 +1,6 @@
 //! How `--memory` is divided. Decided and checked before work starts.
 
+use super::sequence::BlockSizes;
 use super::terms::LocalTerms;
 use crate::inflate::Room;
 use crate::{Error, Result};
@@ -12,6 +13,10 @@ const MAX_RECORD: u64 = 64 * MIB;
 /// The least keys that a limit of device memory may leave a block.
 pub const LEAST_BLOCK: usize = 1 << 12;
 
+/// Keys in the first blocks of a build, at most, unless somebody says how many. Larger ones take longer: their pages
+/// are fresh from the system, which has to clear each, and no cache holds their keys.
+const FIRST_BLOCK: usize = 1 << 22;
+
 /// Blocks in the ring: one fills, one is sorted, one is spilled.
 pub const RING: usize = 3;
 
@@ -22,8 +27,11 @@ pub struct MemoryPlan {
     pub budget: u64,
     /// Worker threads.
     pub threads: usize,
-    /// Keys in a block.
+    /// Keys in a block, at most.
     pub block_keys: usize,
+    /// Keys in the first blocks, at most. Later ones grow; see [`BlockSizes`].
+    #[serde(default)]
+    pub first_block_keys: usize,
     /// Bytes that the blocks and what the sorter needs besides may take.
     pub block_bytes: u64,
     /// Blocks in the ring.
@@ -98,6 +106,7 @@ impl MemoryPlan {
             budget,
             threads,
             block_keys: keys,
+            first_block_keys: if block_keys > 0 { block_keys } else { FIRST_BLOCK },
             ring,
             piece_bytes,
             solo_bytes: (per_worker / 4).clamp(4 * MIB, 128 * MIB) as usize,
@@ -162,6 +171,11 @@ impl MemoryPlan {
         let needed = bytes.div_ceil(2).saturating_mul(5).saturating_add(base(self.threads, self.texts));
         let needed = if self.inflate_bytes == 0 { needed } else { with_inflate_share(needed, self.threads) };
         needed.max(self.budget + 1).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
+    }
+
+    /// How large blocks become.
+    pub fn block_sizes(&self) -> BlockSizes {
+        BlockSizes { first: self.first_block_keys.clamp(1, self.block_keys), most: self.block_keys }
     }
 
     /// Makes the blocks smaller until they suit the sorter: at most `max_keys` keys, and room for the
@@ -304,6 +318,16 @@ mod tests {
         assert_eq!(fitted(usize::MAX, 1), plan.block_keys);
         assert_eq!(fitted(1 << 20, 1), 1 << 20);
         assert_eq!(fitted(usize::MAX, 5), plan.block_keys / 2);
+    }
+
+    #[test]
+    fn blocks_begin_small_unless_somebody_says_how_large_they_are() {
+        let sizes = |budget, keys| MemoryPlan::new(budget, 2, RING, keys, false).unwrap().block_sizes();
+        let chosen = sizes(8192 * MIB, 0);
+        assert!(chosen.first == FIRST_BLOCK && chosen.most > FIRST_BLOCK, "{chosen:?}");
+        let tight = sizes(256 * MIB, 0);
+        assert!(tight.first == tight.most && tight.most < FIRST_BLOCK, "{tight:?}");
+        assert_eq!(sizes(8192 * MIB, 1 << 24), BlockSizes { first: 1 << 24, most: 1 << 24 });
     }
 
     #[test]

@@ -61,8 +61,8 @@ impl Block {
         self.lists.iter_mut().for_each(Lists::clear);
     }
 
-    /// How much of the block is used, of so much; a block takes up to `keys` keys.
-    pub fn used(&self, keys: usize) -> (usize, usize) {
+    /// How much of the block is used, of so much, if it takes up to `keys` keys.
+    fn used(&self, keys: usize) -> (usize, usize) {
         self.lists.as_ref().map_or((self.keys.len(), keys), Lists::used)
     }
 
@@ -76,6 +76,31 @@ impl Block {
             Some(lists) => lists.push(term, doc, tf),
             None => self.keys.push(pack(term, doc, tf)),
         }
+    }
+}
+
+/// How many keys blocks take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSizes {
+    /// The first ones, at most.
+    pub first: usize,
+    /// Any, at most.
+    pub most: usize,
+}
+
+impl BlockSizes {
+    /// Each block has at most this part of the keys before it. So a build has few runs to merge, however large it is,
+    /// and one of few keys holds few.
+    const PART: u64 = 16;
+
+    /// Keys that a block takes which comes behind so many.
+    fn behind(&self, keys: u64) -> usize {
+        let part = usize::try_from(keys / Self::PART).unwrap_or(usize::MAX);
+        let mut size = self.first;
+        while size <= part / 2 && size < self.most {
+            size *= 2;
+        }
+        size.min(self.most)
     }
 }
 
@@ -95,21 +120,27 @@ pub struct Sequencer {
     workers: Vec<Translation>,
     documents: u64,
     block: Block,
+    sizes: BlockSizes,
+    /// Keys that the block takes.
     block_keys: usize,
+    /// Keys in the blocks before it.
+    before: u64,
 }
 
 /// Called with each full block; gives back an empty one.
 pub type Exchange<'a> = dyn FnMut(Block) -> Result<Block> + 'a;
 
 impl Sequencer {
-    /// Blocks take up to `block_keys` keys; `block` is the first to fill.
-    pub fn new(workers: usize, block_keys: usize, block: Block) -> Self {
+    /// `block` is the first to fill.
+    pub fn new(workers: usize, sizes: BlockSizes, block: Block) -> Self {
         Self {
             dictionary: Dictionary::default(),
             workers: (0..workers).map(|_| Translation::default()).collect(),
             documents: 0,
             block,
-            block_keys,
+            sizes,
+            block_keys: sizes.behind(0),
+            before: 0,
         }
     }
 
@@ -190,12 +221,7 @@ impl Sequencer {
                 let mut left = tf;
                 while left > 0 {
                     if self.block.is_full(self.block_keys) {
-                        let first_doc = id;
-                        let full = std::mem::take(&mut self.block);
-                        let number = full.number + 1;
-                        self.block = exchange(full)?;
-                        self.block.first_doc = first_doc;
-                        self.block.number = number;
+                        self.turn_over(id, exchange)?;
                         doc_in_block = 0;
                     }
                     let part = left.min(255);
@@ -270,6 +296,11 @@ impl Sequencer {
         (self.block.number, self.block.len())
     }
 
+    /// How much of that block is used, of so much.
+    pub fn used(&self) -> (usize, usize) {
+        self.block.used(self.block_keys)
+    }
+
     fn next_document(&mut self) -> Result<u32> {
         let id = self.documents;
         if id >= u64::from(u32::MAX) {
@@ -287,6 +318,8 @@ impl Sequencer {
     fn turn_over(&mut self, next_doc: u32, exchange: &mut Exchange<'_>) -> Result<()> {
         let full = std::mem::take(&mut self.block);
         let number = full.number + usize::from(!full.is_empty());
+        self.before += full.len() as u64;
+        self.block_keys = self.sizes.behind(self.before);
         self.block = if full.is_empty() { full } else { exchange(full)? };
         self.block.first_doc = next_doc;
         self.block.number = number;

@@ -69,7 +69,8 @@ impl Cpu {
         }
         if self.scratch.len() < keys.len() {
             self.scratch = Vec::new();
-            self.scratch = block(keys.len());
+            // The next block may have a few keys more. Pages that hold none are not there.
+            self.scratch = block(keys.len().next_power_of_two());
         }
         let scratch = &mut self.scratch[..keys.len()];
         for (pass, &shift) in shifts.iter().enumerate() {

@@ -104,7 +104,7 @@ impl<'a> Sequencing<'a> {
     pub(super) fn run(mut self, mut parcels: mpsc::Receiver<Parcel>) -> Result<Sequenced> {
         let plan = self.shared.plan;
         let first = new_block(self.shared);
-        let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_keys, first);
+        let mut sequencer = Sequencer::new(plan.threads + 1, plan.block_sizes(), first);
         let (documents, dictionary) = std::mem::take(&mut self.start);
         sequencer.resume(documents, dictionary);
         let (mut early, mut next) = (BTreeMap::new(), 0u64);
@@ -155,7 +155,7 @@ impl<'a> Sequencing<'a> {
         let mut due = near;
         if self.terms.is_some() {
             let number = sequencer.open_block().0;
-            let (used, full) = sequencer.block().used(self.shared.plan.block_keys);
+            let (used, full) = sequencer.used();
             let grown = if number == before.0 { used - before.1 } else { used };
             self.largest = self.largest.max(grown);
             // What the next batch would overflow ends here, and so does the rest of a batch that overflowed.
@@ -196,7 +196,7 @@ impl<'a> Sequencing<'a> {
             }
         }
         let shared = self.shared;
-        let before = (sequencer.open_block().0, sequencer.block().used(shared.plan.block_keys).0);
+        let before = (sequencer.open_block().0, sequencer.used().0);
         sequencer.accept(&batch, &mut exchange(shared, &self.full, &mut self.empty))?;
         let (block, keys) = sequencer.open_block();
         let near = self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial();

@@ -58,9 +58,9 @@ fn by_hand(documents: &[Vec<String>]) -> (Vec<String>, BTreeMap<(u32, u32), u32>
 /// batch is thrown away.
 type Planned = (Vec<Vec<String>>, usize, bool, bool);
 
-fn check(plan: &[Planned], block_keys: usize, new_block: fn() -> Block) -> Result<(), TestCaseError> {
+fn check(plan: &[Planned], sizes: BlockSizes, new_block: fn() -> Block) -> Result<(), TestCaseError> {
     let mut makers: Vec<Maker> = (0..3).map(|number| Maker { terms: LocalTerms::new(1 << 12), number }).collect();
-    let mut sequencer = Sequencer::new(3, block_keys, new_block());
+    let mut sequencer = Sequencer::new(3, sizes, new_block());
     let mut blocks = Vec::new();
     let mut kept = Vec::new();
     for (documents, worker, reset, discard) in plan {
@@ -89,8 +89,10 @@ fn check(plan: &[Planned], block_keys: usize, new_block: fn() -> Block) -> Resul
         (0..dictionary.len() as u32).map(|id| String::from_utf8(dictionary.term(id).to_vec()).unwrap()).collect();
     prop_assert_eq!(numbered, terms);
     let mut got: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut before = 0;
     for (i, block) in blocks.iter().enumerate() {
-        prop_assert!(block.keys.len() <= block_keys);
+        prop_assert!(block.keys.len() <= sizes.behind(before));
+        before += block.len() as u64;
         prop_assert!(block.is_empty() || block.number == i, "block {} is called {}", i, block.number);
         let keys = block.lists.as_ref().map_or_else(|| block.keys.clone(), |lists| lists.keys().collect());
         prop_assert_eq!(keys.len(), block.len());
@@ -120,16 +122,41 @@ proptest! {
         plan in prop::collection::vec((documents(), 0usize..3, prop::bool::weighted(0.1), prop::bool::weighted(0.2)), 0..14),
         block_keys in 2usize..60,
     ) {
-        check(&plan, block_keys, Block::default)?;
+        check(&plan, one_size(block_keys), Block::default)?;
+        check(&plan, BlockSizes { first: block_keys / 2, most: block_keys }, Block::default)?;
         // of these, some end in the middle of a document
-        check(&plan, block_keys, || Block::of_lists(300))?;
+        check(&plan, one_size(block_keys), || Block::of_lists(300))?;
     }
+}
+
+/// Blocks that do not grow.
+fn one_size(keys: usize) -> BlockSizes {
+    BlockSizes { first: keys, most: keys }
+}
+
+#[test]
+fn blocks_grow_with_the_keys_before_them() {
+    let sizes = BlockSizes { first: 64, most: 1000 };
+    for (keys, size) in
+        [(0, 64), (16 * 127, 64), (16 * 128, 128), (16 * 256 - 1, 128), (16 * 512, 512), (1 << 60, 1000)]
+    {
+        assert_eq!(sizes.behind(keys), size, "{keys}");
+    }
+    // a large build has few more runs than one of large blocks alone has
+    let sizes = BlockSizes { first: 1 << 22, most: 1 << 25 };
+    let (mut keys, mut runs) = (0u64, 0);
+    while keys < 7_000_000_000 {
+        keys += sizes.behind(keys) as u64;
+        runs += 1;
+    }
+    assert!((209..280).contains(&runs), "{runs}");
+    assert_eq!(one_size(5000).behind(1 << 60), 5000);
 }
 
 #[test]
 fn a_block_ends_where_its_documents_no_longer_fit_24_bits() {
     let mut maker = Maker { terms: LocalTerms::new(1 << 12), number: 0 };
-    let mut sequencer = Sequencer::new(1, 1 << 10, Block::default());
+    let mut sequencer = Sequencer::new(1, one_size(1 << 10), Block::default());
     let word = vec![vec!["word".to_owned()]];
     let mut full = Vec::new();
     let mut give = |sequencer: &mut Sequencer, batch: Batch| {
@@ -154,7 +181,7 @@ fn a_block_ends_where_its_documents_no_longer_fit_24_bits() {
 #[test]
 fn document_numbers_do_not_overflow() {
     let mut maker = Maker { terms: LocalTerms::new(1 << 12), number: 0 };
-    let mut sequencer = Sequencer::new(1, 1 << 10, Block::default());
+    let mut sequencer = Sequencer::new(1, one_size(1 << 10), Block::default());
     sequencer.documents = u64::from(u32::MAX);
     let batch = maker.batch(&[vec!["word".to_owned()]], false);
     sequencer.learn(&batch);
