@@ -105,6 +105,10 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
         let mut plan = plan(memory, threads, ring, options.block_keys, options.store_texts)?;
         plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
         plan.fit_device(options.device_memory, |keys| sorter.device_bytes(keys))?;
+        if !sorter.is_on_cpu() {
+            // Small ones gain a device nothing: each costs a transfer both ways.
+            plan.first_block_keys = plan.block_keys;
+        }
         Ok::<_, Error>(plan)
     };
     let (mut plan, too_little) = inflating::first_plan(inflating::wanted(options), options.inflate, divide)?;
@@ -152,9 +156,6 @@ impl Prepared {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(2 * shared.plan.threads + 16)
-            .on_thread_start(|| {
-                turns::lengthen();
-            })
             .build()
             .map_err(Error::io("start threads for", &shared.options.output))?;
         let outcome = runtime.block_on(body(shared, corpus, writer, begin, sorter));
@@ -346,6 +347,8 @@ fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker>
 }
 
 fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc::Sender<Parcel>) -> Result<()> {
+    // Not for the other stages: all workers wait for each of them.
+    let _turns = turns::lengthen();
     loop {
         let Ok(permit) = Handle::current().block_on(window.clone().acquire_owned()) else { return Ok(()) };
         if shared.stopped() {

@@ -82,6 +82,11 @@ impl BlockSorter {
         Ok(Self { sorter, pool, outcome })
     }
 
+    /// Whether blocks are sorted on the CPU from the first one on.
+    pub fn is_on_cpu(&self) -> bool {
+        self.sorter.name() == "cpu"
+    }
+
     /// The most keys that the sorter takes at once.
     pub fn max_keys(&self) -> usize {
         self.sorter.max_keys()
@@ -114,7 +119,7 @@ impl BlockSorter {
             }
             let times = match self.sort(&mut block.keys) {
                 Ok(times) => times,
-                Err(error) if self.sorter.name() != "cpu" => {
+                Err(error) if !self.is_on_cpu() => {
                     self.outcome.warnings.push(format!(
                         "the {} sorter on {} failed at block {} ({error}); that block and the rest were sorted on the CPU",
                         self.outcome.sorter, self.outcome.device, block.number

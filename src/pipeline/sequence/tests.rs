@@ -82,6 +82,10 @@ fn check(plan: &[Planned], sizes: BlockSizes, new_block: fn() -> Block) -> Resul
         }
     }
     prop_assert_eq!(sequencer.documents(), kept.len() as u64);
+    if sequencer.block().lists.is_none() {
+        let before: usize = blocks.iter().map(Block::len).sum();
+        prop_assert_eq!(sequencer.used().1, sizes.behind(before as u64));
+    }
     let (dictionary, last) = sequencer.finish();
     blocks.push(last);
     let (terms, postings) = by_hand(&kept);
