@@ -19,8 +19,8 @@ pub struct LongTurns {
     stays: PhantomData<*const ()>,
 }
 
-/// Asks for longer turns of the calling thread. The thread's priority stays. A thread that somebody has put into a class
-/// of its own, real time or idle, stays there, and where the system refuses nothing changes.
+/// Asks for longer turns of the calling thread. The thread's priority stays. A thread that somebody has put into a
+/// class of its own, real time or idle, stays there, and where the system refuses nothing changes.
 #[cfg(target_os = "linux")]
 pub fn lengthen() -> LongTurns {
     /// Nanoseconds. With 10 ms half of the loss stays, and 100 ms gains no more.
