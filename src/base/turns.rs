@@ -2,7 +2,7 @@
 //!
 //! Several builds on one machine, such as the shards that a cluster puts on one node, take turns. A turn of 3 ms, as
 //! Linux has it, is too short to fill the processor's caches with the tables of the next process: four builds of one
-//! thread each on two cores lose a tenth of their time to that. Threads with short turns, such as those that hand work
+//! thread each on two cores lost 9 % of their time to that. Threads with short turns, such as those that hand work
 //! to the long ones, still come first, because their deadlines are earlier. Linux before 6.12 has turns of one length;
 //! what it takes from this is that such a thread need not run as soon as it can.
 
@@ -23,7 +23,7 @@ pub struct LongTurns {
 /// class of its own, real time or idle, stays there, and where the system refuses nothing changes.
 #[cfg(target_os = "linux")]
 pub fn lengthen() -> LongTurns {
-    /// Nanoseconds. With 10 ms half of the loss stays, and 100 ms gains no more.
+    /// Nanoseconds. With 10 ms most of the loss stays, and 100 ms gains no more.
     const TURN: u64 = 50_000_000;
     let usual = |now: &sched_attr| [libc::SCHED_OTHER, libc::SCHED_BATCH].contains(&(now.sched_policy as i32));
     let before = attributes().filter(usual).filter(|&now| {

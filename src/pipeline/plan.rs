@@ -13,8 +13,8 @@ const MAX_RECORD: u64 = 64 * MIB;
 /// The least keys that a limit of device memory may leave a block.
 pub const LEAST_BLOCK: usize = 1 << 12;
 
-/// Keys in the first blocks of a build, at most, unless somebody says how many. Larger ones take longer: their pages
-/// are fresh from the system, which has to clear each, and no cache holds their keys.
+/// Keys in the first blocks of a build, at most, unless somebody says how many, or a GPU sorts. Larger ones take
+/// longer: their pages are fresh from the system, which has to clear each.
 const FIRST_BLOCK: usize = 1 << 22;
 
 /// Blocks in the ring: one fills, one is sorted, one is spilled.

@@ -89,8 +89,8 @@ pub struct BlockSizes {
 }
 
 impl BlockSizes {
-    /// Each block has at most this part of the keys before it. So a build has few runs to merge, however large it is,
-    /// and one of few keys holds few.
+    /// A block larger than the first ones has at most this part of the keys before it. So a large build has few runs
+    /// to merge, and a small one holds few keys.
     const PART: u64 = 16;
 
     /// Keys that a block takes which comes behind so many.
