@@ -16,6 +16,11 @@ use super::adapter::{AdapterReport, Choice, chosen, enumerate};
 use super::cache::Cache;
 use super::{GpuError, Kernel, Pipeline};
 
+/// What arrays of buffers need: neighbouring threads may read different ones.
+const BUFFER_ARRAYS: wgpu::Features = wgpu::Features::BUFFER_BINDING_ARRAY
+    .union(wgpu::Features::STORAGE_RESOURCE_BINDING_ARRAY)
+    .union(wgpu::Features::SAMPLED_TEXTURE_AND_STORAGE_BUFFER_ARRAY_NON_UNIFORM_INDEXING);
+
 /// What a buffer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
@@ -142,7 +147,8 @@ impl Gpu {
             | wgpu::Features::SUBGROUP
             | wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::PIPELINE_CACHE
-            | wgpu::Features::IMMEDIATES;
+            | wgpu::Features::IMMEDIATES
+            | BUFFER_ARRAYS;
         let features = adapter.features() & wanted;
         if !features.contains(wgpu::Features::IMMEDIATES) {
             return Err(GpuError::Unsupported { adapter: report.name, feature: "immediates (push constants)" });
@@ -200,6 +206,11 @@ impl Gpu {
     /// Smallest and largest subgroup, if shaders may use subgroup operations.
     pub fn subgroups(&self) -> Option<(u32, u32)> {
         self.shared.report.subgroups.filter(|_| self.shared.features.contains(wgpu::Features::SUBGROUP))
+    }
+
+    /// Whether kernels may have an array of buffers, of which each thread reads another one.
+    pub fn buffer_arrays(&self) -> bool {
+        self.shared.features.contains(BUFFER_ARRAYS)
     }
 
     /// Whether passes can be timed by the device.

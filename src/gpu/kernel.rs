@@ -2,6 +2,7 @@
 
 use super::device::Wait;
 use super::{Buffer, Gpu, GpuError, Usage};
+use std::num::NonZeroU32;
 
 /// How a kernel uses a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,13 +13,30 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A storage buffer that a kernel works on.
+/// A storage buffer that a kernel works on, or an array of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// What the kernel calls it.
     pub name: String,
     /// What the kernel does with it.
     pub access: Access,
+    /// Buffers of the array, which callers name by numbers behind the name; `None`: it is one buffer.
+    pub count: Option<NonZeroU32>,
+}
+
+impl Binding {
+    /// One buffer.
+    pub fn one(name: &str, access: Access) -> Self {
+        Self { name: name.to_owned(), access, count: None }
+    }
+
+    /// What callers name its buffers.
+    fn names(&self) -> Vec<String> {
+        match self.count {
+            None => vec![self.name.clone()],
+            Some(count) => (0..count.get()).map(|number| format!("{}{number}", self.name)).collect(),
+        }
+    }
 }
 
 /// A compute shader, its text and its demands on the caller, as an [`Assembler`](super::Assembler) makes it. The entry
@@ -60,7 +78,7 @@ pub fn grid(groups: u32, max: u32) -> (u32, u32) {
 pub struct Pipeline {
     pub(super) raw: wgpu::ComputePipeline,
     pub(super) layout: wgpu::BindGroupLayout,
-    pub(super) bindings: Vec<String>,
+    pub(super) bindings: Vec<Binding>,
     pub(super) immediate_bytes: u32,
 }
 
@@ -68,7 +86,7 @@ impl Pipeline {
     pub(super) fn new(device: &wgpu::Device, kernel: &Kernel, cache: Option<&wgpu::PipelineCache>) -> Self {
         let entries: Vec<_> = (0u32..)
             .zip(&kernel.bindings)
-            .map(|(binding, Binding { access, .. })| wgpu::BindGroupLayoutEntry {
+            .map(|(binding, Binding { access, count, .. })| wgpu::BindGroupLayoutEntry {
                 binding,
                 visibility: wgpu::ShaderStages::COMPUTE,
                 ty: wgpu::BindingType::Buffer {
@@ -76,7 +94,7 @@ impl Pipeline {
                     has_dynamic_offset: false,
                     min_binding_size: None,
                 },
-                count: None,
+                count: *count,
             })
             .collect();
         let label = Some(kernel.name);
@@ -103,25 +121,39 @@ impl Pipeline {
             },
             cache,
         });
-        let bindings = kernel.bindings.iter().map(|binding| binding.name.clone()).collect();
-        Self { raw, layout, bindings, immediate_bytes: kernel.immediate_bytes }
+        Self { raw, layout, bindings: kernel.bindings.clone(), immediate_bytes: kernel.immediate_bytes }
     }
 
-    /// Picks the buffers that the kernel asks for.
-    pub(super) fn entries<'b>(
+    /// Picks the buffers that the kernel asks for, those of each binding.
+    pub(super) fn pick<'b>(
         &self,
         what: &str,
         buffers: &[(&str, &'b Buffer)],
-    ) -> Result<Vec<wgpu::BindGroupEntry<'b>>, GpuError> {
-        let entry = |(binding, name): (u32, &String)| {
-            let found = buffers.iter().find(|(known, _)| known == name);
+    ) -> Result<Vec<Vec<wgpu::BufferBinding<'b>>>, GpuError> {
+        let pick = |name: String| {
+            let found = buffers.iter().find(|(known, _)| *known == name);
             let (_, buffer) = found.ok_or_else(|| GpuError::Refused {
                 what: what.to_owned(),
                 message: format!("there is no buffer \"{name}\""),
             })?;
-            Ok(wgpu::BindGroupEntry { binding, resource: buffer.raw.as_entire_binding() })
+            Ok(buffer.raw.as_entire_buffer_binding())
         };
-        (0u32..).zip(&self.bindings).map(entry).collect()
+        self.bindings.iter().map(|binding| binding.names().into_iter().map(pick).collect()).collect()
+    }
+
+    /// The entries of a bind group of these.
+    pub(super) fn entries<'b>(&self, picked: &'b [Vec<wgpu::BufferBinding<'b>>]) -> Vec<wgpu::BindGroupEntry<'b>> {
+        let resource = |binding: &Binding, buffers: &'b [wgpu::BufferBinding<'b>]| match binding.count {
+            None => wgpu::BindingResource::Buffer(buffers[0].clone()),
+            Some(_) => wgpu::BindingResource::BufferArray(buffers),
+        };
+        let entries = (0u32..).zip(self.bindings.iter().zip(picked));
+        entries
+            .map(|(number, (binding, buffers))| wgpu::BindGroupEntry {
+                binding: number,
+                resource: resource(binding, buffers),
+            })
+            .collect()
     }
 }
 
@@ -161,7 +193,7 @@ impl Gpu {
         for dispatch in dispatches {
             let expected = dispatch.pipeline.immediate_bytes as usize;
             assert_eq!(dispatch.immediates.len(), expected, "parameters of {what}");
-            ready.push((dispatch.pipeline.entries(what, dispatch.buffers)?, grid(dispatch.groups, max)));
+            ready.push((dispatch.pipeline.pick(what, dispatch.buffers)?, grid(dispatch.groups, max)));
         }
         self.checked(what, |shared| {
             let mut encoder = shared.device.create_command_encoder(&Default::default());
@@ -170,11 +202,11 @@ impl Gpu {
                     label: Some(what),
                     timestamp_writes: clock.as_ref().map(|clock| clock.writes(0)),
                 });
-                for (dispatch, (entries, (x, y))) in dispatches.iter().zip(&ready) {
+                for (dispatch, (picked, (x, y))) in dispatches.iter().zip(&ready) {
                     let group = shared.device.create_bind_group(&wgpu::BindGroupDescriptor {
                         label: Some(what),
                         layout: &dispatch.pipeline.layout,
-                        entries,
+                        entries: &dispatch.pipeline.entries(picked),
                     });
                     pass.set_pipeline(&dispatch.pipeline.raw);
                     pass.set_bind_group(0, &group, &[]);

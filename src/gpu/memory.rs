@@ -32,45 +32,49 @@ impl Memory {
     }
 
     /// WGSL for kernels: the buffers, `word` and `words4`, and for writing also `store`, which writes one word. No
-    /// function goes outside a buffer. A buffer has at least four words.
+    /// function goes outside a buffer. A buffer has at least four words. Several buffers are one array, and not a case
+    /// each: kernels read words in so many places that the cases were most of their code.
     pub fn piece(self, access: Access) -> Piece {
         let mode = if access == Access::Read { "read" } else { "read_write" };
-        let mut text = String::new();
+        let Self { name, prefix, segments, bits } = self;
+        let (declared, find, buffer) = if segments == 1 {
+            (format!("var<storage, {mode}> {name}: array<u32>;\n"), "    let i = at;\n".to_owned(), name.to_owned())
+        } else {
+            let declared = format!(
+                "struct {prefix}Segment {{\n    words: array<u32>,\n}}\n\n\
+                 var<storage, {mode}> {name}: binding_array<{prefix}Segment, {segments}>;\n"
+            );
+            let (mask, last) = ((1u32 << bits) - 1, segments - 1);
+            let find = format!("    let i = at & {mask}u;\n    let s = min(at >> {bits}u, {last}u);\n");
+            (declared, find, format!("{name}[s].words"))
+        };
+        let mut text = declared;
         // writing to a String cannot fail
-        for segment in 0..self.segments {
-            let _ = writeln!(text, "var<storage, {mode}> {}: array<u32>;", self.buffer(segment));
-        }
-        let prefix = self.prefix;
-        let one = self.switch(|name| format!("        return {name}[min(i, arrayLength(&{name}) - 1u)];\n"));
-        let four = self.switch(|name| {
-            format!(
-                "        let j = min(i, arrayLength(&{name}) - 4u);
-        return vec4<u32>({name}[j], {name}[j + 1u], {name}[j + 2u], {name}[j + 3u]);
-"
-            )
-        });
         let _ = write!(
             text,
-            "\nfn {prefix}word(at: u32) -> u32 {{\n{one}}}\n\nfn {prefix}words4(at: u32) -> vec4<u32> {{\n{four}}}\n\n"
+            "
+fn {prefix}word(at: u32) -> u32 {{
+{find}    return {buffer}[min(i, arrayLength(&{buffer}) - 1u)];
+}}
+
+fn {prefix}words4(at: u32) -> vec4<u32> {{
+{find}    let j = min(i, arrayLength(&{buffer}) - 4u);
+    return vec4<u32>({buffer}[j], {buffer}[j + 1u], {buffer}[j + 2u], {buffer}[j + 3u]);
+}}
+
+"
         );
         if access == Access::ReadWrite {
-            let body = self.switch(|name| format!("        {name}[min(i, arrayLength(&{name}) - 1u)] = value;\n"));
-            let _ = write!(text, "fn {prefix}store(at: u32, value: u32) {{\n{body}}}\n\n");
+            let _ = write!(
+                text,
+                "fn {prefix}store(at: u32, value: u32) {{
+{find}    {buffer}[min(i, arrayLength(&{buffer}) - 1u)] = value;
+}}
+
+"
+            );
         }
         Piece::Printed(text)
-    }
-
-    /// A function body that does what `each` prints for a buffer, with index `i`.
-    fn switch(self, each: impl Fn(&str) -> String) -> String {
-        if self.segments == 1 {
-            return format!("    let i = at;\n{}", each(&self.buffer(0)));
-        }
-        let mut text = format!("    let i = at & {}u;\n    switch at >> {}u {{\n", (1u32 << self.bits) - 1, self.bits);
-        for segment in 0..self.segments {
-            let case = if segment + 1 == self.segments { "default".to_owned() } else { format!("case {segment}u") };
-            text += &format!("    {case}: {{\n{}    }}\n", each(&self.buffer(segment)));
-        }
-        text + "    }\n"
     }
 }
 
@@ -123,7 +127,8 @@ impl Arena {
     /// The device was lost.
     pub fn new(gpu: &Gpu, memory: Memory, words: u64) -> Result<Self, GpuError> {
         let (largest, bits) = segment(gpu.report());
-        let words = words.clamp(1 << 10, MAX_WORDS);
+        let most = if gpu.buffer_arrays() { MAX_WORDS } else { largest };
+        let words = words.clamp(1 << 10, most);
         let count = words.div_ceil(largest).min(MAX_WORDS >> bits);
         let mut segments = Vec::new();
         let mut rest = words;

@@ -306,14 +306,24 @@ impl Sheet<'_> {
         for line in self.text.lines() {
             if let Some(rest) = line.strip_prefix("var<storage, ") {
                 let (access, rest) = rest.split_once("> ").ok_or_else(|| format!("no buffer: \"{line}\""))?;
-                let (name, _) = rest.split_once(':').ok_or_else(|| format!("no buffer: \"{line}\""))?;
+                let (name, kind) = rest.split_once(": ").ok_or_else(|| format!("no buffer: \"{line}\""))?;
+                let count = match kind.strip_prefix("binding_array<").and_then(|kind| kind.rsplit_once(", ")) {
+                    None => None,
+                    Some((_, count)) => {
+                        let count = count.trim_end_matches(">;").parse();
+                        Some(count.map_err(|_| format!("how many buffers are in \"{line}\"?"))?)
+                    }
+                };
                 let access = if access == "read" { Access::Read } else { Access::ReadWrite };
                 // writing to a String cannot fail
                 let _ = write!(text, "@group(0) @binding({}) ", bindings.len());
-                bindings.push(Binding { name: name.to_owned(), access });
+                bindings.push(Binding { name: name.to_owned(), access, count });
             }
             text.push_str(line);
             text.push('\n');
+        }
+        if bindings.iter().any(|binding| binding.count.is_some()) {
+            text.insert_str(0, "enable wgpu_binding_array;\n");
         }
         self.text = text;
         Ok(bindings)
@@ -333,7 +343,9 @@ impl Sheet<'_> {
         let used =
             |name: &str| in_text.contains(name) && given.constants.contains_key(name) || self.used.contains(name);
         let all = constants.chain(pieces).map(|name| (name.to_owned(), used(name))).collect();
-        self.text.insert_str(0, &head);
+        // behind the line that enables arrays of buffers
+        let at = if self.text.starts_with("enable ") { self.text.find('\n').map_or(0, |end| end + 1) } else { 0 };
+        self.text.insert_str(at, &head);
         all
     }
 }

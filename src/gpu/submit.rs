@@ -92,7 +92,8 @@ impl Gpu {
     /// # Errors
     /// The device refuses them, or was lost.
     pub fn bind(&self, what: &str, pipeline: &Pipeline, buffers: &[(&str, &Buffer)]) -> Result<Bound, GpuError> {
-        let entries = pipeline.entries(what, buffers)?;
+        let picked = pipeline.pick(what, buffers)?;
+        let entries = pipeline.entries(&picked);
         let descriptor = wgpu::BindGroupDescriptor { label: Some(what), layout: &pipeline.layout, entries: &entries };
         let group = self.checked(what, |s| s.device.create_bind_group(&descriptor))?;
         Ok(Bound { pipeline: pipeline.raw.clone(), group, immediate_bytes: pipeline.immediate_bytes })

@@ -55,7 +55,7 @@ pub fn writes(number: u32) -> Kernel {
         "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
          @compute @workgroup_size(1) fn main() {{ words[0] = {number}u; }}"
     );
-    let bindings = vec![Binding { name: "words".to_owned(), access: Access::ReadWrite }];
+    let bindings = vec![Binding::one("words", Access::ReadWrite)];
     Kernel { name: "writes", source, bindings, immediate_bytes: 0, workgroup_bytes: 0, given: Vec::new() }
 }
 
@@ -128,15 +128,20 @@ pub fn check(kernel: &Kernel) {
                 assert_eq!(binding.group, 0, "{name}");
                 let writes = access.contains(naga::StorageAccess::STORE);
                 let access = if writes { Access::ReadWrite } else { Access::Read };
-                bindings.push((binding.binding, variable.name.clone().unwrap_or_default(), access));
+                let count = match module.types[variable.ty].inner {
+                    naga::TypeInner::BindingArray { size: naga::ArraySize::Constant(count), .. } => Some(count),
+                    _ => None,
+                };
+                let name = variable.name.clone().unwrap_or_default();
+                bindings.push((binding.binding, Binding { name, access, count }));
             }
             naga::AddressSpace::Immediate => immediate_bytes = bytes,
             naga::AddressSpace::WorkGroup => workgroup_bytes += bytes,
             _ => {}
         }
     }
-    bindings.sort_unstable_by_key(|&(binding, ..)| binding);
-    let said = (0u32..).zip(&kernel.bindings).map(|(i, binding)| (i, binding.name.clone(), binding.access));
+    bindings.sort_unstable_by_key(|&(number, _)| number);
+    let said = (0u32..).zip(kernel.bindings.iter().cloned());
     assert_eq!(bindings, said.collect::<Vec<_>>(), "{name}");
     assert_eq!(immediate_bytes, kernel.immediate_bytes, "{name}");
     assert_eq!(workgroup_bytes, kernel.workgroup_bytes, "{name}");

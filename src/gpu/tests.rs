@@ -80,8 +80,7 @@ fn test_a_shader_is_put_together() {
     assert_eq!(kernel.source, expected);
     let unused: Vec<&str> = kernel.given.iter().filter(|(_, used)| !used).map(|(name, _)| &**name).collect();
     assert_eq!((kernel.workgroup_bytes, &unused[..]), (4, &["NOBODY", "nothing"][..]));
-    let binding = |name: &str, access| Binding { name: name.to_owned(), access };
-    assert_eq!(kernel.bindings, [binding("a", Access::Read), binding("b_1", Access::ReadWrite)]);
+    assert_eq!(kernel.bindings, [Binding::one("a", Access::Read), Binding::one("b_1", Access::ReadWrite)]);
 }
 
 #[test]
@@ -128,7 +127,7 @@ fn double(workgroups: bool) -> Kernel {
              words[i] = words[i] * 2u + 1u;
          }}"
     );
-    let bindings = vec![Binding { name: "words".to_owned(), access: Access::ReadWrite }];
+    let bindings = vec![Binding::one("words", Access::ReadWrite)];
     Kernel { name: "double", source, bindings, immediate_bytes: 4, workgroup_bytes: 0, given: Vec::new() }
 }
 

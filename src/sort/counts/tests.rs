@@ -174,7 +174,7 @@ fn noting(kernel: &Kernel) -> Kernel {
         sites.max(1)
     );
     kernel.source = format!("{head}{before}fn main({text}");
-    kernel.bindings.push(Binding { name: "notes".to_owned(), access: Access::ReadWrite });
+    kernel.bindings.push(Binding::one("notes", Access::ReadWrite));
     kernel
 }
 
