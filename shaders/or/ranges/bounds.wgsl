@@ -7,8 +7,8 @@
 // An upper bound of the scores of each range of docIDs, query by query: a workgroup takes a tile of ranges of a query.
 
 var<storage, read> norms: array<f32>;
-// 16 bits a range, PADDED ranges a query
-var<storage, read_write> bounds: array<u32>;
+// 16 bits a range, PADDED ranges a query; whole registers, since single words of threads far apart take longer
+var<storage, read_write> bounds: array<vec4<u32>>;
 var<storage, read_write> state: array<atomic<u32>>;
 // the greatest bound of each tile of a query
 var<storage, read_write> tile_bounds: array<u32>;
@@ -107,7 +107,8 @@ fn main(
     if query.all == 0u {
         present = vec4<u32>(0xffffffffu);
     }
-    let to = (q * PADDED + tile * TILE + thread * EACH) >> 1u;
+    let to = (q * PADDED + tile * TILE + thread * EACH) >> 3u;
+    var eight: vec4<u32>;
     var greatest = 0u;
     var last = 0u;
     //#for EACH
@@ -115,7 +116,10 @@ fn main(
     let bound@ = select(0u, bound_of(query, sum@), some@);
     greatest = max(greatest, bound@);
     if (@u & 1u) == 1u {
-        bounds[to + (@u >> 1u)] = last | bound@ << 16u;
+        eight[(@u >> 1u) & 3u] = last | bound@ << 16u;
+    }
+    if (@u & 7u) == 7u {
+        bounds[to + (@u >> 3u)] = eight;
     }
     last = bound@;
     //#end

@@ -3,12 +3,12 @@
 //#import or/ranges/state
 //#import params
 
-// The scores of the documents of the queued ranges. A workgroup takes a range of a query, adds up the terms' blocks for
-// it in workgroup memory, and keeps documents that may be among the query's best.
+// The scores of the documents of the queued ranges. A workgroup takes some neighbours in the queue, range after range,
+// adds up the terms' blocks for a range in workgroup memory, and keeps documents that may be among the query's best.
 //
-// What the terms need is fetched for all of them at once, a thread a term, since most of the time is waiting for
-// memory. Before threads of the team tell each other something, they meet at a barrier, if they may have gone apart:
-// else an H200 has been seen to add up the terms of only some of them.
+// What the terms need is fetched for all of them at once, and for several ranges of a query, a thread a term of a
+// range, since most of the time is waiting for memory. Before threads of the team tell each other something, they meet
+// at a barrier, if they may have gone apart: else an H200 has been seen to add up the terms of only some of them.
 
 var<storage, read> norms: array<f32>;
 var<storage, read> bounds: array<u32>;
@@ -28,6 +28,31 @@ var<workgroup> together: array<u32, 128>;
 var<workgroup> queued: vec2<u32>;
 var<workgroup> threshold: u32;
 var<workgroup> news: u32;
+// ranges of one query: the number of the range, and the bound
+var<workgroup> mates: array<vec2<u32>, MATES>;
+
+// A workgroup takes so many neighbours in the queue. More are no faster on an H100, 4 are slower.
+const MATES: u32 = 8u;
+
+// A range of a query, as it comes from the queue.
+struct Item {
+    there: bool,
+    // query * PADDED + range
+    it: u32,
+    bound: u32,
+}
+
+fn item_of(number: u32, items: vec2<u32>) -> Item {
+    if number >= items.y {
+        return Item();
+    }
+    if number < items.x {
+        let it = queue[number];
+        return Item(true, it, extractBits(bounds[it >> 1u], 16u * (it & 1u), 16u));
+    }
+    let one = chosen[number - items.x];
+    return Item(true, one.x, one.y);
+}
 
 // What a thread knows of the term that it stands for.
 struct Mine {
@@ -82,138 +107,170 @@ fn main(
         queued = vec2<u32>(first, first + atomicLoad(&state[HEAD_CHOSEN + params.wave]));
     }
     let items = workgroupUniformLoad(&queued);
-    for (var number = group.x; number < items.y; number += grid.x) {
-        var it: u32;
-        var bound: u32;
-        if number < items.x {
-            it = queue[number];
-            bound = extractBits(bounds[it >> 1u], 16u * (it & 1u), 16u);
-        } else {
-            let one = chosen[number - items.x];
-            it = one.x;
-            bound = one.y;
+    let each = clamp((items.y + grid.x - 1u) / grid.x, 1u, MATES);
+    for (var next = group.x * each; next < items.y; next += grid.x * each) {
+        var own: Item;
+        if me.lane < each {
+            own = item_of(next + me.lane, items);
         }
-        let q = it / PADDED;
-        let query = query_of(q);
-        let at = state_of(q);
-        if thread == 0u {
-            threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]), 1u);
-        }
-        let least = workgroupUniformLoad(&threshold);
-        if params.prune == 1u && bound < (least >> query.bound_shift) {
-            continue;
-        }
-        let range = it % PADDED;
-        let low = range << SHIFT;
-        for (var i = thread; i < WIDTH; i += THREADS) {
-            atomicStore(&scores[i], 0u);
-            atomicStore(&matches[i], 0u);
-        }
-        evaluated += 1u;
-        // the most that the terms from this one on can add
-        var rest = NONE;
-        if params.prune == 1u && bound < 0xffffu {
-            rest = bound << query.bound_shift;
-        }
-        var hopeful = true;
-        // the best score so far; of a document with all terms so far, if all are needed
-        var best = 0u;
-        var mine: Mine;
-        for (var n = 0u; n < query.terms && hopeful; n++) {
-            if (n & 31u) == 0u {
-                if n + me.lane < query.terms {
-                    mine = find(query.first + n + me.lane, range);
-                }
-                workgroupBarrier();
+        workgroupBarrier();
+        loop {
+            // the first one that is left, and with it others of its query: as many as threads find at once
+            let left = team_max(select(0u, 32u - me.lane, own.there), me);
+            if left == 0u {
+                break;
             }
-            let t = term_of(query.first + n);
-            let tabled = t.table != NONE;
-            let start = team_read(mine.start, n, me);
-            let count = min(team_read(mine.count, n, me), WIDTH);
-            decoded += count;
-            var greatest = 0u;
-            var greatest_share = 0u;
-            for (var b = start; b < start + count; b++) {
-                var block = Block(t.list, 0u, 0u, min(t.df - b * BLOCK, BLOCK), b);
-                var tf: vec2<u32>;
-                if b == start {
-                    block.first = team_read(mine.first, n, me);
-                    block.at = team_read(mine.at, n, me);
-                    tf = vec2<u32>(team_read(mine.tf.x, n, me), team_read(mine.tf.y, n, me));
-                } else {
-                    block = block_of(t, b);
-                    tf = tf_place(t, (b * BLOCK) >> 7u);
-                }
-                let docs = docs_of(block, me);
-                if SCRATCH > 0u {
-                    team_barrier();
-                }
-                for (var j = 0u; j < ITEMS; j++) {
-                    let p = 128u * j + 4u * me.lane;
-                    var near = (docs[j] - low) < vec4<u32>(WIDTH);
-                    near = near & (docs[j] < vec4<u32>(DOCS));
-                    // a document that cannot reach the threshold any more needs no frequency
-                    //#for 4
-                    near[@u] = near[@u] && p + @u < block.len;
-                    if near[@u] && tabled {
-                        let place@ = docs[j][@u] - low;
-                        let lost@ = query.all == 1u && atomicLoad(&matches[place@]) < n;
-                        near[@u] = !lost@ && (rest == NONE || atomicLoad(&scores[place@]) + rest >= least);
-                    }
-                    //#end
-                    // these documents come together, one a thread: of most blocks there are few
-                    workgroupBarrier();
-                    let ones = vec4<u32>(near);
-                    let own = ones.x + ones.y + ones.z + ones.w;
-                    let before = team_sum_before(own, me);
-                    let all = team_read(before + own, 31u, me);
-                    if all == 0u {
-                        continue;
-                    }
-                    let tf_number = (b * BLOCK + 128u * j) >> 7u;
-                    if j > 0u {
-                        tf = tf_place(t, tf_number);
-                    }
-                    var to = before;
-                    //#for 4
-                    if near[@u] {
-                        together[to] = (4u * me.lane + @u) << 16u | (docs[j][@u] - low);
-                        to += 1u;
-                    }
-                    //#end
-                    let tfs = tfs_of_team(t, tf_number, tf, me);
-                    workgroupBarrier();
-                    for (var slot = me.lane; slot < all; slot += 32u) {
-                        let one = together[slot];
-                        let i = one & 0xffffu;
-                        let part = part_at(t, tfs, one >> 16u, low + i);
-                        let score = atomicAdd(&scores[i], part) + part;
-                        greatest_share = max(greatest_share, part);
-                        // only documents with all terms so far count, if all are needed
-                        if query.all == 0u || atomicAdd(&matches[i], 1u) == n {
-                            greatest = max(greatest, score);
-                        }
-                    }
-                    workgroupBarrier();
-                }
+            let q = team_read(own.it, 32u - left, me) / PADDED;
+            let query = query_of(q);
+            let mate = own.there && own.it / PADDED == q;
+            let before = team_sum_before(select(0u, 1u, mate), me);
+            let most = max(32u / max(query.terms, 1u), 1u);
+            let count = min(team_read(before + select(0u, 1u, mate), 31u, me), most);
+            if mate && before < most {
+                mates[before] = vec2<u32>(own.it % PADDED, own.bound);
+                own.there = false;
             }
             workgroupBarrier();
-            if rest != NONE {
-                rest -= min(rest, select(team_max(greatest_share, me), team_read(mine.share, n, me), tabled));
+            var found: Mine;
+            if query.terms <= 32u && me.lane < count * query.terms {
+                found = find(query.first + me.lane % query.terms, mates[me.lane / query.terms].x);
             }
-            let here = team_max(greatest, me);
-            best = select(max(best, here), here, query.all == 1u);
-            let possible = best >= least || rest == NONE || best + rest >= least;
-            hopeful = possible && (query.all == 0u || best > 0u);
-        }
-        if hopeful {
-            keep(q, query, at, low, least, thread, me);
+            workgroupBarrier();
+            for (var r = 0u; r < count; r++) {
+                let work = evaluate(q, query, mates[r], found, r * query.terms, thread, me);
+                evaluated += work.x;
+                decoded += work.y;
+            }
+            workgroupBarrier();
         }
     }
     if thread == 0u {
         atomicAdd(&state[HEAD_BLOCKS], decoded);
         atomicAdd(&state[HEAD_EVALUATED], evaluated);
     }
+}
+
+// Evaluates a range, by its number and bound. Up to 32 terms are `found` already, by threads from `place` on. Returns
+// how many ranges were evaluated, 1 or 0, and how many blocks decoded.
+fn evaluate(q: u32, query: Query, one: vec2<u32>, found: Mine, place: u32, thread: u32, me: Me) -> vec2<u32> {
+    let at = state_of(q);
+    if thread == 0u {
+        threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]), 1u);
+    }
+    let least = workgroupUniformLoad(&threshold);
+    if params.prune == 1u && one.y < (least >> query.bound_shift) {
+        return vec2<u32>(0u);
+    }
+    let range = one.x;
+    let low = range << SHIFT;
+    for (var i = thread; i < WIDTH; i += THREADS) {
+        atomicStore(&scores[i], 0u);
+        atomicStore(&matches[i], 0u);
+    }
+    workgroupBarrier();
+    var decoded = 0u;
+    // the most that the terms from this one on can add
+    var rest = NONE;
+    if params.prune == 1u && one.y < 0xffffu {
+        rest = one.y << query.bound_shift;
+    }
+    var hopeful = true;
+    // the best score so far; of a document with all terms so far, if all are needed
+    var best = 0u;
+    var mine = found;
+    for (var n = 0u; n < query.terms && hopeful; n++) {
+        if query.terms > 32u && (n & 31u) == 0u {
+            if n + me.lane < query.terms {
+                mine = find(query.first + n + me.lane, range);
+            }
+            workgroupBarrier();
+        }
+        // team_read takes it modulo 32
+        let source = select(place, 0u, query.terms > 32u) + n;
+        let t = term_of(query.first + n);
+        let tabled = t.table != NONE;
+        let start = team_read(mine.start, source, me);
+        let count = min(team_read(mine.count, source, me), WIDTH);
+        decoded += count;
+        var greatest = 0u;
+        var greatest_share = 0u;
+        for (var b = start; b < start + count; b++) {
+            var block = Block(t.list, 0u, 0u, min(t.df - b * BLOCK, BLOCK), b);
+            var tf: vec2<u32>;
+            if b == start {
+                block.first = team_read(mine.first, source, me);
+                block.at = team_read(mine.at, source, me);
+                tf = vec2<u32>(team_read(mine.tf.x, source, me), team_read(mine.tf.y, source, me));
+            } else {
+                block = block_of(t, b);
+                tf = tf_place(t, (b * BLOCK) >> 7u);
+            }
+            let docs = docs_of(block, me);
+            if SCRATCH > 0u {
+                team_barrier();
+            }
+            for (var j = 0u; j < ITEMS; j++) {
+                let p = 128u * j + 4u * me.lane;
+                var near = (docs[j] - low) < vec4<u32>(WIDTH);
+                near = near & (docs[j] < vec4<u32>(DOCS));
+                // a document that cannot reach the threshold any more needs no frequency
+                //#for 4
+                near[@u] = near[@u] && p + @u < block.len;
+                if near[@u] && tabled {
+                    let place@ = docs[j][@u] - low;
+                    let lost@ = query.all == 1u && atomicLoad(&matches[place@]) < n;
+                    near[@u] = !lost@ && (rest == NONE || atomicLoad(&scores[place@]) + rest >= least);
+                }
+                //#end
+                // these documents come together, one a thread: of most blocks there are few
+                workgroupBarrier();
+                let ones = vec4<u32>(near);
+                let own = ones.x + ones.y + ones.z + ones.w;
+                let before = team_sum_before(own, me);
+                let all = team_read(before + own, 31u, me);
+                if all == 0u {
+                    continue;
+                }
+                let tf_number = (b * BLOCK + 128u * j) >> 7u;
+                if j > 0u {
+                    tf = tf_place(t, tf_number);
+                }
+                var to = before;
+                //#for 4
+                if near[@u] {
+                    together[to] = (4u * me.lane + @u) << 16u | (docs[j][@u] - low);
+                    to += 1u;
+                }
+                //#end
+                let tfs = tfs_of_team(t, tf_number, tf, me);
+                workgroupBarrier();
+                for (var slot = me.lane; slot < all; slot += 32u) {
+                    let one = together[slot];
+                    let i = one & 0xffffu;
+                    let part = part_at(t, tfs, one >> 16u, low + i);
+                    let score = atomicAdd(&scores[i], part) + part;
+                    greatest_share = max(greatest_share, part);
+                    // only documents with all terms so far count, if all are needed
+                    if query.all == 0u || atomicAdd(&matches[i], 1u) == n {
+                        greatest = max(greatest, score);
+                    }
+                }
+                workgroupBarrier();
+            }
+        }
+        workgroupBarrier();
+        if rest != NONE {
+            rest -= min(rest, select(team_max(greatest_share, me), team_read(mine.share, source, me), tabled));
+        }
+        let here = team_max(greatest, me);
+        best = select(max(best, here), here, query.all == 1u);
+        let possible = best >= least || rest == NONE || best + rest >= least;
+        hopeful = possible && (query.all == 0u || best > 0u);
+    }
+    if hopeful {
+        keep(q, query, at, low, least, thread, me);
+    }
+    return vec2<u32>(1u, decoded);
 }
 
 // Whether a document is a match that reaches `least`; its score.

@@ -11,7 +11,7 @@
 //! cuts       deals the ranges out to waves, those with the highest bounds to the first
 //! select     a wave's ranges whose bound reaches the query's threshold                  ┐ once a wave: after
 //! choose     the same for queries whose ranges are those of a short list                │ each wave the threshold
-//! evaluate   a workgroup a range: decode the blocks there, add up scores, keep the best ┘ is higher
+//! evaluate   range after range: decode the blocks there, add up scores, keep the best   ┘ is higher
 //! gather     sends the hits that reach the last threshold to the host, which sorts them
 //! ```
 //!
