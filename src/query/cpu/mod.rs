@@ -22,6 +22,8 @@ pub(super) use steps::Steps;
 use feed::Feed;
 use probe::Probe;
 use ranges::{Found, When};
+use simd::Hope;
+use survivors::Survivors;
 
 use super::and::{self, AndMethod};
 use super::method::{EngineKind, Method, Registry};
@@ -31,7 +33,9 @@ use super::subset::Subset;
 use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
 use crate::index::{CodecRef, Index, Place, TermInfo};
 use crate::postings::{Cursor, END, Postings};
+use crate::score::Bound;
 use crate::{Error, Result};
+use std::ops::Range;
 
 /// The methods of a query.
 #[derive(Clone, Copy)]
@@ -84,6 +88,31 @@ macro_rules! rank {
     };
 }
 pub(super) use rank;
+
+/// Calls an inlined method, compiled a second time for [`crate::base::avx512`]: there the inner loops, which have these
+/// features, become part of it.
+macro_rules! wide {
+    ($run:ident($terms:ident, $scorer:ident, $top:ident)) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+            fn wide(
+                terms: &mut [$crate::query::cpu::Scored<'_>],
+                scorer: &impl $crate::query::cpu::Scorer,
+                top: &mut $crate::query::topk::TopK<'_>,
+            ) {
+                $run(terms, scorer, top);
+            }
+            if $crate::base::avx512::available() {
+                // SAFETY: the processor has the features that the function is compiled for.
+                return unsafe { wide($terms, $scorer, $top) };
+            }
+        }
+        $run($terms, $scorer, $top);
+    }};
+}
+pub(super) use wide;
 
 /// How much work a query was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -146,8 +175,6 @@ pub(super) struct Scored<'a, P = Cursor<'a>> {
     pub(super) cursor: P,
     /// Its postings that were read, a window of documents at a time.
     pub(super) feed: Feed,
-    /// Room to look documents up.
-    pub(super) probe: Probe,
     /// The table of a long list, if it is stored or once it is made, for the methods that use it.
     pub(super) table: Option<Found<'a>>,
     /// TermID.
@@ -168,9 +195,8 @@ pub(super) struct Scored<'a, P = Cursor<'a>> {
 impl<'a, P: Postings> Scored<'a, P> {
     /// A term on its first posting; `order` is its place in the query.
     pub(super) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
-        let (feed, probe) = (Feed::default(), Probe::default());
-        let negative = false;
-        Self { cursor, feed, probe, table: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
+        let (feed, negative) = (Feed::default(), false);
+        Self { cursor, feed, table: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
     }
 
     /// The part of the current posting.
@@ -204,18 +230,65 @@ impl Scored<'_> {
 
     /// An upper bound of the part of a posting in `from..end`.
     pub(super) fn bound_in(&mut self, from: u32, end: u32, scorer: &impl Scorer) -> f32 {
-        let bound = self.cursor.bound_in(from, end);
+        let by_impact = scorer.by_impact();
+        let bound = if by_impact { self.cursor.impact_in(from, end) } else { self.cursor.bound_in(from, end) };
         bound.map_or(0.0, |bound| scorer.bound(&self.weight, bound).min(self.bound))
     }
 
     /// Makes the feed read `from..end`.
-    pub(super) fn window(&mut self, from: u32, end: u32, scorer: &impl Scorer) {
-        self.feed.window(&mut self.cursor, &self.weight, from, end, scorer);
+    pub(super) fn window<S: Scorer>(&mut self, from: u32, end: u32, _: &S) {
+        self.feed.window::<S>(&mut self.cursor, from, end);
     }
 
-    /// Looks up documents in the block of the last [`Self::bound_at`], as [`Probe::look_up`].
-    pub(super) fn look_up(&mut self, docs: &[u32], scorer: &impl Scorer) -> (&[u32], &[f32]) {
-        self.probe.look_up(&mut self.cursor, &self.weight, docs, scorer)
+    /// Makes the feed read and score everything.
+    pub(super) fn read_all(&mut self, scorer: &impl Scorer) {
+        self.window(0, u32::MAX, scorer);
+        self.feed.score(&self.weight, scorer);
+    }
+
+    /// What holds for all postings in `from..end`, which [`Self::bound_in`] was asked for last.
+    pub(super) fn packed_in(&mut self, from: u32, end: u32) -> Bound {
+        self.cursor.bound_in(from, end).unwrap_or(Bound(u32::MAX))
+    }
+
+    /// As [`Feed::promising`] for a part of the feed's window.
+    pub(super) fn promising(
+        &mut self,
+        range: Range<usize>,
+        bound: Bound,
+        hope: Hope,
+        scorer: &impl Scorer,
+    ) -> (&[u32], &[f32]) {
+        self.feed.promising(range, &self.weight, bound, hope, scorer)
+    }
+
+    /// Pushes those postings of a block that have hope. `bound` is the block's.
+    #[inline(always)]
+    pub(super) fn sift<S: Scorer>(&mut self, block: usize, hope: Hope, scorer: &S, survivors: &mut Survivors) {
+        let bound = self.cursor.list().bound(block);
+        let (start, n) = match self.cursor.blocks().load(block) {
+            Ok((docs, start)) => (start, docs.len()),
+            Err(error) => return self.cursor.fail(error),
+        };
+        let mut done = 0;
+        while done < n {
+            let (docs, tfs) = match self.cursor.blocks().postings_from(done) {
+                Ok(postings) => postings,
+                Err(error) => return self.cursor.fail(error),
+            };
+            let room = (&mut self.feed.scored_docs, &mut self.feed.parts);
+            self.scored += scorer.promising(&self.weight, (docs, tfs, start + done), bound, hope, room);
+            done += docs.len();
+            survivors.push_all((&self.feed.scored_docs, &self.feed.parts), hope);
+        }
+    }
+
+    /// Looks up documents in the reach of a block, as [`Probe::look_up`].
+    #[inline(always)]
+    pub(super) fn look_up(&mut self, documents: (usize, &[u32]), probe: &mut Probe, scorer: &impl Scorer) -> u128 {
+        let those = probe.look_up(&mut self.cursor, &self.weight, documents, scorer);
+        self.scored += u64::from(those.count_ones());
+        those
     }
 }
 
@@ -271,7 +344,7 @@ fn close(terms: Vec<Scored<'_>>, top: TopK<'_>, work: &mut Work) -> Result<Vec<H
         if let Some(work) = work.terms.get_mut(term.order) {
             work.blocks = term.cursor.list().blocks() as u64;
             work.decoded += term.decoded + u64::from(term.cursor.decoded());
-            work.scored += term.scored + term.feed.scored + term.probe.scored;
+            work.scored += term.scored + term.feed.scored;
             work.table = match term.table {
                 None => work.table,
                 Some(Found::Made(_)) => TableOf::Memory,
