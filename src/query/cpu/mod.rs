@@ -9,6 +9,7 @@ mod lookup;
 pub(super) mod pairwise;
 mod probe;
 pub(super) mod ranges;
+mod scored;
 mod scorer;
 pub(super) mod simd;
 mod steps;
@@ -16,14 +17,11 @@ pub(super) mod survivors;
 
 pub(super) use pairwise::Filter;
 pub(super) use ranges::Tables;
+pub(super) use scored::Scored;
 pub(super) use scorer::{Bm25Scorer, ImpactScorer, Scorer, Scoring, Weight};
 pub(super) use steps::Steps;
 
-use feed::Feed;
-use probe::Probe;
 use ranges::{Found, When};
-use simd::Hope;
-use survivors::Survivors;
 
 use super::and::{self, AndMethod};
 use super::method::{EngineKind, Method, Registry};
@@ -33,9 +31,7 @@ use super::subset::Subset;
 use super::topk::{self, Hit, TOPK, TopK, TopKMethod};
 use crate::index::{CodecRef, Index, Place, TermInfo};
 use crate::postings::{Cursor, END, Postings};
-use crate::score::Bound;
 use crate::{Error, Result};
-use std::ops::Range;
 
 /// The methods of a query.
 #[derive(Clone, Copy)]
@@ -166,129 +162,6 @@ impl Work {
             term.table = if again.table == TableOf::None { term.table } else { again.table };
         }
         self.pushed += again.pushed;
-    }
-}
-
-/// A term while its query is evaluated.
-pub(super) struct Scored<'a, P = Cursor<'a>> {
-    /// Its postings.
-    pub(super) cursor: P,
-    /// Its postings that were read, a window of documents at a time.
-    pub(super) feed: Feed,
-    /// The table of a long list, if it is stored or once it is made, for the methods that use it.
-    pub(super) table: Option<Found<'a>>,
-    /// TermID.
-    pub(super) id: u32,
-    pub(super) weight: Weight<'a>,
-    /// Whether postings take away what they would add.
-    pub(super) negative: bool,
-    /// No posting adds more than this, or takes away more.
-    pub(super) bound: f32,
-    /// Its place in the query.
-    pub(super) order: usize,
-    /// Postings scored.
-    pub(super) scored: u64,
-    /// Blocks that another reader of its list decoded.
-    pub(super) decoded: u64,
-}
-
-impl<'a, P: Postings> Scored<'a, P> {
-    /// A term on its first posting; `order` is its place in the query.
-    pub(super) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
-        let (feed, negative) = (Feed::default(), false);
-        Self { cursor, feed, table: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
-    }
-
-    /// The part of the current posting.
-    #[inline(always)]
-    pub(super) fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
-        self.scored += 1;
-        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
-        self.signed(scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position()))
-    }
-
-    #[inline(always)]
-    fn signed(&self, part: f32) -> f32 {
-        if self.negative { -part } else { part }
-    }
-
-    /// An upper bound of the part of a posting at `doc`, and the first docID for which the bound may change.
-    #[inline]
-    pub(super) fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
-        let (bound, end) = self.cursor.bound_at(doc);
-        (scorer.bound(&self.weight, bound).min(self.bound), end)
-    }
-}
-
-impl Scored<'_> {
-    /// The part of the posting at a position; its docID is `doc`.
-    pub(super) fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
-        self.scored += 1;
-        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf_at(position) };
-        self.signed(scorer.part(&self.weight, doc, tf, position))
-    }
-
-    /// An upper bound of the part of a posting in `from..end`.
-    pub(super) fn bound_in(&mut self, from: u32, end: u32, scorer: &impl Scorer) -> f32 {
-        let by_impact = scorer.by_impact();
-        let bound = if by_impact { self.cursor.impact_in(from, end) } else { self.cursor.bound_in(from, end) };
-        bound.map_or(0.0, |bound| scorer.bound(&self.weight, bound).min(self.bound))
-    }
-
-    /// Makes the feed read `from..end`.
-    pub(super) fn window<S: Scorer>(&mut self, from: u32, end: u32, _: &S) {
-        self.feed.window::<S>(&mut self.cursor, from, end);
-    }
-
-    /// Makes the feed read and score everything.
-    pub(super) fn read_all(&mut self, scorer: &impl Scorer) {
-        self.window(0, u32::MAX, scorer);
-        self.feed.score(&self.weight, scorer);
-    }
-
-    /// What holds for all postings in `from..end`, which [`Self::bound_in`] was asked for last.
-    pub(super) fn packed_in(&mut self, from: u32, end: u32) -> Bound {
-        self.cursor.bound_in(from, end).unwrap_or(Bound(u32::MAX))
-    }
-
-    /// As [`Feed::promising`] for a part of the feed's window.
-    pub(super) fn promising(
-        &mut self,
-        range: Range<usize>,
-        bound: Bound,
-        hope: Hope,
-        scorer: &impl Scorer,
-    ) -> (&[u32], &[f32]) {
-        self.feed.promising(range, &self.weight, bound, hope, scorer)
-    }
-
-    /// Pushes those postings of a block that have hope. `bound` is the block's.
-    #[inline(always)]
-    pub(super) fn sift<S: Scorer>(&mut self, block: usize, hope: Hope, scorer: &S, survivors: &mut Survivors) {
-        let bound = self.cursor.list().bound(block);
-        let (start, n) = match self.cursor.blocks().load(block) {
-            Ok((docs, start)) => (start, docs.len()),
-            Err(error) => return self.cursor.fail(error),
-        };
-        let mut done = 0;
-        while done < n {
-            let (docs, tfs) = match self.cursor.blocks().postings_from(done) {
-                Ok(postings) => postings,
-                Err(error) => return self.cursor.fail(error),
-            };
-            let room = (&mut self.feed.scored_docs, &mut self.feed.parts);
-            self.scored += scorer.promising(&self.weight, (docs, tfs, start + done), bound, hope, room);
-            done += docs.len();
-            survivors.push_all((&self.feed.scored_docs, &self.feed.parts), hope);
-        }
-    }
-
-    /// Looks up documents in the reach of a block, as [`Probe::look_up`].
-    #[inline(always)]
-    pub(super) fn look_up(&mut self, documents: (usize, &[u32]), probe: &mut Probe, scorer: &impl Scorer) -> u128 {
-        let those = probe.look_up(&mut self.cursor, &self.weight, documents, scorer);
-        self.scored += u64::from(those.count_ones());
-        those
     }
 }
 
