@@ -1,8 +1,11 @@
 //! The blocks of a list in any order: one decoded block of docIDs and one of frequencies at a time.
 
+use super::find::{Picked, pick};
 use super::list::List;
 use super::scratch::Scratch;
 use super::tf;
+use crate::base::bits::set_places;
+use crate::base::simd::prefetch;
 use crate::error::damaged;
 use crate::{Error, Result};
 use std::path::Path;
@@ -191,20 +194,52 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// The frequencies at several places, counted from position `start`. Decodes whole blocks.
+    /// The frequencies at the places of a block of docIDs whose bits are set, in their order, at the front of `out`.
+    /// What stands behind them may change. Only for blocks of at most 128 docIDs.
     ///
     /// # Errors
     /// [`Error::Damaged`].
-    #[inline]
-    pub fn tfs_at(&mut self, start: usize, places: &[u32], out: &mut [u32]) -> Result<()> {
-        for (out, &place) in out.iter_mut().zip(places) {
-            let position = start + place as usize;
-            if position / tf::BLOCK != self.tf_loaded && self.decode_tfs(position / tf::BLOCK).is_none() {
-                return Err(self.bad_tf(position));
+    #[inline(always)]
+    pub fn tfs_of(&mut self, block: usize, places: u128, out: &mut Picked) -> Result<()> {
+        let start = self.start(block);
+        if self.block_len != tf::BLOCK {
+            for (out, place) in out.iter_mut().zip(set_places(places)) {
+                *out = self.tf(start + place).ok_or(start + place).map_err(|at| self.bad_tf(at))?;
             }
-            *out = self.buffers.tfs[position % tf::BLOCK];
+            return Ok(());
         }
+        if self.tf_loaded != block {
+            if let (List::Blocks(list), true) = (&self.list, places.count_ones() <= 16) {
+                let tfs = list.tf.block(block).and_then(|tfs| tfs.decode_some(places, out));
+                return tfs.ok_or_else(|| self.bad_tf(start));
+            }
+            if self.decode_tfs(block).is_none() {
+                return Err(self.bad_tf(start));
+            }
+        }
+        pick(places, &self.buffers.tfs[..tf::BLOCK], out);
         Ok(())
+    }
+
+    /// The docIDs of the block that is decoded and their frequencies, from a position of it on: as many as are in one
+    /// block of frequencies.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    #[inline(always)]
+    pub fn postings_from(&mut self, at: usize) -> Result<(&[u32], &[u32])> {
+        let from = self.start(self.loaded) + at;
+        let n = self.tfs_from(from)?.len().min(self.len - at);
+        Ok((&self.buffers.docs[at..at + n], &self.buffers.tfs[from % tf::BLOCK..][..n]))
+    }
+
+    /// Prefetches what is read first to decode a block of docIDs and one of frequencies.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, block: usize) {
+        if let List::Blocks(list) = &self.list {
+            prefetch(list.words.get(list.skip(block).offset as usize..).unwrap_or(&[]), 2);
+            list.tf.start_of(block).iter().for_each(|words| prefetch(words, 1));
+        }
     }
 
     /// An error about the frequency at a position.

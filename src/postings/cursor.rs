@@ -1,7 +1,7 @@
 //! Walks a list of postings: block skips, frequencies on demand.
 
 use super::block::Blocks;
-use super::find::{common, find};
+use super::find::find;
 use super::list::{END, List};
 use super::skip::{gallop, linear};
 use crate::Error;
@@ -169,23 +169,41 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Looks up increasing docIDs in the block of the last [`Postings::bound_at`]. For each docID found, puts its
-    /// number into `which` and its place in the block into `places`. Returns how many were found, and the position at
-    /// which the block starts. A damaged block has none.
+    /// The block of the last [`Postings::bound_at`].
     #[inline]
-    pub fn look_up(&mut self, docs: &[u32], which: &mut [u32], places: &mut [u32]) -> (usize, usize) {
-        match self.blocks.load(self.near) {
-            Ok((block, start)) => (common(block, docs, which, places), start),
-            Err(error) => {
-                self.fail(error);
-                (0, 0)
-            }
+    pub fn near(&self) -> usize {
+        self.near
+    }
+
+    /// Prefetches what is read first to decode a block.
+    #[inline(always)]
+    pub fn prefetch(&self, block: usize) {
+        self.blocks.prefetch(block);
+    }
+
+    /// The docIDs of a block; a damaged one has none. The cursor stays where it is.
+    #[inline(always)]
+    pub fn docs_of(&mut self, block: usize) -> &[u32] {
+        if let Err(error) = self.blocks.load(block) {
+            self.fail(error);
+            return &[];
         }
+        self.blocks.docs()
     }
 
     /// An upper bound of scores of postings in `from..end`; `None` if there are none. From one call to the next, `from`
     /// never falls.
     pub fn bound_in(&mut self, from: u32, end: u32) -> Option<Bound> {
+        self.fold_bounds(from, end, Bound::join)
+    }
+
+    /// As [`Self::bound_in`], but only its impact is of meaning.
+    pub fn impact_in(&mut self, from: u32, end: u32) -> Option<Bound> {
+        self.fold_bounds(from, end, |a, b| Bound(a.0.max(b.0)))
+    }
+
+    #[inline(always)]
+    fn fold_bounds(&mut self, from: u32, end: u32, join: impl Fn(Bound, Bound) -> Bound) -> Option<Bound> {
         let list = self.blocks.list();
         if matches!(list, List::Single { doc, .. } if *doc < from) {
             return None;
@@ -193,7 +211,7 @@ impl<'a> Cursor<'a> {
         self.near = linear(list.skips(), self.near, from);
         let rest = list.skips().get(self.near + 1..).unwrap_or(&[]);
         let inside = rest.iter().take_while(|skip| skip.first < end).map(|skip| Bound(skip.bound));
-        (list.first(self.near) < end).then(|| inside.fold(list.bound(self.near), Bound::join))
+        (list.first(self.near) < end).then(|| inside.fold(list.bound(self.near), join))
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::base::avx512;
+use crate::base::bits::set_places;
 
 /// The first position from `from` on whose docID is at least `target`, or the length. DocIDs increase, and those before
 /// `from` are less than `target`.
@@ -61,6 +62,109 @@ fn common_wide(docs: &[u32; 128], targets: &[u32], which: &mut [u32], places: &m
     found
 }
 
+/// Looks up the increasing `targets` in `docs`, at most 128 each: a bit for each target that is there, and a bit for
+/// each of `docs` that is a target.
+#[inline(always)]
+pub fn matches(docs: &[u32], targets: &[u32]) -> (u128, u128) {
+    assert!(docs.len() <= 128 && targets.len() <= 128);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(docs) = docs.first_chunk().filter(|_| avx512::available()) {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { matches_wide(docs, targets) };
+    }
+    let (mut those, mut these, mut at) = (0, 0, 0);
+    for (i, &target) in targets.iter().enumerate() {
+        at = narrow(docs, at, target);
+        if docs.get(at) == Some(&target) {
+            those |= 1 << i;
+            these |= 1 << at;
+        }
+    }
+    (those, these)
+}
+
+/// [`matches`] for a block of 128, as [`common_wide`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl,popcnt,bmi2")]
+fn matches_wide(docs: &[u32; 128], targets: &[u32]) -> (u128, u128) {
+    use std::arch::x86_64::*;
+    let sixteens: &[[u32; 16]; 8] = docs.as_chunks().0.try_into().expect("eight of sixteen");
+    let [a, b, c, d, e, f, g, h] = sixteens.map(|docs| docs[15].cast_signed());
+    let lasts = _mm256_setr_epi32(a, b, c, d, e, f, g, h);
+    let (mut those, mut low, mut high) = ([0; 2], 0, 0);
+    for (half, targets) in targets.chunks(64).enumerate() {
+        let mut found = 0;
+        for (i, &target) in targets.iter().enumerate() {
+            let target = _mm512_set1_epi32(target.cast_signed());
+            let before = _mm256_cmplt_epu32_mask(lasts, _mm512_castsi512_si256(target)).count_ones() as usize;
+            // A target behind the last docID is not among the first sixteen either.
+            let at = before % 8;
+            // SAFETY: sixteen numbers are there, and the load has no alignment to keep.
+            let docs = unsafe { _mm512_loadu_epi32(sixteens[at].as_ptr().cast()) };
+            let equal = u64::from(_mm512_cmpeq_epi32_mask(docs, target));
+            found |= u64::from(equal != 0) << i;
+            let here = equal << (16 * (at % 4));
+            low |= if at < 4 { here } else { 0 };
+            high |= if at < 4 { 0 } else { here };
+        }
+        those[half] = found;
+    }
+    (u128::from(those[1]) << 64 | u128::from(those[0]), u128::from(high) << 64 | u128::from(low))
+}
+
+/// Room for up to 128 numbers, and a register behind them.
+pub const PICKED: usize = 128 + 16;
+/// That many numbers.
+pub type Picked = [u32; PICKED];
+
+/// Copies the values whose bits are set, of at most 128, to the front of `out`, in their order; what stands behind them
+/// may change.
+#[inline(always)]
+pub fn pick(bits: u128, values: &[u32], out: &mut Picked) {
+    assert!(values.len() <= 128);
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { pick_wide(bits, values, out) };
+    }
+    for (out, place) in out.iter_mut().zip(set_places(bits)) {
+        *out = values.get(place).copied().unwrap_or(0);
+    }
+}
+
+/// [`pick`]; up to sixteen values are brought together in a register, since a load of what several stores have just
+/// written has to wait for them.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+fn pick_wide(bits: u128, values: &[u32], out: &mut Picked) {
+    use std::arch::x86_64::*;
+    let few = bits.count_ones() <= 16;
+    let (mut found, mut all) = (0, _mm512_setzero_si512());
+    for (i, values) in values.chunks(16).enumerate() {
+        let some = (bits >> (16 * i)) as u16;
+        if some == 0 {
+            continue;
+        }
+        // SAFETY: only lanes below the slice's length are read. Before each store there are at most 16 i values, and
+        // sixteen more have room.
+        unsafe {
+            let here = _mm512_maskz_loadu_epi32(avx512::ones(values.len()) as u16, values.as_ptr().cast());
+            let here = _mm512_maskz_compress_epi32(some, here);
+            if few {
+                all = _mm512_mask_expand_epi32(all, u16::MAX.checked_shl(found).unwrap_or(0), here);
+            } else {
+                _mm512_storeu_epi32(out.as_mut_ptr().add(found as usize).cast(), here);
+            }
+        }
+        found += some.count_ones();
+    }
+    if few {
+        avx512::store(out.first_chunk_mut().expect("sixteen"), all);
+    }
+}
+
 /// How many docIDs of a block of 128 are less than `target`. The answer is a matter of luck, so all are compared and no
 /// branch is guessed.
 #[cfg(target_arch = "x86_64")]
@@ -110,6 +214,19 @@ mod tests {
                 let expected = (0u32..).zip(&sorted).filter_map(|(i, target)| Some((i, docs.binary_search(target).ok()? as u32)));
                 let found = which[..found].iter().copied().zip(places[..found].iter().copied());
                 prop_assert!(found.eq(expected));
+                if docs.len() <= 128 {
+                    for sorted in sorted.chunks(128) {
+                        let (those, these) = matches(docs, sorted);
+                        let bit = |bits: u128, has: bool, place: usize| (bits >> place & 1 == 1) == has;
+                        prop_assert!(sorted.iter().enumerate().all(|(i, doc)| bit(those, docs.contains(doc), i)));
+                        prop_assert!(docs.iter().enumerate().all(|(i, doc)| bit(these, sorted.contains(doc), i)));
+                        let mut picked = [7; PICKED];
+                        pick(these, docs, &mut picked);
+                        let expected = sorted.iter().filter(|doc| docs.contains(doc));
+                        prop_assert!(picked.iter().zip(expected).all(|(a, b)| a == b));
+                        prop_assert_eq!(those.count_ones(), these.count_ones());
+                    }
+                }
             }
             for target in targets.into_iter().chain(docs.iter().copied()) {
                 let expected = docs.partition_point(|&doc| doc < target);

@@ -25,7 +25,7 @@ pub mod tf;
 pub use block::Blocks;
 pub use cursor::{Cursor, Postings};
 pub use encoded::Encoded;
-pub use find::{common, find};
+pub use find::{PICKED, Picked, common, find, matches, pick};
 pub use list::{END, List, ListWords};
 pub use scratch::Scratch;
 

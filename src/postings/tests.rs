@@ -193,15 +193,32 @@ proptest! {
                 let (bound, end) = cursor.bound_at(doc);
                 prop_assert_eq!((bound, end), plain.bound_at(doc));
                 let (here, later) = rest.split_at(rest.partition_point(|&doc| doc < end));
-                let (mut which, mut places) = (vec![0; here.len()], vec![0; here.len()]);
-                let (found, start) = cursor.look_up(here, &mut which, &mut places);
-                let mut several = vec![0; found];
-                cursor.blocks().tfs_at(start, &places[..found], &mut several).unwrap();
-                for i in 0..found {
-                    let position = start + places[i] as usize;
-                    prop_assert_eq!((docs[position], tfs[position]), (here[which[i] as usize], several[i]));
-                    prop_assert_eq!(cursor.tf_at(position), several[i]);
-                    hits.push(docs[position]);
+                let block = cursor.near();
+                let start = cursor.blocks().start(block);
+                cursor.prefetch(block);
+                for some in here.chunks(128) {
+                    let there = cursor.docs_of(block);
+                    if there.len() > 128 {
+                        let (mut which, mut places) = (vec![0; some.len()], vec![0; some.len()]);
+                        let found = common(there, some, &mut which, &mut places);
+                        for (&which, &place) in which[..found].iter().zip(&places) {
+                            let position = start + place as usize;
+                            prop_assert_eq!((docs[position], tfs[position]), (some[which as usize], cursor.tf_at(position)));
+                            hits.push(docs[position]);
+                        }
+                        continue;
+                    }
+                    let (those, these) = matches(there, some);
+                    let (mut several, mut picked) = ([7; PICKED], [7; PICKED]);
+                    pick(those, some, &mut picked);
+                    cursor.blocks().tfs_of(block, these, &mut several).unwrap();
+                    let places = (0..128).filter(|place| these >> place & 1 == 1);
+                    prop_assert_eq!(those.count_ones(), these.count_ones());
+                    for ((place, &tf), &doc) in places.zip(&several).zip(&picked) {
+                        prop_assert_eq!((docs[start + place], tfs[start + place]), (doc, tf));
+                        prop_assert_eq!(cursor.tf_at(start + place), tf);
+                        hits.push(doc);
+                    }
                 }
                 rest = later;
             }
@@ -228,8 +245,10 @@ fn test_a_single_posting_is_a_list_of_one_block() {
     let mut cursor = Cursor::new(List::Single { doc: 5, tf: 9 });
     assert_eq!((cursor.doc(), cursor.tf(), cursor.position()), (5, 9, 0));
     assert_eq!((cursor.bound_in(5, 6).is_some(), cursor.bound_in(0, 5), cursor.bound_in(6, 9)), (true, None, None));
-    let (mut which, mut places) = ([0; 3], [0; 3]);
-    assert_eq!((cursor.look_up(&[4, 5, 6], &mut which, &mut places), which[0], places[0]), ((1, 0), 1, 0));
+    assert_eq!((cursor.near(), matches(cursor.docs_of(0), &[4, 5, 6])), (0, (0b10, 1)));
+    let mut tfs = [0; PICKED];
+    cursor.blocks().tfs_of(0, 1, &mut tfs).unwrap();
+    assert_eq!(tfs[0], 9);
     let mut docs = Vec::new();
     assert_eq!((cursor.window(0, 5, &mut docs), docs.len(), cursor.doc()), (0, 0, 5));
     assert_eq!((cursor.window(5, 6, &mut docs), &docs[..], cursor.doc()), (0, &[5][..], END));

@@ -157,6 +157,12 @@ impl BoundReader {
         Self { default, query, same: default == query, far_ratio }
     }
 
+    /// Whether [`Self::impact`] goes by a bound's impact alone.
+    #[inline]
+    pub fn by_impact(&self) -> bool {
+        self.same
+    }
+
     /// An upper bound of `tf / (tf + K)`, at most 1.
     #[inline]
     pub fn impact(&self, bound: Bound) -> f32 {

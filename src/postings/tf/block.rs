@@ -1,5 +1,6 @@
 //! One block of frequencies.
 
+use super::super::find::Picked;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
 use super::{BLOCK, COUNT_BITS, WIDTH_BITS};
@@ -236,6 +237,24 @@ impl<'a> FrequencyBlock<'a> {
             return unsafe { wide::decode(self.words, self.bit, self.n, self.shape, out) }.map(|()| self.n);
         }
         self.decode_parts(out)
+    }
+
+    /// The frequencies whose bits of `wanted` are set, at most sixteen, in their order, at the front of `out`. What
+    /// stands behind them may change. `None` if the words are damaged.
+    #[inline(always)]
+    pub fn decode_some(&self, wanted: u128, out: &mut Picked) -> Option<()> {
+        if wanted.checked_shr(self.n as u32).unwrap_or(0) != 0 {
+            return None;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.shape.width + self.shape.overflow < 32 && self.shape.exceptions <= 32 && avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { wide::decode_some(self.words, self.bit, self.n, self.shape, wanted, out) };
+        }
+        for (out, place) in out.iter_mut().zip(set_places(wanted)) {
+            *out = self.get(place)?;
+        }
+        Some(())
     }
 
     /// As [`Self::decode`], on any processor.

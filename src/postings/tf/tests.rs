@@ -1,5 +1,6 @@
 use super::*;
-use crate::base::bits::UNPACKED;
+use crate::base::bits::{UNPACKED, set_places};
+use crate::postings::PICKED;
 use proptest::prelude::*;
 
 fn tf() -> impl Strategy<Value = u32> {
@@ -90,6 +91,15 @@ fn check(tfs: &[u32], junk: u32) {
         assert_eq!(block.decode_parts(&mut out), Some(chunk.len()));
         assert_eq!(&out[..chunk.len()], chunk);
         assert_eq!(block.get(chunk.len()), None);
+        // some of them: sixteen in a row, every ninth, one
+        for wanted in [0xffffu128 << 40, (0..14).fold(0, |bits, i| bits | 1 << (9 * i)), 1 << 127, 1] {
+            let wanted = wanted & (u128::MAX >> (BLOCK - chunk.len()));
+            let mut some = [7; PICKED];
+            assert_eq!(block.decode_some(wanted, &mut some), Some(()));
+            let expected = set_places(wanted).map(|place| chunk[place]);
+            assert!(expected.eq(some[..wanted.count_ones() as usize].iter().copied()));
+        }
+        assert!(chunk.len() == BLOCK || block.decode_some(1 << chunk.len(), &mut [0; PICKED]).is_none());
         if !ones {
             assert_eq!(list.words_of(b).as_ptr(), block.words().as_ptr(), "what is prefetched is what is read");
         }
@@ -189,6 +199,12 @@ proptest! {
                 let mut parts = [0; UNPACKED];
                 prop_assert_eq!(block.decode_parts(&mut parts), decoded);
                 let n = decoded.unwrap_or(0);
+                let (wanted, mut some) = (0x1_0010_0000_0103u128, [0; PICKED]);
+                let known = block.decode_some(wanted, &mut some);
+                if n == BLOCK {
+                    prop_assert_eq!(known, Some(()));
+                    prop_assert!(set_places(wanted).zip(some).all(|(place, tf)| out[place] == tf));
+                }
                 prop_assert_eq!(&parts[..n], &out[..n]);
                 for i in 0..BLOCK {
                     let tf = block.get(i);

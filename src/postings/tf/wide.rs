@@ -1,6 +1,7 @@
 //! Whole blocks of frequencies in registers of sixteen lanes: what [`super::block`] decodes part by part, without
 //! arrays between the parts.
 
+use super::super::find::Picked;
 use super::block::{Shape, position_bits};
 use crate::base::avx512::{self, Fields};
 use crate::base::bits::{UNPACKED, get_flags};
@@ -26,22 +27,117 @@ pub(super) fn decode(words: &[u32], at: usize, n: usize, shape: Shape, out: &mut
     if flags.count_ones() as usize != exceptions || flags.checked_shr(n as u32).unwrap_or(0) != 0 {
         return None;
     }
-    let mut highs = [0; UNPACKED];
-    if overflow > 0 {
-        avx512::unpack(words, told_at + told, overflow, &mut highs.as_chunks_mut().0[..exceptions.div_ceil(16)]);
-    }
     let (one, shift) = (_mm512_set1_epi32(1), _mm_cvtsi32_si128(width.cast_signed()));
+    if overflow == 0 {
+        let high = _mm512_sll_epi32(one, shift);
+        slots(words, at, width, out, |low, i| _mm512_mask_or_epi32(low, (flags >> (16 * i)) as u16, low, high));
+        return Some(());
+    }
+    let mut highs = [0; UNPACKED];
+    avx512::unpack(words, told_at + told, overflow, &mut highs.as_chunks_mut().0[..exceptions.div_ceil(16)]);
     let mut next = 0;
+    if let Some(few) = Few::new(exceptions, &highs, shift) {
+        slots(words, at, width, out, |low, i| {
+            let has = (flags >> (16 * i)) as u16;
+            let high = few.spread(has, next);
+            next += has.count_ones().cast_signed();
+            _mm512_mask_or_epi32(low, has, low, high)
+        });
+        return Some(());
+    }
     slots(words, at, width, out, |low, i| {
         let has = (flags >> (16 * i)) as u16;
         // There are 128 flags at most, and 16 fewer before the last sixteen.
-        let some: &[u32; 16] = highs[next..].first_chunk().expect("a high for each flag");
-        next += has.count_ones() as usize;
+        let some: &[u32; 16] = highs[next as usize..].first_chunk().expect("a high for each flag");
+        next += has.count_ones().cast_signed();
         // SAFETY: sixteen words are there, and the load has no alignment to keep.
         let some = unsafe { _mm512_loadu_epi32(some.as_ptr().cast()) };
         let high = _mm512_sll_epi32(_mm512_add_epi32(_mm512_maskz_expand_epi32(has, some), one), shift);
         _mm512_mask_or_epi32(low, has, low, high)
     });
+    Some(())
+}
+
+/// The high bits of up to 32 exceptions in two registers: a load from the middle of what was just stored would have to
+/// wait for the store.
+struct Few(__m512i, __m512i);
+
+impl Few {
+    /// Of `exceptions`, which have these numbers above `shift` bits, less 1.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(exceptions: usize, highs: &[u32; UNPACKED], shift: __m128i) -> Option<Self> {
+        let sixteens = highs.as_chunks::<16>().0;
+        let one = _mm512_set1_epi32(1);
+        let [a, b] = [&sixteens[0], &sixteens[1]].map(|some| {
+            // SAFETY: sixteen words are there, and the load has no alignment to keep.
+            let some = unsafe { _mm512_loadu_epi32(some.as_ptr().cast()) };
+            _mm512_sll_epi32(_mm512_add_epi32(some, one), shift)
+        });
+        (exceptions <= 32).then_some(Self(a, b))
+    }
+
+    /// Those from the `next` one on, in the lanes that `has` tells.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn spread(&self, has: u16, next: i32) -> __m512i {
+        let from = _mm512_add_epi32(avx512::lanes(), _mm512_set1_epi32(next));
+        _mm512_maskz_expand_epi32(has, _mm512_permutex2var_epi32(self.0, from, self.1))
+    }
+}
+
+/// Decodes those of a block's frequencies, as [`decode`], whose bit of `wanted` is set, at most sixteen, into the front
+/// of `out`; `None` if the words are damaged, or have more than 32 exceptions.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+pub(super) fn decode_some(
+    words: &[u32],
+    at: usize,
+    n: usize,
+    shape: Shape,
+    wanted: u128,
+    out: &mut Picked,
+) -> Option<()> {
+    let Shape { width, exceptions, overflow } = shape;
+    if exceptions > 32 {
+        return None;
+    }
+    let (mut flags_all, mut highs) = (0, [0; UNPACKED]);
+    if exceptions > 0 {
+        let told_at = at + n * width as usize;
+        let (told, positions) = shape.told(n);
+        flags_all =
+            if positions { flags(words, told_at, position_bits(n), exceptions) } else { get_flags(words, told_at, n)? };
+        if flags_all.count_ones() as usize != exceptions || flags_all.checked_shr(n as u32).unwrap_or(0) != 0 {
+            return None;
+        }
+        if overflow > 0 {
+            let sixteens = highs.as_chunks_mut().0;
+            avx512::unpack(words, told_at + told, overflow, &mut sixteens[..exceptions.div_ceil(16)]);
+        }
+    }
+    let few = Few::new(exceptions, &highs, _mm_cvtsi32_si128(width.cast_signed()))?;
+    let bytes: &[u8] = bytemuck::cast_slice(words);
+    let (fields, one) = (Fields::new(at % 8, width), _mm512_set1_epi32(1));
+    let (mut found, mut all) = (0, _mm512_setzero_si512());
+    let mut rest = wanted;
+    while rest != 0 {
+        let i = rest.trailing_zeros() as usize / 16;
+        let some = (wanted >> (16 * i)) as u16;
+        rest &= u128::MAX.checked_shl(16 * (i as u32 + 1)).unwrap_or(0);
+        let from = at / 8 + 2 * width as usize * i;
+        let slots =
+            if width > Fields::NEAR { fields.get::<true>(bytes, from) } else { fields.get::<false>(bytes, from) };
+        let low = _mm512_and_si512(slots, fields.mask);
+        let before = flags_all & !(u128::MAX << (16 * i));
+        let has = (flags_all >> (16 * i)) as u16;
+        let high = few.spread(has, before.count_ones().cast_signed());
+        let tfs = _mm512_add_epi32(_mm512_mask_or_epi32(low, has, low, high), one);
+        let behind = u16::MAX.checked_shl(found).unwrap_or(0);
+        all = _mm512_mask_expand_epi32(all, behind, _mm512_maskz_compress_epi32(some, tfs));
+        found += some.count_ones();
+    }
+    avx512::store(out.first_chunk_mut()?, all);
     Some(())
 }
 

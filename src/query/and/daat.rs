@@ -1,8 +1,9 @@
 //! A document at a time, all lists at once; ranked, a block of the rarest term at a time, with bounds per block.
 //!
 //! Bounds per block as in Ding and Suel, *Faster top-k document retrieval using block-max indexes*, SIGIR 2011,
-//! doi:10.1145/2009916.2010048. A block's postings are scored sixteen at a time. Only postings with a chance, by the
-//! bounds of the other lists' blocks, are looked up in those lists.
+//! doi:10.1145/2009916.2010048. Of a block's postings only those are scored, sixteen at a time, whose frequency gives
+//! them a chance in the block's shortest document. Those that have one by their scores and by the bounds of the other
+//! lists' blocks are looked up in those lists.
 
 use super::{AndMethod, CpuAnd, Matches};
 use crate::Result;
@@ -61,6 +62,11 @@ fn walk(cursors: &mut [(usize, impl Postings)], matches: &mut Matches) {
 
 /// Documents that have all terms.
 pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
+    cpu::wide!(rank_any(terms, scorer, top));
+}
+
+#[inline(always)]
+fn rank_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by_key(|term| term.cursor.list().df());
     let mut survivors = Survivors::default();
     let mut bounds: Vec<f32> = terms.iter().map(|term| term.bound).collect();
@@ -81,8 +87,7 @@ pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut Top
         if !hope(0, top).has(0.0) {
             continue;
         }
-        terms[0].window(from, end, scorer);
-        survivors.push_all(&terms[0].feed, hope(1, top));
+        terms[0].sift(block, hope(1, top), scorer, &mut survivors);
         for i in 1..terms.len() {
             survivors.look_up(&mut terms[i], bounds[i], true, hope(i + 1, top), scorer);
         }

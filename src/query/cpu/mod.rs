@@ -9,6 +9,7 @@ mod lookup;
 pub(super) mod pairwise;
 mod probe;
 pub(super) mod ranges;
+mod scored;
 mod scorer;
 pub(super) mod simd;
 mod steps;
@@ -16,11 +17,10 @@ pub(super) mod survivors;
 
 pub(super) use pairwise::Filter;
 pub(super) use ranges::Tables;
+pub(super) use scored::Scored;
 pub(super) use scorer::{Bm25Scorer, ImpactScorer, Scorer, Scoring, Weight};
 pub(super) use steps::Steps;
 
-use feed::Feed;
-use probe::Probe;
 use ranges::{Found, When};
 
 use super::and::{self, AndMethod};
@@ -85,6 +85,31 @@ macro_rules! rank {
 }
 pub(super) use rank;
 
+/// Calls an inlined method, compiled a second time for [`crate::base::avx512`]: there the inner loops, which have these
+/// features, become part of it.
+macro_rules! wide {
+    ($run:ident($terms:ident, $scorer:ident, $top:ident)) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+            fn wide(
+                terms: &mut [$crate::query::cpu::Scored<'_>],
+                scorer: &impl $crate::query::cpu::Scorer,
+                top: &mut $crate::query::topk::TopK<'_>,
+            ) {
+                $run(terms, scorer, top);
+            }
+            if $crate::base::avx512::available() {
+                // SAFETY: the processor has the features that the function is compiled for.
+                return unsafe { wide($terms, $scorer, $top) };
+            }
+        }
+        $run($terms, $scorer, $top);
+    }};
+}
+pub(super) use wide;
+
 /// How much work a query was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Work {
@@ -140,85 +165,6 @@ impl Work {
     }
 }
 
-/// A term while its query is evaluated.
-pub(super) struct Scored<'a, P = Cursor<'a>> {
-    /// Its postings.
-    pub(super) cursor: P,
-    /// Its postings that were read, a window of documents at a time.
-    pub(super) feed: Feed,
-    /// Room to look documents up.
-    pub(super) probe: Probe,
-    /// The table of a long list, if it is stored or once it is made, for the methods that use it.
-    pub(super) table: Option<Found<'a>>,
-    /// TermID.
-    pub(super) id: u32,
-    pub(super) weight: Weight<'a>,
-    /// Whether postings take away what they would add.
-    pub(super) negative: bool,
-    /// No posting adds more than this, or takes away more.
-    pub(super) bound: f32,
-    /// Its place in the query.
-    pub(super) order: usize,
-    /// Postings scored.
-    pub(super) scored: u64,
-    /// Blocks that another reader of its list decoded.
-    pub(super) decoded: u64,
-}
-
-impl<'a, P: Postings> Scored<'a, P> {
-    /// A term on its first posting; `order` is its place in the query.
-    pub(super) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
-        let (feed, probe) = (Feed::default(), Probe::default());
-        let negative = false;
-        Self { cursor, feed, probe, table: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
-    }
-
-    /// The part of the current posting.
-    #[inline(always)]
-    pub(super) fn score<S: Scorer>(&mut self, scorer: &S) -> f32 {
-        self.scored += 1;
-        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf() };
-        self.signed(scorer.part(&self.weight, self.cursor.doc(), tf, self.cursor.position()))
-    }
-
-    #[inline(always)]
-    fn signed(&self, part: f32) -> f32 {
-        if self.negative { -part } else { part }
-    }
-
-    /// An upper bound of the part of a posting at `doc`, and the first docID for which the bound may change.
-    #[inline]
-    pub(super) fn bound_at(&mut self, doc: u32, scorer: &impl Scorer) -> (f32, u32) {
-        let (bound, end) = self.cursor.bound_at(doc);
-        (scorer.bound(&self.weight, bound).min(self.bound), end)
-    }
-}
-
-impl Scored<'_> {
-    /// The part of the posting at a position; its docID is `doc`.
-    pub(super) fn score_at<S: Scorer>(&mut self, doc: u32, position: usize, scorer: &S) -> f32 {
-        self.scored += 1;
-        let tf = if S::BY_POSITION { 0 } else { self.cursor.tf_at(position) };
-        self.signed(scorer.part(&self.weight, doc, tf, position))
-    }
-
-    /// An upper bound of the part of a posting in `from..end`.
-    pub(super) fn bound_in(&mut self, from: u32, end: u32, scorer: &impl Scorer) -> f32 {
-        let bound = self.cursor.bound_in(from, end);
-        bound.map_or(0.0, |bound| scorer.bound(&self.weight, bound).min(self.bound))
-    }
-
-    /// Makes the feed read `from..end`.
-    pub(super) fn window(&mut self, from: u32, end: u32, scorer: &impl Scorer) {
-        self.feed.window(&mut self.cursor, &self.weight, from, end, scorer);
-    }
-
-    /// Looks up documents in the block of the last [`Self::bound_at`], as [`Probe::look_up`].
-    pub(super) fn look_up(&mut self, docs: &[u32], scorer: &impl Scorer) -> (&[u32], &[f32]) {
-        self.probe.look_up(&mut self.cursor, &self.weight, docs, scorer)
-    }
-}
-
 /// The terms of a plan on their first postings.
 fn open<'a>(index: &'a Index, codec: CodecRef<'a>, plan: &Plan, scoring: &Scoring<'a>) -> Result<Vec<Scored<'a>>> {
     plan.terms.iter().enumerate().map(|(order, term)| open_one(index, codec, (order, term), scoring)).collect()
@@ -271,7 +217,7 @@ fn close(terms: Vec<Scored<'_>>, top: TopK<'_>, work: &mut Work) -> Result<Vec<H
         if let Some(work) = work.terms.get_mut(term.order) {
             work.blocks = term.cursor.list().blocks() as u64;
             work.decoded += term.decoded + u64::from(term.cursor.decoded());
-            work.scored += term.scored + term.feed.scored + term.probe.scored;
+            work.scored += term.scored + term.feed.scored;
             work.table = match term.table {
                 None => work.table,
                 Some(Found::Made(_)) => TableOf::Memory,

@@ -2,11 +2,12 @@
 //!
 //! Every method is compiled once for each, so none asks per posting.
 
-use super::simd;
+use super::simd::{self, Hope};
 use crate::Result;
 use crate::base::simd::prefetch;
 use crate::index::{Impacts, TermInfo};
 use crate::postings::Blocks;
+use crate::score::whole::MAX_TF;
 use crate::score::{Bound, BoundReader, Norm, TermQuantizer, greatest_share, share};
 
 /// How scores are made up.
@@ -53,16 +54,27 @@ pub(in crate::query) trait Scorer {
     /// The part of one posting.
     fn part(&self, weight: &Weight<'_>, doc: u32, tf: u32, position: usize) -> f32;
 
-    /// The parts of consecutive postings, from a position of their list on; `docs` are their documents.
-    fn parts(&self, weight: &Weight<'_>, list: &mut Blocks<'_>, at: usize, docs: &[u32], out: &mut [f32])
-    -> Result<()>;
+    /// The parts of postings, of their documents and frequencies. With [`Self::BY_POSITION`] they are consecutive from
+    /// a position of their list on, and there need not be frequencies.
+    fn parts(&self, weight: &Weight<'_>, docs: &[u32], tfs: &[u32], at: usize, out: &mut [f32]);
 
-    /// The parts of scattered postings: their documents and frequencies, which count only without
-    /// [`Self::BY_POSITION`], and their positions less `start`.
-    fn scattered(&self, weight: &Weight<'_>, docs: &[u32], tfs: &[u32], start: usize, places: &[u32], out: &mut [f32]);
+    /// Of consecutive postings as for [`Self::parts`], the documents and parts of at least those that can pass a
+    /// threshold. `bound` holds for all of them, and `hope` is that of a document without this posting. Returns how
+    /// many there are.
+    fn promising(
+        &self,
+        weight: &Weight<'_>,
+        postings: (&[u32], &[u32], usize),
+        bound: Bound,
+        hope: Hope,
+        room: (&mut Vec<u32>, &mut Vec<f32>),
+    ) -> u64;
 
     /// The greatest part of a posting within `bound`.
     fn bound(&self, weight: &Weight<'_>, bound: Bound) -> f32;
+
+    /// Whether only a bound's impact counts.
+    fn by_impact(&self) -> bool;
 
     /// As [`Self::parts`] at a weight of 1, which all queries with the term share, and not rounded.
     fn impacts(
@@ -107,6 +119,23 @@ impl<'a> Bm25Scorer<'a> {
         share(weight, tf, self.norm.k(self.len(doc)))
     }
 
+    /// The least frequency with which a posting within `bound` can bring a document past a threshold.
+    ///
+    /// A share is at most `W · tf / (tf + K) + 1/2` with the `K` of the shortest document, and it must be more than
+    /// `missing`. Solved for the tf, with room for what single precision loses.
+    pub(in crate::query) fn least_tf(&self, weight: f32, bound: Bound, hope: Hope) -> u32 {
+        let missing = f64::from(hope.threshold) - f64::from(hope.more);
+        let part = (missing - 0.5) / f64::from(weight) - 1e-6;
+        // Any posting adds 1. A bound of only ones is none.
+        if missing < 1.0 || part <= 0.0 || bound == Bound(u32::MAX) {
+            return 1;
+        }
+        let k = f64::from(self.norm.k(bound.len_min()));
+        let least = if part < 1.0 { k * part / (1.0 - part) * (1.0 - 1e-6) } else { f64::INFINITY };
+        // A greater tf counts as the greatest.
+        (least as u32).saturating_add(1).min(MAX_TF)
+    }
+
     /// Does something to consecutive postings and their frequencies, some at a time.
     #[inline(always)]
     fn each(
@@ -144,15 +173,23 @@ impl Scorer for Bm25Scorer<'_> {
         self.share(weight.factor, doc, tf)
     }
 
-    fn parts(
+    #[inline(always)]
+    fn parts(&self, weight: &Weight<'_>, docs: &[u32], tfs: &[u32], _: usize, out: &mut [f32]) {
+        simd::score(self, weight.factor, docs, tfs, out);
+    }
+
+    #[inline(always)]
+    fn promising(
         &self,
         weight: &Weight<'_>,
-        list: &mut Blocks<'_>,
-        at: usize,
-        docs: &[u32],
-        out: &mut [f32],
-    ) -> Result<()> {
-        Self::each(list, at, docs, out, |docs, tfs, out| simd::score(self, weight.factor, docs, tfs, out))
+        (docs, tfs, _): (&[u32], &[u32], usize),
+        bound: Bound,
+        hope: Hope,
+        (some, parts): (&mut Vec<u32>, &mut Vec<f32>),
+    ) -> u64 {
+        let least = self.least_tf(weight.factor, bound, hope);
+        simd::promising(self, weight.factor, (docs, tfs), least, (some, parts));
+        some.len() as u64
     }
 
     fn impacts(&self, _: &Weight<'_>, list: &mut Blocks<'_>, at: usize, docs: &[u32], out: &mut [f32]) -> Result<()> {
@@ -171,8 +208,9 @@ impl Scorer for Bm25Scorer<'_> {
         0.5
     }
 
-    fn scattered(&self, weight: &Weight<'_>, docs: &[u32], tfs: &[u32], _: usize, _: &[u32], out: &mut [f32]) {
-        simd::score(self, weight.factor, docs, tfs, out);
+    #[inline]
+    fn by_impact(&self) -> bool {
+        self.bounds.by_impact()
     }
 
     #[inline]
@@ -202,17 +240,26 @@ impl Scorer for ImpactScorer {
         weight.factor * f32::from(weight.impacts.get(position).copied().unwrap_or(0))
     }
 
-    fn parts(
+    fn parts(&self, weight: &Weight<'_>, docs: &[u32], _: &[u32], at: usize, out: &mut [f32]) {
+        // There is an impact for each position of the list.
+        let impacts = weight.impacts.get(at..at + docs.len()).unwrap_or(&[]);
+        out.iter_mut().zip(impacts).for_each(|(part, &impact)| *part = weight.factor * f32::from(impact));
+    }
+
+    fn promising(
         &self,
         weight: &Weight<'_>,
-        list: &mut Blocks<'_>,
-        at: usize,
-        docs: &[u32],
-        out: &mut [f32],
-    ) -> Result<()> {
-        self.impacts(weight, list, at, docs, out)?;
-        out.iter_mut().for_each(|part| *part *= weight.factor);
-        Ok(())
+        (docs, tfs, at): (&[u32], &[u32], usize),
+        _: Bound,
+        _: Hope,
+        (some, parts): (&mut Vec<u32>, &mut Vec<f32>),
+    ) -> u64 {
+        some.clear();
+        some.extend_from_slice(docs);
+        parts.clear();
+        parts.resize(docs.len(), 0.0);
+        self.parts(weight, docs, tfs, at, parts);
+        docs.len() as u64
     }
 
     fn impacts(
@@ -237,10 +284,8 @@ impl Scorer for ImpactScorer {
         0.0
     }
 
-    fn scattered(&self, weight: &Weight<'_>, _: &[u32], _: &[u32], start: usize, places: &[u32], out: &mut [f32]) {
-        for (part, &place) in out.iter_mut().zip(places) {
-            *part = self.part(weight, 0, 0, start + place as usize);
-        }
+    fn by_impact(&self) -> bool {
+        false
     }
 
     #[inline]

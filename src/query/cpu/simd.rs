@@ -6,7 +6,7 @@ use super::Bm25Scorer;
 use crate::base::avx512;
 
 /// Writes the parts of postings (docID, frequency) of a term of this weight to `out`, all of one length.
-#[inline]
+#[inline(always)]
 pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
     assert!(docs.len() == tfs.len() && docs.len() == out.len());
     #[cfg(target_arch = "x86_64")]
@@ -17,6 +17,86 @@ pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32]
     for ((part, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
         *part = scorer.share(weight, doc, tf);
     }
+}
+
+/// Puts into `room` the docIDs of postings with a frequency of at least `least`, and their parts.
+#[inline(always)]
+pub(in crate::query) fn promising(
+    scorer: &Bm25Scorer<'_>,
+    weight: f32,
+    (docs, tfs): (&[u32], &[u32]),
+    least: u32,
+    (some, parts): (&mut Vec<u32>, &mut Vec<f32>),
+) {
+    assert_eq!(docs.len(), tfs.len());
+    some.clear();
+    parts.clear();
+    if least <= 1 {
+        some.extend_from_slice(docs);
+        parts.resize(docs.len(), 0.0);
+        return score(scorer, weight, docs, tfs, parts);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
+        fn wide(
+            scorer: &Bm25Scorer<'_>,
+            weight: f32,
+            postings: (&[u32], &[u32]),
+            least: u32,
+            room: (&mut Vec<u32>, &mut Vec<f32>),
+        ) {
+            sift(scorer, weight, postings, least, room);
+        }
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { wide(scorer, weight, (docs, tfs), least, (some, parts)) };
+    }
+    sift(scorer, weight, (docs, tfs), least, (some, parts));
+}
+
+#[inline(always)]
+fn sift(
+    scorer: &Bm25Scorer<'_>,
+    weight: f32,
+    (docs, tfs): (&[u32], &[u32]),
+    least: u32,
+    (some, parts): (&mut Vec<u32>, &mut Vec<f32>),
+) {
+    let (mut few, mut few_tfs) = ([0; CHUNK + 16], [0; CHUNK + 16]);
+    for (docs, tfs) in docs.chunks(CHUNK).zip(tfs.chunks(CHUNK)) {
+        let n = frequent(docs, tfs, least, &mut few, &mut few_tfs);
+        let done = some.len();
+        some.extend_from_slice(&few[..n]);
+        parts.resize(done + n, 0.0);
+        score(scorer, weight, &few[..n], &few_tfs[..n], &mut parts[done..]);
+    }
+}
+
+/// Postings that [`frequent`] takes at a time.
+pub(super) const CHUNK: usize = 128;
+
+/// Copies postings with a frequency of at least `least` to the front of `few` and `few_tfs`, and returns how many there
+/// are. What stands behind them may change.
+#[inline(always)]
+fn frequent(
+    docs: &[u32],
+    tfs: &[u32],
+    least: u32,
+    few: &mut [u32; CHUNK + 16],
+    few_tfs: &mut [u32; CHUNK + 16],
+) -> usize {
+    assert!(docs.len() == tfs.len() && docs.len() <= CHUNK);
+    #[cfg(target_arch = "x86_64")]
+    if avx512::available() {
+        // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
+        return unsafe { wide::frequent(docs, tfs, least, few, few_tfs) };
+    }
+    let mut found = 0;
+    for (&doc, &tf) in docs.iter().zip(tfs) {
+        (few[found], few_tfs[found]) = (doc, tf);
+        found += usize::from(tf >= least);
+    }
+    found
 }
 
 /// A test of sums: whether they can still pass a threshold.
@@ -36,7 +116,7 @@ impl Hope {
     }
 
     /// One bit for each of up to 64 sums: whether it is more than 0 and can pass.
-    #[inline]
+    #[inline(always)]
     pub(in crate::query) fn mask(self, sums: &[f32]) -> u64 {
         assert!(sums.len() <= 64);
         #[cfg(target_arch = "x86_64")]
@@ -49,8 +129,41 @@ impl Hope {
     }
 }
 
+/// Up to [`CHUNK`] documents and their sums, with room for a register behind them.
+pub(in crate::query) struct Few {
+    pub(in crate::query) docs: [u32; CHUNK + 16],
+    pub(in crate::query) sums: [f32; CHUNK + 16],
+}
+
+impl Default for Few {
+    fn default() -> Self {
+        Self { docs: [0; CHUNK + 16], sums: [0.0; CHUNK + 16] }
+    }
+}
+
 impl Hope {
+    /// Puts the first documents below `end` whose sums can pass into `few`: of [`CHUNK`] at most. Documents increase.
+    /// Returns how many are below `end`, and how many of these can pass.
+    #[inline(always)]
+    pub(in crate::query) fn select(self, (docs, sums): (&[u32], &[f32]), end: u32, few: &mut Few) -> (usize, usize) {
+        assert_eq!(docs.len(), sums.len());
+        let (docs, sums) = (&docs[..docs.len().min(CHUNK)], &sums[..docs.len().min(CHUNK)]);
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
+            return unsafe { wide::select(self, docs, sums, end, few) };
+        }
+        let (mut passed, mut n) = (0, 0);
+        while passed < docs.len() && docs[passed] < end {
+            (few.docs[n], few.sums[n]) = (docs[passed], sums[passed]);
+            n += usize::from(self.has(sums[passed]));
+            passed += 1;
+        }
+        (passed, n)
+    }
+
     /// Appends the documents whose sums are more than 0 and can pass, with these sums.
+    #[inline(always)]
     pub(in crate::query) fn keep(self, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
         assert_eq!(docs.len(), sums.len());
         #[cfg(target_arch = "x86_64")]
@@ -70,7 +183,7 @@ impl Hope {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::super::Bm25Scorer;
-    use super::Hope;
+    use super::{CHUNK, Few, Hope};
     use crate::score::whole::MAX_TF;
     use std::arch::x86_64::*;
 
@@ -83,6 +196,7 @@ mod wide {
 
     /// # Safety
     /// The slices have one length; there are at most 2^31 - 1 lengths of documents.
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in crate::query) unsafe fn score(
         scorer: &Bm25Scorer<'_>,
@@ -122,7 +236,72 @@ mod wide {
     }
 
     /// # Safety
+    /// There are as many frequencies as documents, [`super::CHUNK`] at most.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
+    pub(in crate::query) unsafe fn frequent(
+        docs: &[u32],
+        tfs: &[u32],
+        least: u32,
+        few: &mut [u32; CHUNK + 16],
+        few_tfs: &mut [u32; CHUNK + 16],
+    ) -> usize {
+        let least = _mm512_set1_epi32(least.cast_signed());
+        let mut found = 0;
+        for at in (0..docs.len()).step_by(16) {
+            let lanes = first(docs.len() - at);
+            // SAFETY: only lanes below the slices' length are read. As many as `CHUNK` were found at most, and there is
+            // room for sixteen behind them.
+            unsafe {
+                let tf = _mm512_maskz_loadu_epi32(lanes, tfs.as_ptr().add(at).cast());
+                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
+                let some = _mm512_mask_cmpge_epu32_mask(lanes, tf, least);
+                _mm512_storeu_epi32(few.as_mut_ptr().add(found).cast(), _mm512_maskz_compress_epi32(some, doc));
+                _mm512_storeu_epi32(few_tfs.as_mut_ptr().add(found).cast(), _mm512_maskz_compress_epi32(some, tf));
+                found += some.count_ones() as usize;
+            }
+        }
+        found
+    }
+
+    /// # Safety
+    /// There are as many sums as documents, [`super::CHUNK`] at most.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
+    pub(in crate::query) unsafe fn select(
+        hope: Hope,
+        docs: &[u32],
+        sums: &[f32],
+        end: u32,
+        few: &mut Few,
+    ) -> (usize, usize) {
+        let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
+        let end = _mm512_set1_epi32(end.cast_signed());
+        let (mut passed, mut n) = (0, 0);
+        for at in (0..docs.len()).step_by(16) {
+            let lanes = first(docs.len() - at);
+            // SAFETY: only lanes below the slices' length are read. At most `CHUNK` are kept, and there is room for
+            // sixteen behind them.
+            unsafe {
+                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
+                let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
+                let inside = _mm512_mask_cmplt_epu32_mask(lanes, doc, end);
+                let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(inside, _mm512_add_ps(sum, more), threshold);
+                _mm512_storeu_epi32(few.docs.as_mut_ptr().add(n).cast(), _mm512_maskz_compress_epi32(some, doc));
+                _mm512_storeu_ps(few.sums.as_mut_ptr().add(n), _mm512_maskz_compress_ps(some, sum));
+                passed += inside.count_ones() as usize;
+                n += some.count_ones() as usize;
+                if inside != u16::MAX {
+                    break;
+                }
+            }
+        }
+        (passed, n)
+    }
+
+    /// # Safety
     /// There are as many sums as documents.
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw,popcnt")]
     pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
         let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
@@ -151,6 +330,7 @@ mod wide {
 
     /// # Safety
     /// There are at most 64 sums.
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in crate::query) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
         let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
@@ -169,7 +349,8 @@ mod wide {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::score::{BoundReader, Norm};
+    use crate::score::bound::code_below;
+    use crate::score::{Bound, BoundReader, Norm};
     use proptest::prelude::*;
 
     proptest! {
@@ -204,6 +385,27 @@ mod tests {
             let mut kept = (vec![7], vec![7.0]);
             hope.keep(&docs, &parts, (&mut kept.0, &mut kept.1));
             prop_assert_eq!((&kept.0[1..], &kept.1[1..]), (&docs_kept[..], &sums_kept[..]));
+            // Those that are told by frequency alone never lack one with hope, and need not be scored.
+            for len_min in [0, 7, lens.iter().copied().min().unwrap_or(0)] {
+                let shortest = docs.iter().map(|&doc| lens.get(doc as usize).copied().unwrap_or(0)).min().unwrap_or(0);
+                let bound = Bound::from_parts(code_below(shortest.min(len_min)), u32::MAX, 0xffff);
+                let least = scorer.least_tf(weight, bound, hope);
+                let (mut some, mut scores) = (vec![7], vec![7.0]);
+                promising(&scorer, weight, (&docs, &tfs), least, (&mut some, &mut scores));
+                let expected = docs.iter().zip(&tfs).zip(&parts).filter(|((_, tf), _)| **tf >= least);
+                prop_assert!(some.iter().zip(&scores).eq(expected.map(|((doc, _), part)| (doc, part))));
+                prop_assert!(tfs.iter().zip(&parts).all(|(&tf, &part)| tf >= least || !hope.has(part)), "{least}");
+            }
+            let mut few = Few::default();
+            let mut sorted: Vec<(u32, f32)> = docs.iter().copied().zip(parts.iter().copied()).collect();
+            sorted.sort_by_key(|pair| pair.0);
+            let (in_order, sums): (Vec<u32>, Vec<f32>) = sorted.iter().copied().unzip();
+            for end in [0, 40, 80] {
+                let (passed, n) = hope.select((&in_order, &sums), end, &mut few);
+                prop_assert_eq!(passed, in_order.iter().take(CHUNK).filter(|&&doc| doc < end).count());
+                let expected = sorted[..passed].iter().filter(|pair| hope.has(pair.1));
+                prop_assert!(expected.copied().eq(few.docs.into_iter().zip(few.sums).take(n)));
+            }
             for sums in parts.chunks(61) {
                 let bits = hope.mask(sums);
                 for (i, &sum) in sums.iter().enumerate() {

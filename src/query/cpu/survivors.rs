@@ -1,16 +1,31 @@
 //! Documents that some terms have, on their way through the other terms.
 
-use super::feed::Feed;
-use super::simd::Hope;
+use super::probe::{Gathered, NONE_GATHERED, Probe};
+use super::simd::{Few, Hope};
 use super::{Scored, Scorer};
+#[cfg(target_arch = "x86_64")]
+use crate::base::avx512;
+use crate::base::bits::set_places;
 use crate::query::topk::{Hit, TopK};
-use std::ops::Range;
 
 /// Documents in increasing order with the sum of their parts so far.
-#[derive(Default)]
 pub(in crate::query) struct Survivors {
     docs: Vec<u32>,
     sums: Vec<f32>,
+    /// Those that a look-up leaves.
+    left: (Vec<u32>, Vec<f32>),
+    /// Those that are looked up in one block.
+    few: Few,
+    probe: Probe,
+    /// The documents that the probe has found, and their sums before this term as bits.
+    found: (Gathered, Gathered),
+}
+
+impl Default for Survivors {
+    fn default() -> Self {
+        let (few, probe, found) = (Few::default(), Probe::default(), (NONE_GATHERED, NONE_GATHERED));
+        Self { docs: Vec::new(), sums: Vec::new(), left: Default::default(), few, probe, found }
+    }
 }
 
 /// So many are looked up at a time: later ones will meet a higher threshold.
@@ -24,14 +39,8 @@ impl Survivors {
         self.sums.push(sum);
     }
 
-    /// Adds the postings of a feed's window that have hope.
-    pub(in crate::query) fn push_all(&mut self, feed: &Feed, hope: Hope) {
-        self.push_some(feed, 0..feed.docs().len(), hope);
-    }
-
-    /// As [`Self::push_all`] for a part of the window.
-    pub(in crate::query) fn push_some(&mut self, feed: &Feed, range: Range<usize>, hope: Hope) {
-        let (docs, parts) = (&feed.docs()[range.clone()], &feed.parts()[range]);
+    /// Adds those of some documents, increasing, that have hope by their parts.
+    pub(in crate::query) fn push_all(&mut self, (docs, parts): (&[u32], &[f32]), hope: Hope) {
         hope.keep(docs, parts, (&mut self.docs, &mut self.sums));
     }
 
@@ -56,39 +65,71 @@ impl Survivors {
         hope: Hope,
         scorer: &impl Scorer,
     ) {
-        let (mut kept, mut at) = (0, 0);
-        while at < self.docs.len() {
+        /// Compiled once more with the features of the inner loops, which then become part of it.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn wide(
+            survivors: &mut Survivors,
+            term: &mut Scored<'_>,
+            bound: f32,
+            required: bool,
+            hope: Hope,
+            scorer: &impl Scorer,
+        ) {
+            survivors.look_up_in(term, bound, required, hope, scorer);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { wide(self, term, bound, required, hope, scorer) };
+        }
+        self.look_up_in(term, bound, required, hope, scorer);
+    }
+
+    #[inline(always)]
+    fn look_up_in(&mut self, term: &mut Scored<'_>, bound: f32, required: bool, hope: Hope, scorer: &impl Scorer) {
+        let Self { docs: all_docs, sums: all_sums, left: (left_docs, left_sums), few, probe, found } = self;
+        left_docs.clear();
+        left_sums.clear();
+        let Some(&first) = all_docs.first() else { return };
+        let mut at = 0;
+        let (mut of_block, mut end) = term.bound_at(first, scorer);
+        probe.clear();
+        while at < all_docs.len() {
             // Those in the reach of one block of the list.
-            let (of_block, end) = term.bound_at(self.docs[at], scorer);
+            let block = term.cursor.near();
             let local = Hope { more: hope.more + of_block.min(bound), ..hope };
-            let (start, mut highest) = (at, 0.0f32);
-            while at < self.docs.len() && self.docs[at] < end {
-                highest = if self.sums[at] > highest { self.sums[at] } else { highest };
-                at += 1;
+            let (passed, n) = local.select((&all_docs[at..], &all_sums[at..]), end, few);
+            at += passed.max(1);
+            if let Some(&next) = all_docs.get(at) {
+                (of_block, end) = term.bound_at(next, scorer);
+                term.cursor.prefetch(term.cursor.near());
             }
-            if !local.has(highest) {
+            if n == 0 {
                 continue;
             }
-            let (which, parts) = term.look_up(&self.docs[start..at], scorer);
-            for (&i, &part) in which.iter().zip(parts) {
-                let i = start + i as usize;
-                let sum = self.sums[i] + part;
-                self.sums[i] = sum;
-                if required {
-                    (self.docs[kept], self.sums[kept]) = (self.docs[i], sum);
-                    kept += usize::from(hope.has(sum));
+            let (docs, sums) = (&few.docs[..n], &mut few.sums[..n]);
+            let before = probe.found();
+            let those = term.look_up((block, docs), probe, scorer);
+            if required {
+                Probe::pick_behind(those, docs, &mut found.0, before);
+                Probe::pick_behind(those, bytemuck::cast_slice(sums), &mut found.1, before);
+                if probe.found() > BATCH {
+                    add(found, probe, term, hope, scorer, (left_docs, left_sums));
                 }
-            }
-            if !required {
-                for i in start..at {
-                    let sum = self.sums[i];
-                    (self.docs[kept], self.sums[kept]) = (self.docs[i], sum);
-                    kept += usize::from(hope.has(sum));
-                }
+            } else {
+                let parts = probe.score(&term.weight, scorer);
+                set_places(those).zip(parts).for_each(|(place, part)| sums[place] += part);
+                probe.clear();
+                hope.keep(docs, sums, (left_docs, left_sums));
             }
         }
-        self.docs.truncate(kept);
-        self.sums.truncate(kept);
+        if required {
+            add(found, probe, term, hope, scorer, (left_docs, left_sums));
+        }
+        std::mem::swap(all_docs, left_docs);
+        std::mem::swap(all_sums, left_sums);
     }
 
     /// Pushes those that pass the threshold, and forgets all.
@@ -100,4 +141,21 @@ impl Survivors {
         }
         self.clear();
     }
+}
+
+/// Adds the term's parts to the sums of the documents that were found, keeps those with hope, and forgets all.
+#[inline(always)]
+fn add(
+    (docs, sums): &mut (Gathered, Gathered),
+    probe: &mut Probe,
+    term: &Scored<'_>,
+    hope: Hope,
+    scorer: &impl Scorer,
+    kept: (&mut Vec<u32>, &mut Vec<f32>),
+) {
+    let n = probe.found();
+    let sums: &mut [f32] = bytemuck::cast_slice_mut(&mut sums[..n]);
+    sums.iter_mut().zip(probe.score(&term.weight, scorer)).for_each(|(sum, part)| *sum += part);
+    hope.keep(&docs[..n], sums, kept);
+    probe.clear();
 }

@@ -7,6 +7,7 @@
 use super::*;
 use crate::query::cpu::simd::Hope;
 use crate::query::cpu::survivors::{BATCH, Survivors};
+use crate::score::Bound;
 
 /// `block-max-maxscore`.
 pub static BLOCK_MAX_MAXSCORE: OrMethod = OrMethod {
@@ -42,6 +43,11 @@ impl Accumulators {
 }
 
 pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
+    crate::query::cpu::wide!(run_any(terms, scorer, top));
+}
+
+#[inline(always)]
+fn run_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below_all = bounds_below(terms);
     // The first `optional` terms together reach no more than the threshold wherever they are.
@@ -50,6 +56,7 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
     let mut survivors = Survivors::default();
     // The terms and their bounds in the window, lowest bound first.
     let mut local: Vec<(f32, usize)> = Vec::with_capacity(terms.len());
+    let mut within = vec![Bound(u32::MAX); terms.len()];
     let mut below = vec![0.0; terms.len() + 1];
     let mut fed = Vec::with_capacity(terms.len());
     let mut from = 0;
@@ -77,6 +84,7 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
         fed.clear();
         fed.extend(local[first..].iter().map(|(_, term)| *term));
         for &term in &fed {
+            within[term] = terms[term].packed_in(from, end);
             terms[term].window(from, end, scorer);
         }
         let flush = |survivors: &mut Survivors, terms: &mut [Scored<'_>], top: &mut TopK<'_>| {
@@ -89,16 +97,22 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
         match fed[..] {
             [] => {}
             [one] => {
-                let n = terms[one].feed.docs().len();
+                let n = terms[one].feed.len();
                 for at in (0..n).step_by(BATCH) {
                     let hope = Hope { more: below[first], threshold: top.threshold() };
-                    survivors.push_some(&terms[one].feed, at..(at + BATCH).min(n), hope);
+                    let some = terms[one].promising(at..(at + BATCH).min(n), within[one], hope, scorer);
+                    survivors.push_all(some, hope);
                     flush(&mut survivors, terms, top);
                 }
             }
             _ => {
-                for &term in &fed {
-                    accumulators.add(from, terms[term].feed.docs(), terms[term].feed.parts());
+                for &(bound, term) in &local[first..] {
+                    // A posting that cannot bring its document past the threshold with all that the others add at most
+                    // is left out: its document's sum is then too low, but was not high enough.
+                    let hope = Hope { more: below[local.len()] - bound, threshold: top.threshold() };
+                    let n = terms[term].feed.len();
+                    let (docs, parts) = terms[term].promising(0..n, within[term], hope, scorer);
+                    accumulators.add(from, docs, parts);
                 }
                 let mut touched = std::mem::take(&mut accumulators.touched);
                 while touched != 0 {

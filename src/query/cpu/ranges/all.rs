@@ -30,7 +30,7 @@ pub(super) fn run<const REQUIRED: bool>(
     let Room { sums, batch, ranges, .. } = room;
     sums.scan(&query.readers, REQUIRED);
     for term in &mut *short {
-        term.window(0, u32::MAX, scorer);
+        term.read_all(scorer);
         sums.add(term.feed.docs(), term.feed.parts());
     }
     let mut done = f32::INFINITY;

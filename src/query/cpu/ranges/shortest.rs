@@ -1,5 +1,6 @@
 //! Conjunctions with a short list: it is read, and its documents are looked up in tables and in the other lists.
 
+use super::super::probe::Probe;
 use super::super::{Scored, Scorer};
 use super::Room;
 use super::batch::Query;
@@ -17,7 +18,7 @@ pub(super) fn run<'a>(
     top: &mut TopK<'_>,
     room: &mut Room,
 ) {
-    shortest.window(0, u32::MAX, scorer);
+    shortest.read_all(scorer);
     let (mut docs, mut known) = (Vec::new(), Vec::new());
     common(shortest.feed.docs(), shortest.feed.parts(), tables, &mut docs, &mut known);
     look_up(others, &mut docs, &mut known, scorer);
@@ -68,12 +69,15 @@ fn common(list: &[u32], parts: &[f32], tables: &[TableView<'_>], docs: &mut Vec<
 
 /// Keeps the documents that all terms have, and adds the parts of these terms to what is known.
 fn look_up(terms: &mut [Scored<'_>], docs: &mut Vec<u32>, known: &mut Vec<f32>, scorer: &impl Scorer) {
+    let mut probe = Probe::default();
     for term in terms {
         let mut kept = 0;
         for i in 0..docs.len() {
             term.bound_at(docs[i], scorer);
-            if let (_, [part]) = term.look_up(&docs[i..=i], scorer) {
-                (docs[kept], known[kept]) = (docs[i], known[i] + part);
+            probe.clear();
+            let block = term.cursor.near();
+            if term.look_up((block, &docs[i..=i]), &mut probe, scorer) != 0 {
+                (docs[kept], known[kept]) = (docs[i], known[i] + probe.score(&term.weight, scorer)[0]);
                 kept += 1;
             }
         }

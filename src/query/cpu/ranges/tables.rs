@@ -165,7 +165,7 @@ impl<'a> Tables<'a> {
         let read = |term: &Scored<'_>| {
             let list = long(term)?;
             let blocks = term.cursor.decoded();
-            let scored = term.scored + term.feed.scored + term.probe.scored;
+            let scored = term.scored + term.feed.scored;
             Some((term.id, u64::from(blocks) * list.codec.block_len() as u64 + scored))
         };
         let mut new = Vec::new();
