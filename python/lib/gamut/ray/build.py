@@ -47,7 +47,7 @@ def build(
 
     - `merge=False` leaves the shards in `output`, as `shard-00001` and so on, with the statistics of their terms and a
       list, `shards.json`: what `Searcher` opens. `merge=True` makes them one index at `output`, with the bytes that one
-      machine gives the same input, and removes them.
+      machine gives the same input, and removes them. Up to four nodes share the work of the last merge.
     - `cpus`, `gpus` and `memory` (bytes, or a text such as "4GiB") are what Ray sets aside for each shard, and what its
       build uses. A merge has the same.
     - `scratch` is a directory on the nodes' local disks, by default that of temporary files. Shards are built there, and

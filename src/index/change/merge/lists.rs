@@ -2,7 +2,7 @@
 
 use super::super::moved::PostingSorter;
 use super::input::Input;
-use super::share::Task;
+use super::share::{Task, cost};
 use super::terms::{Has, Numbers};
 use crate::Result;
 use crate::base::bits::UNPACKED;
@@ -63,19 +63,21 @@ impl<'a> Lists<'a> {
 
     /// The termIDs, cut into tasks of some [`BATCH`] postings.
     pub(super) fn tasks(&self) -> Vec<Task> {
-        let (mut tasks, mut first, mut postings) = (Vec::new(), 0, 0u64);
+        let (mut tasks, mut first, mut postings, mut costs) = (Vec::new(), 0, 0u64, 0);
+        let inputs = self.inputs.len() as u64;
         for (term, &df) in (0..).zip(&self.numbers.dfs) {
             let df = u64::from(df);
             let full = postings + df > BATCH || term - first >= TERMS;
             if postings > 0 && full {
-                tasks.push(Task { terms: first..term, postings });
-                (first, postings) = (term, 0);
+                tasks.push(Task { terms: first..term, postings, cost: costs });
+                (first, postings, costs) = (term, 0, 0);
             }
             postings += df;
+            costs += cost(df, inputs);
         }
         let end = self.numbers.dfs.len() as u32;
         if first < end {
-            tasks.push(Task { terms: first..end, postings });
+            tasks.push(Task { terms: first..end, postings, cost: costs });
         }
         tasks
     }

@@ -14,13 +14,15 @@ use std::time::{Duration, Instant};
 /// No union is cut into more shares.
 const MOST: u32 = 1 << 16;
 
-/// What a term costs beside its postings, in postings: it is found in the inputs.
-const TERM: u64 = 48;
-/// What the first share has beside lists, in postings: for each document its names, for each term its place in the
-/// dictionary, and for so many postings of the union their words, written and hashed.
-const NAMES: u64 = 20;
-const DICTIONARY: u64 = 20;
-const WRITTEN: u64 = 12;
+/// What it costs to find a list of an input, and a posting that has none, in postings of a long list. All costs are those
+/// of `gamut merge` with one codec, on one core of an EPYC.
+const LIST: u64 = 70;
+const SINGLE: u64 = 20;
+/// What the first share has beside lists: for each document its names, for each term its place in the dictionary, and
+/// for each posting of the union its words, a quarter of one, written and hashed.
+const NAMES: u64 = 60;
+const DICTIONARY: u64 = 45;
+const WRITTEN: u64 = 4;
 
 /// Between two looks for a file.
 const LOOK: Duration = Duration::from_millis(10);
@@ -122,26 +124,32 @@ pub(super) struct Task {
     pub terms: Range<u32>,
     /// Postings, those of documents that go included.
     pub postings: u64,
+    /// What they cost.
+    pub cost: u64,
+}
+
+/// What a list of the union costs, of so many inputs.
+pub(super) fn cost(df: u64, inputs: u64) -> u64 {
+    df + if df > inputs { LIST * inputs } else { SINGLE * df }
 }
 
 /// Which tasks each share has.
 pub(super) fn cut(tasks: &[Task], documents: u64, of: u32) -> Vec<Range<usize>> {
-    let cost = |task: &Task| task.postings + TERM * u64::from(task.terms.end - task.terms.start);
-    let (postings, terms) = tasks.iter().fold((0, 0), |(postings, terms), task| {
-        (postings + task.postings, terms + u64::from(task.terms.end - task.terms.start))
-    });
-    let lists: u64 = tasks.iter().map(cost).sum();
+    let sum = |of: fn(&Task) -> u64| tasks.iter().map(of).sum::<u64>();
+    let lists = sum(|task| task.cost);
+    let terms = sum(|task| u64::from(task.terms.end - task.terms.start));
+    let postings = sum(|task| task.postings);
     let others = NAMES * documents + DICTIONARY * terms + postings / WRITTEN;
     let of = u64::from(of.max(1));
     // What the first share has of the lists, and each other one.
     let first = ((lists + others) / of).saturating_sub(others);
     let each = if of == 1 { 0 } else { (lists - first) / (of - 1) };
     let mut cuts = vec![0];
-    let (mut at, mut sum) = (0, 0);
+    let (mut at, mut before) = (0, 0);
     for share in 0..of - 1 {
         let end = first + share * each;
-        while at < tasks.len() && sum + cost(&tasks[at]) / 2 < end {
-            sum += cost(&tasks[at]);
+        while at < tasks.len() && before + tasks[at].cost / 2 < end {
+            before += tasks[at].cost;
             at += 1;
         }
         cuts.push(at);
@@ -165,8 +173,9 @@ mod tests {
     #[test]
     fn test_every_task_is_in_one_share() {
         for count in [0, 1, 2, 3, 40, 500u32] {
-            let tasks: Vec<Task> =
-                (0..count).map(|i| Task { terms: 100 * i..100 * (i + 1), postings: 1 << (18 - i.min(16)) }).collect();
+            let tasks: Vec<Task> = (0..count)
+                .map(|i| Task { terms: 100 * i..100 * (i + 1), postings: 1 << (18 - i.min(16)), cost: 900 })
+                .collect();
             for of in [1, 2, 3, 7, 600] {
                 let shares = cut(&tasks, 1000, of);
                 assert_eq!(shares.len(), of as usize);
@@ -178,7 +187,8 @@ mod tests {
 
     #[test]
     fn test_the_first_share_has_fewer_lists_and_others_have_as_many() {
-        let tasks: Vec<Task> = (0..1000).map(|i| Task { terms: 10 * i..10 * (i + 1), postings: 1 << 18 }).collect();
+        let task = |i: u32| Task { terms: 10 * i..10 * (i + 1), postings: 1 << 18, cost: 1 << 18 };
+        let tasks: Vec<Task> = (0..1000).map(task).collect();
         for of in [2, 4] {
             let sizes: Vec<usize> = cut(&tasks, 500_000, of).iter().map(ExactSizeIterator::len).collect();
             assert!(sizes[0] < sizes[1], "{sizes:?}");
