@@ -27,9 +27,9 @@ use crate::order::Order;
 /// Indexes of parts of an input (`gamut index --part`) know which part they are. gamut refuses a part that is there
 /// twice, or behind a later one, and names those that are missing.
 ///
-/// Several machines can share a merge. Each of them walks all dictionaries and encodes a share of the lists to a file, with
-/// --lists. The merge takes these with --with, in any order. It encodes the shares that no file has, so that share 1
-/// needs none. A file of other indexes, or of the same in another order, is refused.
+/// Several machines can share a merge. Each of them walks all dictionaries and encodes a share of the lists to a file,
+/// with --lists. The merge takes these with --with, in any order. It encodes the shares that no file has, so that share
+/// 1 needs none. A file of other indexes, or of the same in another order, is refused.
 ///
 /// An INDEX that is a file is a CIFF file, which `gamut import` reads first: with the analyzer, codecs, impacts and
 /// tables of the first index. That takes the disk space of its index for a while. Imported indexes that have all

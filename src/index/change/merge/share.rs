@@ -1,7 +1,7 @@
 //! Lists of a union that other processes encode: which, and where a merge finds them.
 //!
-//! TermIDs are cut into shares. Every process walks all dictionaries, so all find the same cuts. The first share is what
-//! the merge itself is to encode; it also writes the dictionary, names and all files, so its share is smaller.
+//! TermIDs are cut into shares. Every process walks all dictionaries, so all find the same cuts. The first share is
+//! what the merge itself is to encode; it also writes the dictionary, names and all files, so its share is smaller.
 
 use crate::base::means::Means;
 use crate::{Error, Result};

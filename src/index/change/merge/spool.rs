@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The header: what the lists were made of (4 words), the share's number and how many there are, first termID and the
-//! one behind the last, batches (2), postings (2), and 2 words of 0. A batch: first termID, numbers of rows, of words of
-//! frequencies and of codecs; 8 words for each row; the frequencies; and for each codec numbers of words, lists and skip
-//! entries, and then these: words, words of each list, skip entries, and how many each list has.
+//! one behind the last, batches (2), postings (2), and 2 words of 0. A batch: first termID, numbers of rows, of words
+//! of frequencies and of codecs; 8 words for each row; the frequencies; and for each codec numbers of words, lists and
+//! skip entries, and then these: words, words of each list, skip entries, and how many each list has.
 //!
 //! Words are little-endian. The file is not synced: what a crash leaves of it does not match its checksums.
 
