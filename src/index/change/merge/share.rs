@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// No union is cut into more shares.
 const MOST: u32 = 1 << 16;
 
-/// What it costs to find a list of an input, and a posting that has none, in postings of a long list. All costs are those
-/// of `gamut merge` with one codec, on one core of an EPYC.
+/// What it costs to find a list of an input, and a posting that has none, in postings of a long list. All costs are
+/// those of `gamut merge` with one codec, on one core of an EPYC.
 const LIST: u64 = 70;
 const SINGLE: u64 = 20;
 /// What the first share has beside lists: for each document its names, for each term its place in the dictionary, and
