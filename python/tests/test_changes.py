@@ -39,9 +39,9 @@ class Changes(InDirectory):
             gamut.reorder(self.dir / "x", "nonsense")
 
     def test_a_merge_that_is_shared(self):
-        gamut.index([{"id": str(n), "text": f"a b{n % 7} c{n}"} for n in range(100)], self.dir / "x")
-        gamut.index([{"id": str(n), "text": f"a b{n % 5} c{n}"} for n in range(100, 150)], self.dir / "y")
-        both, file = [self.dir / "x", self.dir / "y"], self.dir / "lists"
+        gamut.index([{"id": str(n), "text": f"a b{n % 7} c{n}"} for n in range(100)], self.dir / "first")
+        gamut.index([{"id": str(n), "text": f"a b{n % 5} c{n}"} for n in range(100, 150)], self.dir / "second")
+        both, file = [self.dir / "first", self.dir / "second"], self.dir / "lists"
         gamut.merge(both, self.dir / "alone")
         report = gamut.merge(both, file, lists="2/2")
         self.assertEqual((report["file"], report["lists"]["share"]), (str(file), "2/2"))
