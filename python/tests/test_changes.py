@@ -55,7 +55,7 @@ class Changes(InDirectory):
         self.assertEqual(gamut.merge(both, self.dir / "awaited", awaited=(2, found))["shares_taken"], 1)
         self.assertEqual(asked, [1, 2, 2, 2, 2])
         for name in ("shared", "awaited"):
-            self.assertEqual(common.files(self.dir / name), common.files(self.dir / "alone"))
+            self.assertEqual(files(self.dir / name), files(self.dir / "alone"))
         with self.assertRaisesRegex(gamut.InvalidError, "of other indexes"):
             gamut.merge(both[::-1], self.dir / "none", with_lists=[file])
         with self.assertRaisesRegex(gamut.InvalidError, "division by zero"):
