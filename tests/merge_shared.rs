@@ -130,7 +130,8 @@ fn files_of_other_lists_are_refused() {
     let turned: Vec<PathBuf> = inputs.iter().rev().cloned().collect();
     lists(&turned, &path("turned"), "2/2").unwrap();
     lists(&inputs[..2], &path("fewer"), "2/2").unwrap();
-    let keep = Merge { on_duplicate: OnDuplicate::KeepFirst, ..change(&inputs, &path("kept")) };
+    let (kept, text) = (path("kept"), path("text"));
+    let keep = Merge { on_duplicate: OnDuplicate::KeepFirst, ..change(&inputs, &kept) };
     encode_lists(&keep, Share::new(2, 2).unwrap()).unwrap();
     lists(&inputs, &path("before"), "2/2").unwrap();
     assert!(matches!(lists(&inputs, &path("before"), "2/2"), Err(Error::Exists { .. })));
@@ -150,15 +151,15 @@ fn files_of_other_lists_are_refused() {
     assert_same(&path("shared"), &path("alone"));
     // Another share, no file of lists, and a directory.
     lists(&inputs, &path("third"), "3/3").unwrap();
-    fs::write(path("text"), "dear").unwrap();
+    fs::write(&text, "dear").unwrap();
     for file in ["third", "text", "part0"] {
         assert!(with(&inputs, &path("out"), 2, &[(2, &path(file))]).is_err(), "{file}");
         assert!(!path("out").exists());
     }
     // Nothing else is replaced.
-    let over = Merge { force: true, ..change(&inputs, &path("text")) };
+    let over = Merge { force: true, ..change(&inputs, &text) };
     assert!(encode_lists(&over, Share::new(2, 2).unwrap()).is_err());
-    assert_eq!(fs::read(path("text")).unwrap(), b"dear");
+    assert_eq!(fs::read(&text).unwrap(), b"dear");
 }
 
 /// Every byte counts: a file with any one changed, or cut anywhere, gives an error and no index.
