@@ -95,7 +95,10 @@ fn every_command_prints_what_its_schema_says() {
     ok("reorder a -o r --order bp --quiet");
     let scored = ok("score a --topics q.tsv --pairs qrels --run scored.run --quiet");
     assert_eq!((&scored[0]["pairs"], &scored[0]["scored"]), (&4.into(), &4.into()));
-    ok("merge a b -o m -q --on-duplicate keep-first");
+    let lists = ok("merge a b -o lists -q --on-duplicate keep-first --lists 2/2");
+    assert_eq!(lists[0]["lists"]["share"], "2/2");
+    let union = ok("merge a b -o m -q --on-duplicate keep-first --with lists");
+    assert_eq!(union[0]["shares_taken"], 1);
     ok("append m b.jsonl -q --on-duplicate keep-last");
     ok("delete m --ids ids -q");
     ok("stats m");

@@ -36,6 +36,7 @@ fn collection(dir: &Path) {
     put(dir, "ids", (0..4000).step_by(3).map(|i| format!("d{i}\n")).collect::<String>().as_bytes());
     run(dir, "index a.jsonl -o base --sorter cpu --memory 512MiB -q");
     run(dir, "export base -o a.ciff -q");
+    run(dir, "merge base base -o lists --lists 2/2 -q");
 }
 
 #[test]
@@ -49,6 +50,7 @@ fn a_killed_process_leaves_the_old_index_or_the_new_one_and_is_swept() {
         "import a.ciff -o out --force -q",
         "import a.ciff -o out --force -q --order random:3",
         "merge base base -o out --force -q",
+        "merge base base -o out --force -q --with lists",
         "delete out --ids ids -q",
         "delete out --purge -q",
     ] {

@@ -73,8 +73,8 @@ fn make(inputs: Vec<PathBuf>, output: &Path, options: &Options) {
 
 fn change<'a>(inputs: &'a [PathBuf], output: &'a Path) -> Merge<'a> {
     let means = Means::new(2, 512 << 20);
-    let (impacts, tables) = (None, None);
-    Merge { inputs, output, force: false, order: None, on_duplicate: OnDuplicate::KeepAll, impacts, tables, means }
+    let (on_duplicate, impacts, tables, shares) = (OnDuplicate::KeepAll, None, None, None);
+    Merge { inputs, output, force: false, order: None, on_duplicate, impacts, tables, shares, means }
 }
 
 fn merged(inputs: &[PathBuf], output: &Path) -> Merged {

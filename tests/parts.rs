@@ -34,7 +34,8 @@ fn make(
 fn join(inputs: &[PathBuf], output: &Path) {
     let (impacts, tables, on_duplicate) = (None, None, OnDuplicate::KeepAll);
     let means = Means::new(2, 512 << 20);
-    merge(&Merge { inputs, output, force: false, order: None, on_duplicate, impacts, tables, means }).unwrap();
+    merge(&Merge { inputs, output, force: false, order: None, on_duplicate, impacts, tables, shares: None, means })
+        .unwrap();
 }
 
 fn assert_same(a: &Path, b: &Path, what: &str) {
@@ -207,7 +208,17 @@ fn a_merge_knows_the_parts_of_an_input() {
         let inputs: Vec<PathBuf> = inputs.iter().map(|&input| input.clone()).collect();
         let (impacts, tables, means) = (None, None, Means::new(2, 512 << 20));
         let output = &dir.path().join("joined");
-        merge(&Merge { inputs: &inputs, output, force: true, order: None, on_duplicate, impacts, tables, means })
+        merge(&Merge {
+            inputs: &inputs,
+            output,
+            force: true,
+            order: None,
+            on_duplicate,
+            impacts,
+            tables,
+            shares: None,
+            means,
+        })
     };
     let all = OnDuplicate::KeepAll;
     let missing = |inputs: &[&PathBuf]| joined(inputs, all).unwrap().missing_parts;

@@ -8,7 +8,7 @@ use gamut::cli;
 use gamut::codec;
 use gamut::gpu::{Choice, Gpu};
 use gamut::index::change::delete::{Delete, Done, Which, delete as delete_from};
-use gamut::index::change::merge::Merge;
+use gamut::index::change::merge::{Encoded, Found, Merge, Merged, Share, Shares, encode_lists};
 use gamut::index::change::reencode as codecs;
 use gamut::order::Order;
 use gamut::text::AnalyzerSpec;
@@ -99,9 +99,14 @@ pub fn reorder(
 
 /// Joins indexes and CIFF files into one index, as `gamut merge`. `codec`, `analyzer` and `weights` are for the files.
 /// Returns what was done.
+///
+/// `lists="2/3"` only encodes that share of the lists, and writes it to the file `output`; `with_lists` are such files,
+/// which a merge of the same indexes takes. `awaited=(n, found)` is for files that come while the merge runs:
+/// `found(number)` returns the path of the file of share `number` of `n`, None if it is not there yet, and False if it
+/// never comes. A merge encodes the shares that no file has.
 #[pyfunction]
 #[pyo3(signature = (indexes, output, *, force=false, order=None, on_duplicate="keep-all", codec=None, analyzer=None,
-    weights=false, threads=0, memory=None, progress=None))]
+    weights=false, lists=None, with_lists=vec![], awaited=None, threads=0, memory=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of `gamut merge`, each by its name")]
 pub fn merge(
     py: Python<'_>,
@@ -113,6 +118,9 @@ pub fn merge(
     codec: Option<&str>,
     analyzer: Option<&str>,
     weights: bool,
+    lists: Option<&str>,
+    with_lists: Vec<PathBuf>,
+    awaited: Option<(u32, Py<PyAny>)>,
     threads: usize,
     memory: Option<Size>,
     progress: Option<Py<PyAny>>,
@@ -133,13 +141,37 @@ pub fn merge(
     {
         return Err(invalid(py, *option, "is for CIFF files, and all inputs are directories of indexes; leave it out"));
     }
+    let share = lists.map(str::parse::<Share>).transpose().or_raise(py)?;
+    if share.is_some() && (!with_lists.is_empty() || awaited.is_some()) || !with_lists.is_empty() && awaited.is_some() {
+        return Err(invalid(py, "merge", "takes one of lists, with_lists and awaited"));
+    }
+    let files = cli::merge::shares_of(&with_lists).or_raise(py)?;
     let limits = (threads, bytes(py, memory)?, progress);
-    let report = serde_json::json!({ "index": output, "merged": indexes });
+    let report = match share {
+        Some(_) => serde_json::json!({ "file": output, "merged": indexes }),
+        None => serde_json::json!({ "index": output, "merged": indexes }),
+    };
     let done = run(py, limits, None, move |means, _| {
-        let change =
-            Merge { inputs: &indexes, output: &output, force, order, on_duplicate, impacts: None, tables: None, means };
-        merge_all(&change, &given)
+        let asked = |number: u32| awaited.as_ref().map_or(Ok(Found::Never), |(_, found)| ask(found, number));
+        let in_files = |number: u32| Ok(cli::merge::found_in(&files, number));
+        let of_files = files.values().next().map(|(share, _)| Shares { of: share.of(), found: &in_files });
+        let shares = awaited.as_ref().map(|(of, _)| Shares { of: *of, found: &asked }).or(of_files);
+        let (inputs, output) = (&indexes, &output);
+        let change = Merge { inputs, output, force, order, on_duplicate, impacts: None, tables: None, shares, means };
+        match share {
+            Some(share) => encode_lists(&change, share).map(Outcome::Lists),
+            None => merge_all(&change, &given).map(Outcome::Union),
+        }
     })?;
+    let done = match done {
+        Outcome::Union(done) => done,
+        Outcome::Lists(done) => {
+            let mut report = report;
+            report["missing_parts"] = done.missing_parts.clone().into();
+            report["lists"] = cli::merge::lists_report(&done);
+            return object(py, &report);
+        }
+    };
     if done.ranks_gone {
         remark(py, cli::merge::RANKS_GONE)?;
     }
@@ -148,8 +180,27 @@ pub fn merge(
     }
     let mut report = report;
     report["missing_parts"] = done.missing_parts.clone().into();
+    report["shares_taken"] = done.shares_taken.into();
     report["union"] = cli::merge::report(&done);
     object(py, &report)
+}
+
+/// What a merge gave.
+enum Outcome {
+    Union(Merged),
+    Lists(Encoded),
+}
+
+/// Asks Python for the file of a share.
+fn ask(found: &Py<PyAny>, number: u32) -> gamut::Result<Found> {
+    Python::attach(|py| {
+        let answer = found.bind(py).call1((number,))?;
+        if answer.is_none() {
+            return Ok(Found::NotYet);
+        }
+        if answer.is_truthy()? { answer.extract().map(Found::File) } else { Ok(Found::Never) }
+    })
+    .map_err(|error: PyErr| gamut::Error::Invalid { what: "awaited".to_owned(), why: error.to_string() })
 }
 
 /// Deletes the documents of external ids, and those that match a pattern such as "url=http://a.example/*", as

@@ -38,6 +38,30 @@ class Changes(InDirectory):
         with self.assertRaises(gamut.InvalidError):
             gamut.reorder(self.dir / "x", "nonsense")
 
+    def test_a_merge_that_is_shared(self):
+        gamut.index([{"id": str(n), "text": f"a b{n % 7} c{n}"} for n in range(100)], self.dir / "first")
+        gamut.index([{"id": str(n), "text": f"a b{n % 5} c{n}"} for n in range(100, 150)], self.dir / "second")
+        both, file = [self.dir / "first", self.dir / "second"], self.dir / "lists"
+        gamut.merge(both, self.dir / "alone")
+        report = gamut.merge(both, file, lists="2/2")
+        self.assertEqual((report["file"], report["lists"]["share"]), (str(file), "2/2"))
+        self.assertEqual(gamut.merge(both, self.dir / "shared", with_lists=[file])["shares_taken"], 1)
+        asked = []
+
+        def found(number):
+            asked.append(number)
+            return False if number == 1 else file if len(asked) > 4 else None
+
+        self.assertEqual(gamut.merge(both, self.dir / "awaited", awaited=(2, found))["shares_taken"], 1)
+        self.assertEqual(asked, [1, 2, 2, 2, 2])
+        for name in ("shared", "awaited"):
+            self.assertEqual(files(self.dir / name), files(self.dir / "alone"))
+        with self.assertRaisesRegex(gamut.InvalidError, "of other indexes"):
+            gamut.merge(both[::-1], self.dir / "none", with_lists=[file])
+        with self.assertRaisesRegex(gamut.InvalidError, "division by zero"):
+            gamut.merge(both, self.dir / "none", awaited=(2, lambda number: 1 / 0))
+        self.assertFalse((self.dir / "none").exists())
+
     def test_merge_and_delete_undo_each_other(self):
         gamut.index(self.rows[:500], self.dir / "a")
         gamut.index(self.rows[500:], self.dir / "b")

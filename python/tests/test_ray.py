@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 import unittest
 import unittest.mock
 import warnings
@@ -97,6 +98,47 @@ class TestRay(common.InDirectory):
         self.assertEqual([path.exists() for path in others], [True, True])
         left = [path for path in self.dir.glob("scratch/*/*")]
         self.assertEqual(left, [], "what dead workers left is removed by the next ones")
+
+    def test_a_merge_is_shared_and_what_is_lost_or_late_is_made_again(self):
+        build = sys.modules["gamut.ray.build"]
+        whole, encode, once = common.files(self.dir / "whole"), build._encode_lists, self.dir / "killed"
+
+        def killed(job, parts, to, share):
+            """The first worker dies."""
+            if not once.exists():
+                once.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return encode(job, parts, to, share)
+
+        def late(job, parts, to, share):
+            time.sleep(60)
+
+        def wrong(job, parts, to, share):
+            raise InvalidError("nothing comes of this")
+
+        def damaged(job, parts, to, share):
+            encode(job, parts, to, share)
+            data = bytearray(pathlib.Path(to.path).read_bytes())
+            data[len(data) // 2] ^= 1
+            pathlib.Path(to.path).write_bytes(data)
+
+        options = {"shards": 3, "merge": True, "store": True, "scratch": self.dir / "scratch"}
+        with unittest.mock.patch.object(build, "_LEAST_POSTINGS", 1):
+            for name, stand_in in ("plain", encode), ("killed", killed), ("late", late), ("wrong", wrong):
+                with unittest.mock.patch.object(build, "_encode_lists", stand_in):
+                    report = gamut.ray.build(self.crawl, self.dir / f"out-{name}", **options)
+                self.assertEqual(common.files(self.dir / f"out-{name}"), whole, name)
+                times = report["merges"]
+                lists = [key for key in times if key.startswith("lists 2/2 of ")]
+                self.assertEqual(len(lists), name in ("plain", "killed"), times)
+                self.assertEqual(report["lost"], name == "killed", name)
+                self.assertFalse((self.dir / f"out-{name}.shards").exists())
+            with unittest.mock.patch.object(build, "_encode_lists", damaged), self.assertRaises(gamut.DamagedError):
+                gamut.ray.build(self.crawl, self.dir / "out", **options)
+            self.assertFalse((self.dir / "out").exists(), "nothing half made is published")
+            # the shards are there, and the lists are made again
+            gamut.ray.build(self.crawl, self.dir / "out", **options)
+            self.assertEqual(common.files(self.dir / "out"), whole)
 
     def test_a_build_goes_on_where_it_was(self):
         options = {"shards": 6, "codec": "simdbp", "text_field": ("title", "text")}

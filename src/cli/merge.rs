@@ -1,5 +1,6 @@
 //! `gamut merge`: several finished indexes as one.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,10 +9,11 @@ use anyhow::Context as _;
 
 use super::import::{Tf, analyzer_named};
 use super::ui;
+use crate::Error;
 use crate::base::json::document;
 use crate::base::memory::parse_size;
 use crate::ciff::merge::{Given, merge};
-use crate::index::change::merge::{Merge, Merged, OnDuplicate};
+use crate::index::change::merge::{Encoded, Found, Merge, Merged, OnDuplicate, Share, Shares, encode_lists, share_of};
 use crate::order::Order;
 
 /// Make one index of several finished ones, and of CIFF files.
@@ -24,6 +26,10 @@ use crate::order::Order;
 ///
 /// Indexes of parts of an input (`gamut index --part`) know which part they are. gamut refuses a part that is there
 /// twice, or behind a later one, and names those that are missing.
+///
+/// Several machines can share a merge. Each of them walks all dictionaries and encodes a share of the lists to a file,
+/// with --lists. The merge takes these with --with, in any order. It encodes the shares that no file has, so that share
+/// 1 needs none. A file of other indexes, or of the same in another order, is refused.
 ///
 /// An INDEX that is a file is a CIFF file, which `gamut import` reads first: with the analyzer, codecs, impacts and
 /// tables of the first index. That takes the disk space of its index for a while. Imported indexes that have all
@@ -40,18 +46,26 @@ Examples:
   gamut merge out/a out/b -o out/all --order url                     in another order than they have
   gamut merge day1.ciff.gz day2.ciff.gz -o out/days --analyzer english
   gamut merge out/crawl others.ciff -o out/all                       with the options of the index
+  gamut merge out/part-* --lists 2/2 -o out/lists-2                  on one machine, and then on another one:
+  gamut merge out/part-* -o out/all --with out/lists-2
 
 Exit code: 0 if done. 2 if not; nothing is written then.", crate::order::help()))]
 pub struct Args {
     /// Directories of indexes and CIFF files, in the order of their documents
     #[arg(required = true, value_name = "INDEX")]
     indexes: Vec<PathBuf>,
-    /// Directory of the new index
+    /// Directory of the new index, or with --lists the file of the lists
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Replace an existing index. It may be one of those that are merged
+    /// Replace an existing index, or file of lists. The index may be one of those that are merged
     #[arg(long)]
     force: bool,
+    /// Only encode a share of the lists, such as 2/3, and write it to the file -o, for a merge of the same indexes
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["with", "codec", "analyzer"])]
+    lists: Option<Share>,
+    /// Take these lists from files that --lists has written, of the same indexes and options
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    with: Vec<PathBuf>,
     /// The order of the documents [default: that of the indexes]
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
@@ -95,6 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         on_duplicate: args.on_duplicate,
         impacts: None,
         tables: None,
+        shares: None,
         means: ui::means(args.threads, args.memory, args.quiet),
     };
     let given = Given {
@@ -109,16 +124,56 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         anyhow::bail!("{option} is for CIFF files, and all inputs are directories of indexes; leave it out");
     }
-    let done = merge(&change, &given)?;
-    drop(change);
+    if let Some(share) = args.lists {
+        let done = encode_lists(&change, share)?;
+        drop(change);
+        tell_missing(&done.missing_parts);
+        write_lists(&mut io::stdout().lock(), args, &done).context("cannot write the result")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let files = shares_of(&args.with)?;
+    let found = |number: u32| Ok(found_in(&files, number));
+    let shares = files.values().next().map(|(share, _)| Shares { of: share.of(), found: &found });
+    let done = merge(&Merge { shares, ..change }, &given)?;
     if done.ranks_gone {
         eprintln!("gamut: {RANKS_GONE}");
     }
-    if !done.missing_parts.is_empty() {
-        eprintln!("gamut: {}", missing(&done.missing_parts));
-    }
+    tell_missing(&done.missing_parts);
     write_done(&mut io::stdout().lock(), args, &done).context("cannot write the result")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Files of lists, and their shares, by number.
+pub type Files = BTreeMap<u32, (Share, PathBuf)>;
+
+/// The shares that files have.
+///
+/// # Errors
+/// See [`share_of`]; [`Error::Invalid`] for shares of different numbers, and for one that is there twice.
+pub fn shares_of(paths: &[PathBuf]) -> crate::Result<Files> {
+    let mut files = Files::new();
+    for path in paths {
+        let share = share_of(path)?;
+        let refused = |why: String| Err(Error::Invalid { what: path.display().to_string(), why });
+        if let Some((other, first)) = files.values().find(|(other, _)| other.of() != share.of()) {
+            return refused(format!("is share {share}, but {} is share {other}", first.display()));
+        }
+        if let Some((_, first)) = files.insert(share.number(), (share, path.clone())) {
+            return refused(format!("is share {share}, and so is {}; leave one of them out", first.display()));
+        }
+    }
+    Ok(files)
+}
+
+/// The file of a share.
+pub fn found_in(files: &Files, number: u32) -> Found {
+    files.get(&number).map_or(Found::Never, |(_, path)| Found::File(path.clone()))
+}
+
+fn tell_missing(parts: &[String]) {
+    if !parts.is_empty() {
+        eprintln!("gamut: {}", missing(parts));
+    }
 }
 
 /// What to say when ranks are gone.
@@ -152,6 +207,32 @@ pub fn report(done: &Merged) -> serde_json::Value {
     })
 }
 
+/// What was encoded, as JSON.
+pub fn lists_report(done: &Encoded) -> serde_json::Value {
+    serde_json::json!({
+        "share": done.share.to_string(),
+        "terms": done.terms,
+        "postings": done.postings,
+        "bytes": done.bytes,
+        "check_seconds": done.check_seconds,
+        "terms_seconds": done.terms_seconds,
+        "lists_seconds": done.lists_seconds,
+    })
+}
+
+fn write_lists(out: &mut impl Write, args: &Args, done: &Encoded) -> io::Result<()> {
+    if args.json {
+        let lists = lists_report(done);
+        let report = serde_json::json!({ "file": args.output, "merged": args.indexes, "missing_parts": done.missing_parts, "lists": lists });
+        return document(out, &report);
+    }
+    let Encoded { share, terms, postings, bytes, .. } = done;
+    let path = args.output.display();
+    writeln!(out, "{path}: share {share} of the lists: {terms} terms, {postings} postings in {bytes} bytes")?;
+    let Encoded { check_seconds, terms_seconds, lists_seconds, .. } = done;
+    writeln!(out, "checksums {check_seconds:.2} s, terms {terms_seconds:.2} s, lists {lists_seconds:.2} s")
+}
+
 /// What took how long.
 pub(super) fn times(done: &Merged) -> String {
     let order = if done.order_seconds > 0.0 { format!(", order {:.2} s", done.order_seconds) } else { String::new() };
@@ -163,7 +244,7 @@ pub(super) fn times(done: &Merged) -> String {
 
 fn write_done(out: &mut impl Write, args: &Args, done: &Merged) -> io::Result<()> {
     if args.json {
-        let report = serde_json::json!({ "index": args.output, "merged": args.indexes, "missing_parts": done.missing_parts, "union": report(done) });
+        let report = serde_json::json!({ "index": args.output, "merged": args.indexes, "missing_parts": done.missing_parts, "shares_taken": done.shares_taken, "union": report(done) });
         return document(out, &report);
     }
     let s = done.statistics;
@@ -179,6 +260,9 @@ fn write_done(out: &mut impl Write, args: &Args, done: &Merged) -> io::Result<()
     )?;
     if args.on_duplicate != OnDuplicate::KeepAll {
         writeln!(out, "{} documents left out that had the id of another one", done.left_out)?;
+    }
+    if !args.with.is_empty() {
+        writeln!(out, "{} shares of the lists came from files", done.shares_taken)?;
     }
     writeln!(out, "{}", times(done))
 }

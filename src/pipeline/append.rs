@@ -66,6 +66,7 @@ pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> 
         on_duplicate,
         impacts: Some(impacts),
         tables: Some(tables),
+        shares: None,
         means: options.means.clone(),
     };
     let hidden_names = [(new.output.clone(), "the new documents".to_owned())];

@@ -195,12 +195,21 @@ def merge(
     codec: str | None = None,
     analyzer: str | None = None,
     weights: bool = False,
+    lists: str | None = None,
+    with_lists: Sequence[Path] = (),
+    awaited: tuple[int, Callable[[int], Path | Literal[False] | None]] | None = None,
     threads: int = 0,
     memory: Size | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Joins indexes and CIFF files into one index, as `gamut merge`. `codec`, `analyzer` and `weights` (`--as impacts`)
-    are for the files. Returns what was done."""
+    are for the files. Returns what was done.
+
+    Several machines can share a merge. `lists="2/3"` only encodes that share of the lists, and writes it to the file
+    `output`; `with_lists` are such files, which a merge of the same indexes takes. `awaited=(n, found)` is for files that
+    come while the merge runs: `found(number)` returns the path of the file of share `number` of `n`, None if it is not
+    there yet, and False if it never comes. A merge waits for a file as long as it has worked so far, and then encodes
+    the share itself, as it does with shares that no file has. The bytes of the index are the same."""
 
 def delete(
     index: Path,

@@ -76,6 +76,7 @@ fn test_numbers_that_no_index_can_hold() {
             on_duplicate: OnDuplicate::KeepAll,
             impacts: None,
             tables: None,
+            shares: None,
             means: Means::new(2, 1 << 30),
         };
         let error = merge(&change).unwrap_err().to_string();

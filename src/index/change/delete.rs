@@ -214,6 +214,7 @@ pub fn delete(dir: &Path, change: &Delete<'_>) -> Result<Deleted> {
         on_duplicate: OnDuplicate::KeepAll,
         impacts: None,
         tables: None,
+        shares: None,
         means: change.means.clone(),
     };
     let rest = merge_without(&indexes, |_| Ok(vec![marks]), &merge)?;

@@ -4,11 +4,12 @@
 
 use crate::base::simd;
 use crate::codec::{Codec, Skip};
-use crate::index::ListBatch;
 use crate::index::format::docs::DocTable;
 use crate::index::format::tables::TermRow;
+use crate::index::{Imported, ListBatch};
 use crate::postings::{ListWords, tf};
 use crate::score::bound::{Bound, Gather, Gathers, Norm};
+use crate::score::{DEFAULT_B, DEFAULT_K1};
 use std::sync::Arc;
 
 /// Encodes batches of lists. Cheap to make and to clone, one per thread.
@@ -68,8 +69,23 @@ impl EncodedLists {
 }
 
 impl ListEncoder {
-    pub(in crate::index) fn new(codecs: Vec<Arc<dyn Codec>>, docs: Arc<DocTable>, norm: Norm) -> Self {
+    /// An encoder for an index with these codecs and documents, of an imported collection if it is one.
+    pub(in crate::index) fn new(codecs: Vec<Arc<dyn Codec>>, docs: Arc<DocTable>, imported: Option<&Imported>) -> Self {
+        let norm = match imported {
+            Some(imported) => imported.collection.norm(DEFAULT_K1, DEFAULT_B),
+            None => Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len),
+        };
         Self { codecs, docs, norm, bounds: Vec::new() }
+    }
+
+    /// Codecs of the index.
+    pub(in crate::index) fn codecs(&self) -> usize {
+        self.codecs.len()
+    }
+
+    /// Documents of the index.
+    pub(in crate::index) fn documents(&self) -> u64 {
+        self.docs.lens.len() as u64
     }
 
     /// Encodes a batch in every codec of the index. The result depends only on the lists, the document lengths and the

@@ -16,7 +16,7 @@ use crate::index::format::manifest::{
     CodecSpec, FORMAT, FileSpec, ImpactSpec, Imported, InputCut, MANIFEST, Manifest, Statistics,
 };
 use crate::index::{format, impacts, list_tables};
-use crate::score::{DEFAULT_B, DEFAULT_K1, Norm};
+use crate::score::{DEFAULT_B, DEFAULT_K1};
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -178,11 +178,7 @@ impl IndexWriter {
 
     /// An encoder for the codecs of this index.
     pub fn encoder(&self, docs: Arc<DocTable>) -> ListEncoder {
-        let norm = match &self.imported {
-            Some(imported) => imported.collection.norm(DEFAULT_K1, DEFAULT_B),
-            None => Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len),
-        };
-        ListEncoder::new(self.codecs.clone(), docs, norm)
+        ListEncoder::new(self.codecs.clone(), docs, self.imported.as_ref())
     }
 
     /// Starts the dictionary.

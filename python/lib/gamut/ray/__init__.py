@@ -17,7 +17,20 @@ shell.
 - `search`: a searcher over shards.
 """
 
+import importlib
+import typing
+
 from .build import build
-from .search import Results, Searcher, ShardLostWarning
+
+if typing.TYPE_CHECKING:
+    from .search import Results, Searcher, ShardLostWarning
 
 __all__ = ["Results", "Searcher", "ShardLostWarning", "build"]
+
+
+def __getattr__(name):
+    """What searches is imported when somebody asks for it: a worker that builds starts sooner without numpy."""
+    if name in __all__ or name == "search":
+        search = importlib.import_module(".search", __name__)
+        return search if name == "search" else getattr(search, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,6 +16,10 @@ SHARDS = "shards.json"
 _BUILD = "build.json"
 """In the directory of shards from the beginning: what they are shards of."""
 _MERGED_AT_ONCE = 64
+_MOST_SHARES = 4
+"""Of the lists of a union, each encoded on a node: every one walks all dictionaries, a fifth of a merge."""
+_LEAST_POSTINGS = 1 << 23
+"""Of a share: with fewer, its task takes longer to start than to end."""
 _MOST_DOCUMENTS = 2**32 - 1
 """Of one index: its docIDs have 32 bits. Shards together may have more."""
 
@@ -43,7 +47,7 @@ def build(
 
     - `merge=False` leaves the shards in `output`, as `shard-00001` and so on, with the statistics of their terms and a
       list, `shards.json`: what `Searcher` opens. `merge=True` makes them one index at `output`, with the bytes that one
-      machine gives the same input, and removes them.
+      machine gives the same input, and removes them. Up to four nodes share the work of the last merge.
     - `cpus`, `gpus` and `memory` (bytes, or a text such as "4GiB") are what Ray sets aside for each shard, and what its
       build uses. A merge has the same.
     - `scratch` is a directory on the nodes' local disks, by default that of temporary files. Shards are built there, and
@@ -186,17 +190,40 @@ def _publish_terms(job, number, index, stage):
     (job.work / _terms(number)).publish_file(terms)
 
 
-def _merge(job, parts, to, order):
-    """Merges indexes on the node of this worker, publishes the index, and returns what took how long."""
+def _merge(job, parts, to, order, lists):
+    """Merges indexes on the node of this worker, publishes the index, and returns what took how long. Other workers
+    encode the shares of `lists`, places by number; what does not come is encoded here."""
     steps = _Steps()
     with storage.stage(job.scratch) as stage:
         indexes = [place.fetched(stage / "input") for place in parts]
         steps.end("fetch")
         index = stage / "index"
-        _gamut.merge(indexes, index, order=order, **job.limits())
+
+        def found(number):
+            if number not in lists:
+                return False
+            return lists[number].fetched(stage / "lists") if lists[number].exists() else None
+
+        awaited = (len(lists) + 1, found) if lists else None
+        _gamut.merge(indexes, index, order=order, awaited=awaited, **job.limits())
         steps.end("merge")
         to.publish(index, replace=True)
     steps.end("publish")
+    return steps.times
+
+
+def _encode_lists(job, parts, to, share):
+    """Encodes a share of the lists of a union on the node of this worker, publishes it, and returns what took how long."""
+    steps = _Steps()
+    with storage.stage(job.scratch) as stage:
+        indexes = [place.fetched(stage / "input") for place in parts]
+        steps.end("fetch")
+        # on a mounted disk it gets its name when it is whole, and a second time it is the same
+        file = to.path if to.local else stage / "lists"
+        _gamut.merge(indexes, file, lists=share, force=True, **job.limits())
+        if not to.local:
+            to.publish_file(file)
+        steps.end("lists")
     return steps.times
 
 
@@ -216,22 +243,43 @@ class _Steps:
         self.last = now
 
 
+def _shares(postings):
+    """Of how many workers a merge of so many postings is: one on each machine, but two at least where there is room."""
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) > 0]
+    machines = len({node["NodeManagerAddress"] for node in nodes})
+    room = sum(node["Resources"]["CPU"] for node in nodes)
+    return max(1, min(max(machines, 2), int(room), _MOST_SHARES, postings // _LEAST_POSTINGS))
+
+
 def _merge_all(job, shared, output, order, resources, attempts, told):
     """Merges all shards: many at once on several nodes, and then their unions. Returns what took how long in each."""
     times, level, parts = {}, 0, [job.work / _name(n) for n in range(1, job.shards + 1)]
-    merge = ray.remote(_merge)
+    merge, encode_lists = ray.remote(_merge), ray.remote(_encode_lists)
+    postings = sum(job.summary(n)["postings"] for n in range(1, job.shards + 1))
     while True:
         groups = [parts[at : at + _MERGED_AT_ONCE] for at in range(0, len(parts), _MERGED_AT_ONCE)]
         level += 1
         unions = [output] if len(groups) == 1 else [job.work / f"union-{level}-{n:05}" for n in range(1, len(groups) + 1)]
+        # several groups are work for several nodes as they are
+        shares = _shares(postings) if len(groups) == 1 else 1
+        lists = {number: job.work / f"lists-{number}" for number in range(2, shares + 1)}
+        for place in lists.values():
+            # an earlier call may have left it, of other shares
+            place.remove_file()
         tell = told.stage("merge", len(groups), 0)
         pieces = {
             str(union): lambda group=group, union=union: merge.options(**resources, name=f"merge {union}").remote(
-                shared, group, union, order if union is output else "input"
+                shared, group, union, order if union is output else "input", lists
             )
             for group, union in zip(groups, unions, strict=True)
         }
-        times |= tasks.all_done(pieces, attempts=attempts, tell=tell)
+        helpers = {
+            f"lists {number}/{shares} of {output}": lambda number=number: encode_lists.options(
+                **resources, name=f"lists {number}/{shares} of {output}"
+            ).remote(shared, parts, lists[number], f"{number}/{shares}")
+            for number in lists
+        }
+        times |= tasks.all_done(pieces | helpers, attempts=attempts, tell=tell, helpers=helpers)
         if len(groups) == 1:
             return times
         parts = unions

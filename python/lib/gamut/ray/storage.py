@@ -153,6 +153,11 @@ class Place:
         else:
             self.fs.put_file(str(file), self.path)
 
+    def remove_file(self):
+        """Removes a file, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self.fs.rm_file(self.path)
+
     def sweep(self):
         """Removes what workers left that died while they published here."""
         for name in self.names():

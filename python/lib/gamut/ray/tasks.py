@@ -15,6 +15,10 @@ LOST = (
 """What says that a worker or its node is gone, not that the work cannot be done."""
 
 
+_END = 10.0
+"""Seconds that cancelled pieces have to end."""
+
+
 class LostError(Error):
     """A piece of work was lost with its worker or node, again and again."""
 
@@ -36,12 +40,15 @@ def resources(cpus, gpus, memory):
     return options
 
 
-def all_done(pieces, *, attempts, tell):
+def all_done(pieces, *, attempts, tell, helpers=()):
     """Does all pieces of work, a dict of names and of functions that submit them, and returns a dict of results.
 
     A piece whose worker or node is lost is submitted again, `attempts` times in all. `tell(name, event)` hears of each
     piece that is "done", and of each that is "lost". The first error of a piece, and Ctrl-C, end all others, and what
     they had begun is removed.
+
+    `helpers` are names of pieces whose results the others can do without: they are over when the others are done, and
+    if one is lost too often, or fails, nobody hears of it but in `tell(name, "lost")`.
 
     Raises LostError, and what the pieces raise.
     """
@@ -49,7 +56,7 @@ def all_done(pieces, *, attempts, tell):
     running = {submit(): name for name, submit in pieces.items()}
     results = {}
     try:
-        while running:
+        while not all(name in helpers for name in running.values()):
             ready, _ = ray.wait(list(running), timeout=1.0)
             for reference in ready:
                 name = running.pop(reference)
@@ -57,16 +64,25 @@ def all_done(pieces, *, attempts, tell):
                     results[name] = ray.get(reference)
                 except LOST as lost:
                     tell(name, "lost")
+                    if tries[name] == attempts and name in helpers:
+                        continue
                     if tries[name] == attempts:
                         raise LostError(f"{name} was lost {attempts} times with its worker or node: {lost}") from lost
                     tries[name] += 1
                     running[pieces[name]()] = name
+                except ray.exceptions.RayTaskError:
+                    if name not in helpers:
+                        raise
                 else:
-                    tell(name, "done")
+                    if name not in helpers:
+                        tell(name, "done")
     except ray.exceptions.RayTaskError as error:
         cause = error.cause
         raise (cause if isinstance(cause, BaseException) else error) from None
     finally:
         for reference in running:
             ray.cancel(reference, force=False)
+        # what they write is removed when they have ended
+        if helpers and running:
+            ray.wait(list(running), num_returns=len(running), timeout=_END)
     return results

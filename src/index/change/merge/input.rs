@@ -3,7 +3,9 @@
 use super::super::moved::GONE;
 use super::Merge;
 use crate::base::means::Means;
-use crate::index::format::docs::RANKS;
+use crate::index::format::docs::{NAMES, RANKS};
+use crate::index::format::ids::IDS;
+use crate::index::format::texts::TEXTS;
 use crate::index::impacts::IMPACTS;
 use crate::index::list_tables::TABLES;
 use crate::index::read::reader::Index;
@@ -39,6 +41,11 @@ impl Input<'_> {
 /// Whether a merge reads this file: the others are made again, or go.
 pub(super) fn is_read(name: &str) -> bool {
     ![IMPACTS, TABLES, RANKS].contains(&name)
+}
+
+/// Whether lists depend on this file, besides.
+pub(super) fn is_read_for_lists(name: &str) -> bool {
+    is_read(name) && ![NAMES, IDS, TEXTS].contains(&name)
 }
 
 /// Fails unless a build could have had the same options for all indexes, but for those that the change gives. Returns

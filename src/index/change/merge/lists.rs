@@ -2,6 +2,7 @@
 
 use super::super::moved::PostingSorter;
 use super::input::Input;
+use super::share::{Task, cost};
 use super::terms::{Has, Numbers};
 use crate::Result;
 use crate::base::bits::UNPACKED;
@@ -60,25 +61,25 @@ impl<'a> Lists<'a> {
         Self { inputs, numbers, short, sorters, rooms: Mutex::default() }
     }
 
-    /// The termIDs, cut into tasks of some [`BATCH`] postings, and how many postings there are, those of documents that
-    /// go included.
-    pub(super) fn tasks(&self) -> (Vec<Range<u32>>, u64) {
-        let (mut tasks, mut first, mut postings, mut all) = (Vec::new(), 0, 0u64, 0u64);
+    /// The termIDs, cut into tasks of some [`BATCH`] postings.
+    pub(super) fn tasks(&self) -> Vec<Task> {
+        let (mut tasks, mut first, mut postings, mut costs) = (Vec::new(), 0, 0u64, 0);
+        let inputs = self.inputs.len() as u64;
         for (term, &df) in (0..).zip(&self.numbers.dfs) {
             let df = u64::from(df);
             let full = postings + df > BATCH || term - first >= TERMS;
             if postings > 0 && full {
-                tasks.push(first..term);
-                (first, postings) = (term, 0);
+                tasks.push(Task { terms: first..term, postings, cost: costs });
+                (first, postings, costs) = (term, 0, 0);
             }
             postings += df;
-            all += df;
+            costs += cost(df, inputs);
         }
         let end = self.numbers.dfs.len() as u32;
         if first < end {
-            tasks.push(first..end);
+            tasks.push(Task { terms: first..end, postings, cost: costs });
         }
-        (tasks, all)
+        tasks
     }
 
     /// Finds what the inputs have of some terms. Rows and words lie anywhere in memory, so each step asks for what the
@@ -106,13 +107,13 @@ impl<'a> Lists<'a> {
     }
 
     /// The lists of a task in the codecs of the union, and how many postings they have.
-    pub(super) fn encode(&self, task: &Range<u32>, mut encoder: ListEncoder) -> Result<(EncodedLists, u64)> {
+    pub(super) fn encode(&self, terms: &Range<u32>, mut encoder: ListEncoder) -> Result<(EncodedLists, u64)> {
         let lock = || self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = lock().pop();
         let mut room = kept.unwrap_or_else(Room::new);
-        room.clear(task.start);
-        for first in task.clone().step_by(TOGETHER as usize) {
-            self.find(first..task.end.min(first + TOGETHER), &mut room);
+        room.clear(terms.start);
+        for first in terms.clone().step_by(TOGETHER as usize) {
+            self.find(first..terms.end.min(first + TOGETHER), &mut room);
             self.decode(&mut room)?;
         }
         let (parts, ends) = (&room.parts, &room.ends);

@@ -16,6 +16,9 @@
 //! | `terms` | the dictionaries as one, and the new termIDs |
 //! | `lists` | the lists of all indexes as one |
 //! | `documents` | names, lengths and texts |
+//! | [`share`](Share) | lists that other processes encode |
+//! | `spool` | the file of such lists |
+//! | `shared` | makes such files, and takes them |
 //!
 //! An index in another order than the input's goes back to that by its `input.bin`. The union is then made in the
 //! order of the input in a hidden directory, and reordered from there as in a build.
@@ -27,6 +30,9 @@ mod input;
 mod lists;
 mod parts;
 mod rows;
+mod share;
+mod shared;
+mod spool;
 mod terms;
 mod walks;
 
@@ -35,15 +41,14 @@ mod tests;
 
 use super::orders::permutation;
 use super::reorder::{Reorder, reorder};
-use super::stage;
 use super::verify;
-use crate::base::in_order::{in_order, joined};
+use crate::base::in_order::joined;
 use crate::base::means::Means;
 use crate::index::read::reader::Index;
 use crate::index::write::publish;
 use crate::index::write::unfinished::{Unfinished, hold};
 use crate::index::write::writer::{Extras, IndexWriter, ManifestFields};
-use crate::index::{EncodedLists, Imported, Manifest, Statistics};
+use crate::index::{Imported, Manifest, Statistics};
 use crate::order::{Needs, Order};
 use crate::{Error, Result};
 use input::Input;
@@ -54,6 +59,8 @@ use std::time::Instant;
 use terms::Numbers;
 
 pub use duplicates::OnDuplicate;
+pub use share::{Found, Share, Shares};
+pub use shared::{Encoded, encode_lists, share_of};
 
 /// What to merge.
 pub struct Merge<'a> {
@@ -71,6 +78,8 @@ pub struct Merge<'a> {
     pub impacts: Option<bool>,
     /// Whether to store tables of long lists; the same.
     pub tables: Option<bool>,
+    /// Where lists are that other processes encode, by [`encode_lists`].
+    pub shares: Option<Shares<'a>>,
     /// What the work may use. Mapped files do not count as memory: the operating system takes their pages back.
     pub means: Means,
 }
@@ -90,6 +99,8 @@ pub struct Merged {
     pub order: String,
     /// Bytes of its files.
     pub bytes: u64,
+    /// Shares of the lists that came from other processes.
+    pub shares_taken: u32,
     /// Seconds of comparing the inputs with their checksums.
     pub check_seconds: f64,
     /// Seconds of merging dictionaries.
@@ -118,14 +129,18 @@ pub fn merge(change: &Merge<'_>) -> Result<Merged> {
 
 /// [`merge`] for a caller that holds the input whose place the union takes.
 pub(crate) fn merge_held(change: &Merge<'_>) -> Result<Merged> {
-    if change.inputs.is_empty() {
-        return Err(Error::Invalid { what: "merge".to_owned(), why: "names no index".to_owned() });
-    }
-    let open = |dir: &PathBuf| Index::open(&dir.canonicalize().map_err(Error::io("open", dir))?);
-    let indexes: Vec<Index> = change.inputs.iter().map(open).collect::<Result<_>>()?;
+    let indexes = opened(change.inputs)?;
     let missing_parts = parts::missing(&indexes, change.on_duplicate)?;
     let dropped = |_: &Merge<'_>| duplicates::find(&indexes, change.on_duplicate, &change.means);
     Ok(Merged { missing_parts, ..merge_without(&indexes, dropped, change)? })
+}
+
+/// Opens the inputs of a merge.
+fn opened(inputs: &[PathBuf]) -> Result<Vec<Index>> {
+    if inputs.is_empty() {
+        return Err(Error::Invalid { what: "merge".to_owned(), why: "names no index".to_owned() });
+    }
+    inputs.iter().map(|dir| Index::open(&dir.canonicalize().map_err(Error::io("open", dir))?)).collect()
 }
 
 /// Merges open indexes, the inputs of `change`, without the documents that `dropped` marks by index and docID. It is
@@ -157,32 +172,21 @@ fn merged(
     change: &Merge<'_>,
     order: &Order,
 ) -> Result<Merged> {
-    // Before their files are read, which takes long for so many. Nobody knows yet how many documents come twice.
-    if change.on_duplicate == OnDuplicate::KeepAll {
-        input::all_fit(indexes)?;
-    }
-    let began = Instant::now();
-    for index in indexes {
-        change.means.go_on()?;
-        verify::checksums(index.dir(), index.manifest().files.iter().filter(|file| input::is_read(&file.name)))?;
-    }
-    let check_seconds = began.elapsed().as_secs_f64();
-    let dropped = dropped(change)?;
-    let left_out = dropped.iter().flatten().filter(|&&gone| gone).count() as u64;
-    let dropped = with_deleted(indexes, dropped);
+    let Sound { dropped, left_out, check_seconds } = sound(indexes, dropped, change, input::is_read)?;
     let inputs = input::inputs(indexes, &dropped)?;
     drop(dropped);
+    let shares = change.shares.map(|shares| (shares, shared::identity(indexes, change.on_duplicate)));
     let collection = imported::of_union(&inputs)?;
     input::affords(&inputs, &change.means)?;
 
     let impacts = change.impacts.unwrap_or(indexes[0].impacts().is_some());
     let tables = change.tables.unwrap_or(indexes[0].list_tables().is_some());
     let mut merged = if order.is_input() {
-        union(&inputs, collection, change.output, change.force, [impacts, tables], &change.means)?
+        union(&inputs, collection, change.output, change.force, [impacts, tables], shares, &change.means)?
     } else {
         let dir = Unfinished::beside(change.output)?;
         let first = dir.path().join("index");
-        let merged = union(&inputs, collection, &first, false, [false; 2], &change.means)?;
+        let merged = union(&inputs, collection, &first, false, [false; 2], shares, &change.means)?;
         let began = Instant::now();
         let permutation = permutation(&first, order, &change.means)?;
         let moved = Reorder {
@@ -200,6 +204,37 @@ fn merged(
     merged.bytes = Manifest::read(change.output)?.files.iter().map(|file| file.bytes).sum();
     let ranks_gone = indexes.iter().any(|index| index.pagerank().is_some());
     Ok(Merged { check_seconds, left_out, ranks_gone, order: order.to_string(), ..merged })
+}
+
+/// Inputs whose files are sound.
+struct Sound {
+    /// Documents that are left out or deleted, by index and docID.
+    dropped: Vec<Vec<bool>>,
+    /// How many are left out.
+    left_out: u64,
+    check_seconds: f64,
+}
+
+/// Checks the files of all inputs that are read, by their names, and finds the documents that go.
+fn sound(
+    indexes: &[Index],
+    dropped: impl FnOnce(&Merge<'_>) -> Result<Vec<Vec<bool>>>,
+    change: &Merge<'_>,
+    is_read: impl Fn(&str) -> bool,
+) -> Result<Sound> {
+    // Before their files are read, which takes long for so many. Nobody knows yet how many documents come twice.
+    if change.on_duplicate == OnDuplicate::KeepAll {
+        input::all_fit(indexes)?;
+    }
+    let began = Instant::now();
+    for index in indexes {
+        change.means.go_on()?;
+        verify::checksums(index.dir(), index.manifest().files.iter().filter(|file| is_read(&file.name)))?;
+    }
+    let check_seconds = began.elapsed().as_secs_f64();
+    let dropped = dropped(change)?;
+    let left_out = dropped.iter().flatten().filter(|&&gone| gone).count() as u64;
+    Ok(Sound { dropped: with_deleted(indexes, dropped), left_out, check_seconds })
 }
 
 /// The error with what the inputs are called in the place of hidden indexes that were made of them.
@@ -233,6 +268,7 @@ fn union(
     target: &Path,
     force: bool,
     [impacts, tables]: [bool; 2],
+    shares: Option<(Shares<'_>, u128)>,
     means: &Means,
 ) -> Result<Merged> {
     let began = Instant::now();
@@ -248,7 +284,7 @@ fn union(
     let dictionary = writer.terms()?;
     let lens = Arc::new(documents::lengths(inputs));
 
-    let (table, terms_seconds) = std::thread::scope(|scope| {
+    let (table, terms_seconds, shares_taken) = std::thread::scope(|scope| {
         let names = scope.spawn(|| documents::names(inputs, names, means));
         let texts = texts.map(|texts| scope.spawn(|| documents::texts(inputs, texts, means)));
         let numbers = Numbers::new(inputs, writer.temp_dir(), means)?;
@@ -256,21 +292,15 @@ fn union(
         let terms = numbers.dfs.len() as u64;
         writer.imported(collection.map(|collection| imported::counted(collection, inputs, terms)));
         let lists = Lists::new(inputs, &numbers);
-        std::thread::scope(|scope| {
+        let taken = std::thread::scope(|scope| {
             let dictionary = scope.spawn(|| numbers.write(dictionary));
-            let (work, postings) = lists.tasks();
-            means.progress.begin(stage::MERGE, postings);
             let encoder = writer.encoder(lens.clone());
-            let encode = |task: usize| -> Result<(EncodedLists, u64)> { lists.encode(&work[task], encoder.clone()) };
-            in_order::<_, Error>(work.len(), means, encode, |(encoded, postings)| {
-                writer.append(encoded)?;
-                means.progress.advance(postings);
-                Ok(())
-            })?;
-            joined(dictionary)
+            let taken = shared::each(&lists, shares, &encoder, means, began, |encoded| writer.append(encoded))?;
+            joined(dictionary)?;
+            Ok::<_, Error>(taken)
         })?;
         texts.map_or(Ok(()), joined)?;
-        Ok::<_, Error>((joined(names)?, terms_seconds))
+        Ok::<_, Error>((joined(names)?, terms_seconds, taken))
     })?;
     let lists_seconds = began.elapsed().as_secs_f64() - terms_seconds;
 
@@ -281,6 +311,7 @@ fn union(
     Ok(Merged {
         statistics: summary.statistics,
         left_out: 0,
+        shares_taken,
         missing_parts: Vec::new(),
         ranks_gone: false,
         order: String::new(),

@@ -18,8 +18,17 @@ fn make(target: &Path, documents: std::ops::Range<usize>) {
 
 fn change<'a>(inputs: &'a [PathBuf], output: &'a Path) -> Merge<'a> {
     let means = Means::new(3, 1 << 30);
-    let (impacts, tables) = (None, None);
-    Merge { inputs, output, force: false, order: None, on_duplicate: OnDuplicate::KeepAll, impacts, tables, means }
+    Merge {
+        inputs,
+        output,
+        force: false,
+        order: None,
+        on_duplicate: OnDuplicate::KeepAll,
+        impacts: None,
+        tables: None,
+        shares: None,
+        means,
+    }
 }
 
 /// Each term with its documents.
@@ -97,7 +106,7 @@ fn test_a_fault_in_the_shift_is_caught() {
     let caught = |bases: [u32; 3]| {
         let mut inputs = input::inputs(&indexes, &[vec![], vec![], vec![]]).unwrap();
         inputs.iter_mut().zip(bases).for_each(|(input, base)| input.base = base);
-        let made = union(&inputs, None, &output, true, [false; 2], &means);
+        let made = union(&inputs, None, &output, true, [false; 2], None, &means);
         made.is_err() || !verify(&output).unwrap().problems.is_empty()
     };
     assert!(!caught([0, 300, 600]), "these are right");
