@@ -41,8 +41,8 @@ impl Memory {
             (format!("var<storage, {mode}> {name}: array<u32>;\n"), "    let i = at;\n".to_owned(), name.to_owned())
         } else {
             let declared = format!(
-                "struct {prefix}Segment {{\n    words: array<u32>,\n}}\n\n\
-                 var<storage, {mode}> {name}: binding_array<{prefix}Segment, {segments}>;\n"
+                "struct {name}_buffer {{\n    words: array<u32>,\n}}\n\n\
+                 var<storage, {mode}> {name}: binding_array<{name}_buffer, {segments}>;\n"
             );
             let (mask, last) = ((1u32 << bits) - 1, segments - 1);
             let find = format!("    let i = at & {mask}u;\n    let s = min(at >> {bits}u, {last}u);\n");
@@ -264,7 +264,8 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::testing::gpu;
+    use crate::gpu::testing::{gpu, skipped};
+    use crate::gpu::{Assembler, Dispatch, Download, Text};
     use proptest::prelude::*;
 
     #[test]
@@ -277,6 +278,71 @@ mod tests {
         if let (Some(h200), Some(llvmpipe)) = (report((1 << 31) - 4), report(1 << 27)) {
             assert_eq!(segment(&h200), ((1 << 29) - 1, 29));
             assert_eq!(segment(&llvmpipe), (1 << 25, 25));
+        }
+    }
+
+    /// A thread reads one word, the next thread one of another buffer. Addresses outside end in the last words.
+    #[test]
+    fn test_words_of_several_buffers() {
+        const ASK: Text = Text {
+            name: "test/ask",
+            text: "//#import memory
+var<storage, read> asked: array<u32>;
+var<storage, read_write> answers: array<vec4<u32>>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    let at = asked[id.x];
+    answers[2u * id.x] = words4(at);
+    answers[2u * id.x + 1u] = vec4<u32>(word(at));
+    store(at | (1u << 5u), word(at));
+}
+",
+        };
+        let Some(gpu) = gpu() else { return };
+        if !gpu.buffer_arrays() {
+            return skipped("the adapter has no arrays of buffers");
+        }
+        let sizes = [64u32, 64, 40];
+        let memory = Memory { name: "lists", segments: 3, bits: 6, ..Memory::ONE };
+        let assembler = Assembler::new().provide("memory", [memory.piece(Access::ReadWrite)]);
+        let pipeline = gpu.pipeline(&assembler.kernel("ask", ASK).unwrap()).unwrap();
+        let buffer = |words: &[u32]| {
+            let buffer = gpu.buffer("words", 4 * words.len() as u64, Usage::Storage).unwrap();
+            Upload::default().run(&gpu, words, &buffer, &|_| ()).unwrap();
+            buffer
+        };
+        // the upper halves are written only
+        let words = |segment: u32| (0..sizes[segment as usize]).map(move |i| 1000 * segment + i).collect::<Vec<_>>();
+        let lists = [0, 1, 2].map(|segment| buffer(&words(segment)));
+        let asked: Vec<u32> = (0..64).map(|i| (i % 5) << 6 | (i * 11) % 28).collect();
+        let answers = buffer(&[0; 8 * 64]);
+        let questions = buffer(&asked);
+        let own = [("lists0", &lists[0]), ("lists1", &lists[1]), ("lists2", &lists[2])];
+        let buffers = [&own[..], &[("asked", &questions), ("answers", &answers)]].concat();
+        gpu.run("ask", &[Dispatch { pipeline: &pipeline, buffers: &buffers, immediates: &[], groups: 1 }]).unwrap();
+        let mut found = vec![0u32; 8 * 64];
+        Download::default().run(&gpu, &answers, &mut found).unwrap();
+        for (&at, found) in asked.iter().zip(found.chunks(8)) {
+            let (segment, i) = ((at >> 6).min(2), at & 63);
+            let four: Vec<u32> = (0..4).map(|next| 1000 * segment + i + next).collect();
+            assert_eq!((&found[..4], &found[4..]), (&four[..], &[four[0]; 4][..]), "word {at}");
+        }
+        for (segment, list) in (0u32..).zip(&lists) {
+            let mut after = words(segment);
+            Download::default().run(&gpu, list, &mut after).unwrap();
+            let mut expected = words(segment);
+            for &at in asked.iter().filter(|&&at| (at >> 6).min(2) == segment) {
+                let last = expected.len() - 1;
+                // the third buffer ends before most of these: several threads write its last word
+                let to = (((at & 63) | 32) as usize).min(last);
+                if to < last {
+                    expected[to] = 1000 * segment + (at & 63);
+                } else {
+                    expected[to] = after[to];
+                    assert!(after[to] >= 1000 * segment && after[to] < 1000 * segment + 64, "{}", after[to]);
+                }
+            }
+            assert_eq!(after, expected, "buffer {segment}");
         }
     }
 
