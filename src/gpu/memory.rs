@@ -314,7 +314,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         // the upper halves are written only
         let words = |segment: u32| (0..sizes[segment as usize]).map(move |i| 1000 * segment + i).collect::<Vec<_>>();
         let lists = [0, 1, 2].map(|segment| buffer(&words(segment)));
-        let asked: Vec<u32> = (0..64).map(|i| (i % 5) << 6 | (i * 11) % 28).collect();
+        let asked: Vec<u32> = (0..64).map(|i| ((i % 5) << 6) | ((i * 11) % 28)).collect();
         let answers = buffer(&[0; 8 * 64]);
         let questions = buffer(&asked);
         let own = [("lists0", &lists[0]), ("lists1", &lists[1]), ("lists2", &lists[2])];
