@@ -235,18 +235,25 @@ impl<T> Dispatcher<T> {
         self.workers.rests(worker, 0);
     }
 
-    /// A processor of which somebody idle would take something, or has to ask sooner than it was told to.
+    /// A processor of which somebody idle would take something; if none would, one of which somebody has to ask sooner
+    /// than it was told to. Ask again once that one has asked: there may be another one.
     pub fn call(&self, now: Duration) -> Option<Processor> {
         if self.is_empty() {
             return None;
         }
         let now = nanos(now);
-        [Processor::Gpu, Processor::Cpu].into_iter().find(|&processor| {
-            self.workers.idle(processor).is_some_and(|asks_at| {
-                let choice = self.choose(processor, now);
-                !choice.queries.is_empty() || choice.ask_at < asks_at
-            })
-        })
+        let mut sooner = None;
+        for processor in [Processor::Gpu, Processor::Cpu] {
+            let Some(asks_at) = self.workers.idle(processor) else { continue };
+            let choice = self.choose(processor, now);
+            if !choice.queries.is_empty() {
+                return Some(processor);
+            }
+            if choice.ask_at < asks_at {
+                sooner = sooner.or(Some(processor));
+            }
+        }
+        sooner
     }
 
     fn choose(&self, processor: Processor, now: Nanos) -> Choice {

@@ -73,6 +73,7 @@ impl<'a, T> Shared<'a, T> {
     /// What somebody who is free does next; waits until there is something. `None` once it is closed and empty.
     pub fn take(&self, worker: usize, processor: Processor) -> Option<Work<T>> {
         let mut state = self.lock();
+        let mut has_called = false;
         loop {
             let now = self.now();
             match state.dispatcher.take(now, worker) {
@@ -86,6 +87,14 @@ impl<'a, T> Shared<'a, T> {
                 }
                 Next::Wait(_) if state.closed && state.dispatcher.is_empty() => return None,
                 Next::Wait(until) => {
+                    if !has_called && let Some(called) = state.dispatcher.call(now) {
+                        // what somebody was called for and has no use for any longer, another one may take
+                        self.wake(state, Some(called));
+                        state = self.lock();
+                        has_called = true;
+                        continue;
+                    }
+                    has_called = false;
                     let changed = &self.changed[processor as usize];
                     state = match until {
                         Some(until) => {
@@ -104,7 +113,8 @@ impl<'a, T> Shared<'a, T> {
         let mut state = self.lock();
         let now = self.now();
         let next = state.dispatcher.take(now, worker);
-        let called = if matches!(next, Next::Work(_)) { state.dispatcher.call(now) } else { None };
+        // also if there is nothing for this one: it may have been called for what another one is to take by now
+        let called = state.dispatcher.call(now);
         if state.closed && state.dispatcher.is_empty() {
             self.changed.iter().for_each(Condvar::notify_all);
         }
@@ -194,5 +204,31 @@ impl<'a, T> Shared<'a, T> {
     /// What has happened.
     pub fn counts(&self) -> Counts {
         self.lock().dispatcher.counts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::cost::Costs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A query comes from a thread that does not search, and all others sleep: the GPU, for which it is not, without
+    /// end. Who is to take it hears of it, not the GPU, which would only learn when its deadline is near.
+    #[test]
+    fn test_who_sleeps_is_called_by_those_who_do_not_search() {
+        for (cpu, gpu, calls) in [(1e-3, 9.0, 1), (9.0, 1e-3, 0)] {
+            let called = AtomicUsize::new(0);
+            let awake = || _ = called.fetch_add(1, Ordering::SeqCst);
+            let shared = Shared::new(Rules::default(), &Processor::BOTH, Some(&awake));
+            for worker in [0, 1] {
+                assert_eq!(shared.try_take(worker), (Next::Wait(None), false));
+            }
+            let now = shared.now();
+            let costs = Costs { cpu, gpu, gpu_batched: gpu };
+            let arrival = Arrival { arrived: now, deadline: now + Duration::from_secs(1000), costs, shortest: 1 };
+            shared.put([(arrival, 7)]);
+            assert_eq!(called.load(Ordering::SeqCst), calls);
+        }
     }
 }
