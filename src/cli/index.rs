@@ -105,7 +105,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// Keys in a block, from 4096 on. A block is sorted at once and becomes a run [default: what --memory
-    /// allows; if the CPU sorts, 2^22 at first, and later up to a sixteenth of those before]
+    /// allows; if the CPU sorts, 2^21 at first, and later up to a sixteenth of those before]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1 << 12..=1 << 30))]
     block_keys: Option<u32>,
     /// Memory of the GPU that the sorter may take, such as 512MiB. Sorters with a second buffer then get smaller blocks

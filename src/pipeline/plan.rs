@@ -15,7 +15,7 @@ pub const LEAST_BLOCK: usize = 1 << 12;
 
 /// Keys in the first blocks of a build, at most, unless somebody says how many, or a GPU sorts. Larger ones take
 /// longer: their pages are fresh from the system, which has to clear each.
-const FIRST_BLOCK: usize = 1 << 22;
+const FIRST_BLOCK: usize = 1 << 21;
 
 /// Blocks in the ring: one fills, one is sorted, one is spilled.
 pub const RING: usize = 3;

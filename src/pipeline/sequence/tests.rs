@@ -147,7 +147,7 @@ fn blocks_grow_with_the_keys_before_them() {
         assert_eq!(sizes.behind(keys), size, "{keys}");
     }
     // a large build has few more runs than one of large blocks alone has
-    let sizes = BlockSizes { first: 1 << 22, most: 1 << 25 };
+    let sizes = BlockSizes { first: 1 << 21, most: 1 << 25 };
     let (mut keys, mut runs) = (0u64, 0);
     while keys < 7_000_000_000 {
         keys += sizes.behind(keys) as u64;
