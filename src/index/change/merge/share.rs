@@ -19,10 +19,10 @@ const MOST: u32 = 1 << 16;
 const LIST: u64 = 70;
 const SINGLE: u64 = 20;
 /// What the first share has beside lists: for each document its names, for each term its place in the dictionary, and
-/// for each posting of the union its words, a quarter of one, written and hashed.
-const NAMES: u64 = 60;
-const DICTIONARY: u64 = 45;
-const WRITTEN: u64 = 4;
+/// for each posting of the union its words, an eighth of one, written and hashed.
+const NAMES: u64 = 40;
+const DICTIONARY: u64 = 25;
+const WRITTEN: u64 = 8;
 
 /// Between two looks for a file.
 const LOOK: Duration = Duration::from_millis(10);
