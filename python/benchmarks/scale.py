@@ -5,9 +5,9 @@
 Starts a Ray cluster of a head that runs nothing and four nodes of one core each, a quarter of the machine's memory each.
 WORK is a directory for indexes, which should be new.
 
-- ROUNDS (3) times in turn, after one build to warm up: `gamut.index` of CRAWL by two threads, and `gamut.ray.build` with
-  `merge=True`. Prints wall time and processor time of both: of the workers by their own account, part by part, and of
-  all processes of the cluster, Ray's own included. The bytes are compared.
+- ROUNDS (3) times in turn, after one build of each kind to warm up: `gamut.index` of CRAWL by two threads, and
+  `gamut.ray.build` with `merge=True`. Prints wall time and processor time of both: of the workers by their own
+  account, part by part, and of all processes of the cluster, Ray's own included. The bytes are compared.
 - KILLS (3) times: the same build, in which workers and a node are killed at random moments. The bytes are compared.
 - 1,000 queries of TOPICS (number, tab, words) over four shards, in windows of 50, while in the middle a node is lost and
   later comes back. Hits and scores are compared with those of one index.
@@ -207,8 +207,11 @@ try:
         print(f"load {file.read().strip()}; memory of a node {memory >> 20} MiB; 10 s of the idle cluster: {json.dumps(idle)}", flush=True)
     usual = None
     if rounds:
+        # the first build of a cluster also starts Ray's workers; it is told, and no round
         print("to warm up, ", end="")
-        one_build()
+        one = one_build()
+        print("to warm up, ", end="")
+        measured_build(one)
     for _ in range(max(1, rounds)):
         one = one_build()
         began = time.monotonic()
