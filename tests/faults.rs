@@ -50,7 +50,7 @@ const RESUMED: &str = "index D/in -o D/w/r --store --links --block-keys 4096 --r
 
 const BUILD: &str = "--sorter cpu --memory 512MiB --threads 2 --quiet";
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     Case { name: "index", args: "index D/in -o D/w/t --store --links --impacts --tables --block-keys 4096" },
     Case { name: "index over an old one", args: "index D/in -o D/w/old --force --codec vbyte" },
     Case { name: "resume", args: "index D/in -o D/w/t --store --links --tables --block-keys 4096 --resume" },
@@ -59,12 +59,13 @@ const CASES: [Case; 11] = [
     Case { name: "reencode", args: "reencode D/w/old --codec pef" },
     Case { name: "reorder", args: "reorder D/w/old --order url" },
     Case { name: "merge", args: "merge D/w/a D/w/b -o D/w/t" },
+    Case { name: "merge with lists", args: "merge D/w/a D/w/b --with D/w/lists -o D/w/t" },
     Case { name: "append", args: "append D/w/old D/more.warc.gz" },
     Case { name: "delete", args: "delete D/w/old --match url=*1" },
     Case { name: "import", args: "import D/w/old.ciff -o D/w/t" },
 ];
 
-/// What all cases begin with: inputs, an index, two halves of one, and a CIFF file.
+/// What all cases begin with: inputs, an index, two halves of one and a share of the lists of both, and a CIFF file.
 fn prepared() -> &'static Path {
     static PREPARED: OnceLock<tempfile::TempDir> = OnceLock::new();
     let dir = PREPARED.get_or_init(|| {
@@ -78,6 +79,7 @@ fn prepared() -> &'static Path {
         for (input, output) in [("in", "old"), ("in/0.warc.gz", "a"), ("in/2.warc", "b")] {
             ok(&run(dir.path(), &format!("index D/{input} -o D/w/{output} --store {BUILD}"), &[]));
         }
+        ok(&run(dir.path(), "merge D/w/a D/w/b --lists 2/2 -o D/w/lists --quiet", &[]));
         ok(&run(dir.path(), "export D/w/old -o D/w/old.ciff --quiet", &[]));
         leave(dir.path());
         dir
