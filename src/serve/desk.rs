@@ -52,11 +52,21 @@ pub struct Job {
 
 /// What somebody who is free does.
 #[derive(Debug)]
-pub enum Turn<T> {
-    /// A job off the desk.
-    Job(Job),
+pub enum Turn<'d, T> {
+    /// A job off the desk. The desk is not done before this is dropped: the job may come to queries that wait.
+    Job(Job, Open<'d>),
     /// Something else.
     Other(T),
+}
+
+/// Something that was taken off a desk and is not done.
+#[derive(Debug)]
+pub struct Open<'d>(&'d Desk);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 /// What else there is for somebody who is free.
@@ -75,7 +85,7 @@ struct State {
     weight: usize,
     /// Queries that were taken off, and wait for a processor.
     held: usize,
-    /// Queries that were taken off, and are not answered.
+    /// Queries that were taken off and are not answered, and jobs that somebody looks up.
     open: usize,
     closed: bool,
 }
@@ -124,7 +134,7 @@ impl Desk {
     /// Takes the next job; `None` once the desk is closed and empty. Jobs whose time is over are answered here.
     pub fn take(&self) -> Option<Job> {
         match self.take_or(|_| (Offer::<std::convert::Infallible>::Wait(None), false))? {
-            Turn::Job(job) => Some(job),
+            Turn::Job(job, _) => Some(job),
             Turn::Other(never) => match never {},
         }
     }
@@ -132,7 +142,7 @@ impl Desk {
     /// Takes the next job, or else what `other` offers; `None` once the desk is closed and empty, and all is answered
     /// that was taken off. Jobs whose time is over are answered here. `other` hears whether the desk is closed, and
     /// says whether there is something for another one, too; it is called while the desk is locked.
-    pub fn take_or<T>(&self, mut other: impl FnMut(bool) -> (Offer<T>, bool)) -> Option<Turn<T>> {
+    pub fn take_or<T>(&self, mut other: impl FnMut(bool) -> (Offer<T>, bool)) -> Option<Turn<'_, T>> {
         let mut state = self.lock();
         loop {
             while let Some(job) = state.waiting.pop_front() {
@@ -143,7 +153,8 @@ impl Desk {
                     if !state.waiting.is_empty() {
                         self.changed.notify_one();
                     }
-                    return Some(Turn::Job(job));
+                    state.open += 1;
+                    return Some(Turn::Job(job, Open(self)));
                 }
             }
             let (offer, more) = other(state.closed);
@@ -245,8 +256,9 @@ mod tests {
         let desk = Desk::new(3);
         let (first, _a) = job(2, LONG);
         desk.put(first).unwrap();
-        let Some(Turn::Job(_)) = desk.take_or(|_| (Offer::<()>::Wait(None), false)) else { panic!("no job") };
+        let Some(Turn::Job(_, open)) = desk.take_or(|_| (Offer::<()>::Wait(None), false)) else { panic!("no job") };
         desk.hold(3);
+        drop(open);
         assert_eq!(desk.waiting(), 3);
         let (second, _b) = job(1, LONG);
         assert!(desk.put(second).is_err());
@@ -265,6 +277,25 @@ mod tests {
             (0..3).for_each(|_| desk.end());
             assert!(waits.join().unwrap());
         });
+    }
+
+    /// Whoever looks a job up may put queries down that others are to search: they stay until it has done so, also if
+    /// the desk is closed meanwhile.
+    #[test]
+    fn test_nobody_leaves_while_a_job_is_looked_up() {
+        let desk = Desk::new(3);
+        let (only, _answer) = job(1, LONG);
+        desk.put(only).unwrap();
+        let Some(Turn::Job(_, open)) = desk.take_or(|_| (Offer::<()>::Wait(None), false)) else { panic!("no job") };
+        desk.close();
+        let mut looks = 0;
+        let turn = desk.take_or(|_| {
+            looks += 1;
+            (if looks == 3 { Offer::Do("found") } else { Offer::Wait(Some(Duration::ZERO)) }, false)
+        });
+        assert!(matches!(turn, Some(Turn::Other("found"))));
+        drop(open);
+        assert!(desk.take_or(|_| (Offer::<()>::Wait(None), false)).is_none());
     }
 
     /// Something else to do, once it is there.
@@ -289,7 +320,7 @@ mod tests {
         });
         let (first, _a) = job(1, LONG);
         desk.put(first).unwrap();
-        assert!(matches!(desk.take_or(offer), Some(Turn::Job(_))));
+        assert!(matches!(desk.take_or(offer), Some(Turn::Job(..))));
     }
 
     /// A call for all reaches the one who has use for it, however many leave it.

@@ -180,7 +180,7 @@ fn serve(worker: &Worker<'_, '_>, methods: &Methods, number: Option<usize>) {
             let Worker { queues, .. } = worker;
             while let Some(turn) = queues.desk.take_or(|closed| queues.next(number, closed)) {
                 match turn {
-                    Turn::Job(job) => worker.look_up(&mut engines, job),
+                    Turn::Job(job, _open) => worker.look_up(&mut engines, job),
                     Turn::Other(Task::Search(ticket)) => worker.search(&mut engines, ticket, number),
                     Turn::Other(Task::Answer(ticket, hits)) => worker.answer(&engines, ticket, hits),
                 }
