@@ -235,25 +235,25 @@ impl<T> Dispatcher<T> {
         self.workers.rests(worker, 0);
     }
 
-    /// A processor of which somebody idle would take something; if none would, one of which somebody has to ask sooner
-    /// than it was told to. Ask again once that one has asked: there may be another one.
-    pub fn call(&self, now: Duration) -> Option<Processor> {
+    /// Of which processors somebody idle is to ask, in the order of [`Processor::BOTH`]: of the GPU, if it would take
+    /// something; otherwise of each that would, or that has to ask sooner than it was told to. Ask again once they have
+    /// asked: there may be another one.
+    pub fn call(&self, now: Duration) -> [bool; 2] {
+        let mut called = [false; 2];
         if self.is_empty() {
-            return None;
+            return called;
         }
         let now = nanos(now);
-        let mut sooner = None;
         for processor in [Processor::Gpu, Processor::Cpu] {
             let Some(asks_at) = self.workers.idle(processor) else { continue };
             let choice = self.choose(processor, now);
-            if !choice.queries.is_empty() {
-                return Some(processor);
-            }
-            if choice.ask_at < asks_at {
-                sooner = sooner.or(Some(processor));
+            let takes = !choice.queries.is_empty();
+            called[processor as usize] = takes || choice.ask_at < asks_at;
+            if takes && processor == Processor::Gpu {
+                break;
             }
         }
-        sooner
+        called
     }
 
     fn choose(&self, processor: Processor, now: Nanos) -> Choice {

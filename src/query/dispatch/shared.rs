@@ -46,13 +46,14 @@ impl<'a, T> Shared<'a, T> {
         at.saturating_duration_since(self.start)
     }
 
-    /// Unlocks, and wakes somebody idle of a processor.
-    fn wake(&self, state: MutexGuard<'_, State<T>>, called: Option<Processor>) {
+    /// Unlocks, and wakes somebody idle of each processor that is called.
+    fn wake(&self, state: MutexGuard<'_, State<T>>, called: [bool; 2]) {
         drop(state);
-        match (called, self.awake) {
-            (Some(Processor::Cpu), Some(awake)) => awake(),
-            (Some(processor), _) => self.changed[processor as usize].notify_one(),
-            (None, _) => {}
+        for processor in Processor::BOTH.into_iter().filter(|&processor| called[processor as usize]) {
+            match self.awake.filter(|_| processor == Processor::Cpu) {
+                Some(awake) => awake(),
+                None => self.changed[processor as usize].notify_one(),
+            }
         }
     }
 
@@ -87,9 +88,10 @@ impl<'a, T> Shared<'a, T> {
                 }
                 Next::Wait(_) if state.closed && state.dispatcher.is_empty() => return None,
                 Next::Wait(until) => {
-                    if !has_called && let Some(called) = state.dispatcher.call(now) {
+                    let called = state.dispatcher.call(now);
+                    if !has_called && called != [false; 2] {
                         // what somebody was called for and has no use for any longer, another one may take
-                        self.wake(state, Some(called));
+                        self.wake(state, called);
                         state = self.lock();
                         has_called = true;
                         continue;
@@ -119,10 +121,11 @@ impl<'a, T> Shared<'a, T> {
             self.changed.iter().for_each(Condvar::notify_all);
         }
         drop(state);
-        if called == Some(Processor::Gpu) {
+        let [cpu, gpu] = called;
+        if gpu {
             self.changed[Processor::Gpu as usize].notify_one();
         }
-        (next, called == Some(Processor::Cpu))
+        (next, cpu)
     }
 
     /// Takes a whole batch for a GPU that still has one to do, if so many queries wait and none is `ahead`. Hand it to
@@ -211,6 +214,7 @@ impl<'a, T> Shared<'a, T> {
 mod tests {
     use super::*;
     use crate::query::cost::Costs;
+    use crate::query::dispatch::Batches;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A query comes from a thread that does not search, and all others sleep: the GPU, for which it is not, without
@@ -230,5 +234,22 @@ mod tests {
             shared.put([(arrival, 7)]);
             assert_eq!(called.load(Ordering::SeqCst), calls);
         }
+    }
+
+    /// One thread of the CPU has the first query to take, but is busy with something else: the GPU hears of the second
+    /// one all the same, as it has to learn until when it waits for more.
+    #[test]
+    fn test_a_gpu_learns_when_a_batch_is_due() {
+        let batches = Batches { most: 8, postings: u64::MAX, wait: Duration::from_secs(500) };
+        let mut dispatcher = Dispatcher::new(Rules { batches, ..Rules::default() }, &Processor::BOTH);
+        for worker in [0, 1] {
+            assert_eq!(dispatcher.take(Duration::ZERO, worker), Next::Wait(None));
+        }
+        let deadline = Duration::from_secs(1000);
+        for (number, cpu, gpu) in [(1, 1e-3, 9.0), (2, 9000.0, 1e-3)] {
+            let costs = Costs { cpu, gpu, gpu_batched: gpu };
+            dispatcher.put(Duration::ZERO, Arrival { arrived: Duration::ZERO, deadline, costs, shortest: 1 }, number);
+        }
+        assert_eq!(dispatcher.call(Duration::ZERO), [true, true]);
     }
 }

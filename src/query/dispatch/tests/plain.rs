@@ -262,7 +262,7 @@ proptest! {
                     plain.put(nanos(now), number, arrival);
                 }
                 Event::Ask(worker) => {
-                    if dispatcher.call(now).is_none() {
+                    if dispatcher.call(now) == [false; 2] {
                         prop_assert!(!plain.work_for_idle(nanos(now)), "somebody sleeps");
                     }
                     let taken = match dispatcher.take(now, worker) {

@@ -117,13 +117,13 @@ fn test_idle_ones_leave_a_query_to_the_better_one() {
     let mut dispatcher = pair(Rules::default());
     assert_eq!((takes(&mut dispatcher, 0.0, CPU), takes(&mut dispatcher, 0.0, GPU)), (vec![], vec![]));
     dispatcher.put(ms(1.0), arrival(1.0, 1.1, 1.0), 1);
-    assert_eq!(dispatcher.call(ms(1.0)), Some(Processor::Gpu));
+    assert_eq!(dispatcher.call(ms(1.0)), [false, true]);
     assert_eq!(takes(&mut dispatcher, 1.0, CPU), [] as [i32; 0]);
     assert_eq!(takes(&mut dispatcher, 1.0, GPU), [1]);
     dispatcher.put(ms(1.0), arrival(1.0, 1.1, 1.0), 2);
-    assert_eq!(dispatcher.call(ms(1.0)), Some(Processor::Cpu), "the GPU has work");
+    assert_eq!(dispatcher.call(ms(1.0)), [true, false], "the GPU has work");
     assert_eq!(takes(&mut dispatcher, 1.0, CPU), [2]);
-    assert_eq!(dispatcher.call(ms(1.0)), None);
+    assert_eq!(dispatcher.call(ms(1.0)), [false; 2]);
 }
 
 #[test]
@@ -135,10 +135,10 @@ fn test_a_batch_is_full_or_old_or_has_enough_postings() {
     };
     // old enough
     put(&mut dispatcher, 1.0, 1, 10);
-    assert_eq!(dispatcher.call(ms(1.0)), Some(Processor::Gpu), "it has to learn until when it waits");
+    assert_eq!(dispatcher.call(ms(1.0)), [false, true], "it has to learn until when it waits");
     assert_eq!(dispatcher.take(ms(1.0), GPU), Next::Wait(Some(ms(3.0))));
     put(&mut dispatcher, 2.0, 2, 10);
-    assert_eq!(dispatcher.call(ms(2.0)), None, "it asks by itself");
+    assert_eq!(dispatcher.call(ms(2.0)), [false; 2], "it asks by itself");
     assert_eq!(takes(&mut dispatcher, 3.0, GPU), [1, 2]);
     // so many
     (1..=5).for_each(|number| put(&mut dispatcher, 4.0, number, 10));
@@ -147,7 +147,7 @@ fn test_a_batch_is_full_or_old_or_has_enough_postings() {
     put(&mut dispatcher, 4.0, 6, 4980);
     assert_eq!(takes(&mut dispatcher, 4.1, GPU), [] as [u32; 0]);
     put(&mut dispatcher, 4.1, 7, 10);
-    assert_eq!(dispatcher.call(ms(4.1)), Some(Processor::Gpu));
+    assert_eq!(dispatcher.call(ms(4.1)), [false, true]);
     put(&mut dispatcher, 4.1, 9, 10);
     assert_eq!(takes(&mut dispatcher, 4.1, GPU), [5, 7, 9, 6], "sorted into buckets; what is there goes with it");
     // at the end nobody waits for more
@@ -273,7 +273,7 @@ fn test_one_processor_alone_takes_everything() {
     for (processor, costs) in [(Processor::Cpu, (90.0, 1.0)), (Processor::Gpu, (1.0, 90.0))] {
         let mut dispatcher = Dispatcher::new(Rules::default(), &[processor]);
         dispatcher.put(ms(0.0), arrival(0.0, costs.0, costs.1), 7);
-        assert_eq!(dispatcher.call(ms(0.0)), Some(processor));
+        assert!(dispatcher.call(ms(0.0))[processor as usize]);
         assert_eq!(takes(&mut dispatcher, 0.0, 0), [7]);
     }
     // costs that are no numbers do no harm

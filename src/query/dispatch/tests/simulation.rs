@@ -67,7 +67,8 @@ fn simulate(rules: Rules, workers: &[Processor], jobs: &[Job]) -> (Vec<Answer>, 
                 }
             }
         }
-        if let Some(called) = dispatcher.call(ms(now)) {
+        let all_called = dispatcher.call(ms(now));
+        for called in Processor::BOTH.into_iter().filter(|&called| all_called[called as usize]) {
             let sleeper = (0..workers.len()).find(|&worker| workers[worker] == called && idle[worker]);
             // those who have not asked yet do so now
             asks[sleeper.unwrap_or_else(|| panic!("nobody of {called:?} is idle"))] = now;
