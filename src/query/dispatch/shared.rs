@@ -88,15 +88,14 @@ impl<'a, T> Shared<'a, T> {
                 }
                 Next::Wait(_) if state.closed && state.dispatcher.is_empty() => return None,
                 Next::Wait(until) => {
-                    let called = state.dispatcher.call(now);
-                    if !has_called && called != [false; 2] {
-                        // what somebody was called for and has no use for any longer, another one may take
+                    // what somebody was called for and has no use for any longer, another one may take
+                    let called = if has_called { [false; 2] } else { state.dispatcher.call(now) };
+                    has_called = called != [false; 2];
+                    if has_called {
                         self.wake(state, called);
                         state = self.lock();
-                        has_called = true;
                         continue;
                     }
-                    has_called = false;
                     let changed = &self.changed[processor as usize];
                     state = match until {
                         Some(until) => {
@@ -214,7 +213,6 @@ impl<'a, T> Shared<'a, T> {
 mod tests {
     use super::*;
     use crate::query::cost::Costs;
-    use crate::query::dispatch::Batches;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A query comes from a thread that does not search, and all others sleep: the GPU, for which it is not, without
@@ -234,22 +232,5 @@ mod tests {
             shared.put([(arrival, 7)]);
             assert_eq!(called.load(Ordering::SeqCst), calls);
         }
-    }
-
-    /// One thread of the CPU has the first query to take, but is busy with something else: the GPU hears of the second
-    /// one all the same, as it has to learn until when it waits for more.
-    #[test]
-    fn test_a_gpu_learns_when_a_batch_is_due() {
-        let batches = Batches { most: 8, postings: u64::MAX, wait: Duration::from_secs(500) };
-        let mut dispatcher = Dispatcher::new(Rules { batches, ..Rules::default() }, &Processor::BOTH);
-        for worker in [0, 1] {
-            assert_eq!(dispatcher.take(Duration::ZERO, worker), Next::Wait(None));
-        }
-        let deadline = Duration::from_secs(1000);
-        for (number, cpu, gpu) in [(1, 1e-3, 9.0), (2, 9000.0, 1e-3)] {
-            let costs = Costs { cpu, gpu, gpu_batched: gpu };
-            dispatcher.put(Duration::ZERO, Arrival { arrived: Duration::ZERO, deadline, costs, shortest: 1 }, number);
-        }
-        assert_eq!(dispatcher.call(Duration::ZERO), [true, true]);
     }
 }

@@ -126,6 +126,17 @@ fn test_idle_ones_leave_a_query_to_the_better_one() {
     assert_eq!(dispatcher.call(ms(1.0)), [false; 2]);
 }
 
+/// The thread of the CPU that has the first query to take may be busy with something else: the GPU hears of the second
+/// one all the same.
+#[test]
+fn test_the_gpu_learns_until_when_it_waits_also_if_the_cpu_takes_something() {
+    let mut dispatcher = pair(batches(8, u64::MAX, 5.0));
+    assert_eq!((takes(&mut dispatcher, 0.0, CPU), takes(&mut dispatcher, 0.0, GPU)), (vec![], vec![]));
+    dispatcher.put(ms(1.0), arrival(1.0, 1.0, 900.0), 1);
+    dispatcher.put(ms(1.0), arrival(1.0, 900.0, 1.0), 2);
+    assert_eq!(dispatcher.call(ms(1.0)), [true, true]);
+}
+
 #[test]
 fn test_a_batch_is_full_or_old_or_has_enough_postings() {
     let mut dispatcher = pair(batches(4, 5000, 2.0));
