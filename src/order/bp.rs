@@ -17,6 +17,7 @@
 //! - A node's documents are copied into its two children with terms renumbered from 0. A term in one document of the
 //!   child, or in all, cannot tell where documents belong and is dropped on the way. The other terms soon fit 16-bit
 //!   numbers and the caches, and are read from front to back.
+//! - Terms lie in two rooms in turn: a node's children write to the room that its parent's terms were in.
 //! - Gains are integers, so sums do not depend on the order of additions. The order of the documents is the same for
 //!   any number of threads and on every machine.
 
@@ -28,7 +29,8 @@ mod tests;
 
 pub use forward::Forward;
 use gain::Gains;
-use node::{Child, Id, Node};
+use node::{Child, Id, Node, Scratch, TASKS};
+use rayon::prelude::*;
 
 use super::{Documents, Family, Needs, Permutation};
 use crate::base::means::{Means, Stage, Unit};
@@ -54,8 +56,11 @@ pub static BP: Family = Family {
 /// The stage that decides docIDs; its unit is documents halved.
 pub const STAGE: Stage = Stage { name: "ordering", unit: Unit::Share };
 
-/// The children of nodes with fewer postings run one after the other.
-const PARALLEL_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
+/// All threads share a node that has the postings of so many threads, if all had equally many. To hand out the parts of
+/// a smaller one takes longer than to leave it to one thread.
+const SHARED: usize = 2;
+/// The children of nodes with fewer postings are put in order by one thread.
+const LEAST_JOINED: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
 /// All passes but the last ignore terms in fewer documents.
 const COMMON_DF: u32 = 128;
@@ -141,10 +146,13 @@ pub fn bisect(forward: &Forward, options: &Options, means: &Means) -> Option<Vec
     let gains = Gains::new();
     let (mut old_of_new, without) = forward.with_and_without_terms();
     means.progress.advance(without.len() as u64 * u64::from(levels) * u64::from(passes));
+    let mut rooms = [0; 2].map(|_| vec![0u32; forward.postings()]);
     for pass in 1..=passes {
         let (options, min_df) = if pass < passes { (&coarse, COMMON_DF) } else { (options, 0) };
-        let root = forward.root(old_of_new.clone(), min_df);
-        Bisection { options, gains: &gains, means }.order(root, &mut old_of_new, levels);
+        let [first, second] = &mut rooms;
+        let node = forward.root(old_of_new.clone(), min_df, first);
+        let job = Job { room: &mut second[..node.words()], node, order: &mut old_of_new, levels };
+        Bisection { options, gains: &gains, means }.order_all(job);
         if means.cancelled() {
             return None;
         }
@@ -164,29 +172,85 @@ struct Bisection<'a> {
     means: &'a Means,
 }
 
+/// A node to be put in order, with what that needs.
+struct Job<'a, N> {
+    node: N,
+    /// Its children's terms go here.
+    room: &'a mut [u32],
+    /// Where the order of its documents goes.
+    order: &'a mut [u32],
+    /// Up to so many levels are below.
+    levels: u32,
+}
+
+/// Nodes that are put in order when the larger ones are done.
+struct Later<'a> {
+    /// They take fewer words of memory.
+    below: usize,
+    jobs: Vec<Job<'a, Child<'a>>>,
+}
+
 impl Bisection<'_> {
-    /// Writes the documents of a node in their order; there are up to `levels` levels from it down.
-    fn order<I: Id>(&self, node: Node<'_, I>, order: &mut [u32], levels: u32) {
+    /// Puts all documents of a pass in order: first with all threads at one node, then with a node for each.
+    fn order_all(&self, root: Job<'_, Child<'_>>) {
+        let below = root.node.words() / (rayon::current_num_threads() / SHARED).max(1);
+        let mut later = Later { below: below.max(LEAST_JOINED), jobs: Vec::new() };
+        self.order_child(root, &mut Scratch::new(TASKS), Some(&mut later));
+        let mut jobs = later.jobs;
+        jobs.par_sort_by_key(|job| std::cmp::Reverse(job.node.words()));
+        jobs.into_par_iter().with_max_len(1).for_each(|job| self.order_child(job, &mut Scratch::new(1), None));
+    }
+
+    fn order_child<'a>(
+        &self,
+        Job { node, room, order, levels }: Job<'a, Child<'a>>,
+        scratch: &mut Scratch,
+        later: Option<&mut Later<'a>>,
+    ) {
+        match node {
+            Child::Short(node) => self.order(Job { node, room, order, levels }, scratch, later),
+            Child::Long(node) => self.order(Job { node, room, order, levels }, scratch, later),
+        }
+    }
+
+    /// Puts a node's documents in order, but leaves small descendants for later. Its children's terms go to its room,
+    /// and its grandchildren's to where its own are.
+    fn order<'a, I: Id>(
+        &self,
+        Job { node, room, order, levels }: Job<'a, Node<'a, I>>,
+        scratch: &mut Scratch,
+        later: Option<&mut Later<'a>>,
+    ) {
         let n = node.documents();
         if n <= self.options.leaf.max(1) {
             order.copy_from_slice(&node.docs);
             return self.means.progress.advance(n as u64 * u64::from(levels));
         }
-        let parallel = node.postings() >= PARALLEL_POSTINGS;
-        let Some(cut) = node.cut(self.options, self.gains, self.means) else { return };
-        let (left, right) = node.split(&cut);
-        drop((node, cut));
+        let Some(cut) = node.cut(self.options, self.gains, self.means, scratch) else { return };
+        let (left, right) = node.split(&cut, room, scratch.tasks);
+        drop(cut);
         self.means.progress.advance(n as u64);
         let (low, high) = order.split_at_mut(left.documents());
-        let descend = |child, order: &mut [u32]| match child {
-            Child::Short(node) => self.order(node, order, levels - 1),
-            Child::Long(node) => self.order(node, order, levels - 1),
-        };
-        if parallel {
-            rayon::join(|| descend(left, low), || descend(right, high));
-        } else {
-            descend(left, low);
-            descend(right, high);
+        let (low_room, high_room) = node.into_words().split_at_mut(left.words());
+        let high_room = &mut high_room[..right.words()];
+        let joined = left.words() + right.words() >= LEAST_JOINED;
+        let children = [(left, low_room, low), (right, high_room, high)];
+        let jobs = children.map(|(node, room, order)| Job { node, room, order, levels: levels - 1 });
+        match later {
+            Some(later) => {
+                for job in jobs {
+                    match job.node.words() < later.below {
+                        true => later.jobs.push(job),
+                        false => self.order_child(job, scratch, Some(later)),
+                    }
+                }
+            }
+            None if joined => {
+                let [left, right] = jobs;
+                let left = || self.order_child(left, scratch, None);
+                rayon::join(left, || self.order_child(right, &mut Scratch::new(1), None));
+            }
+            None => jobs.into_iter().for_each(|job| self.order_child(job, scratch, None)),
         }
     }
 }

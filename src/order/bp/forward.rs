@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
-use super::node::{Node, TASKS};
+use super::node::{COUNTERS, Child, Id, Node, TASKS, deal};
+
+/// The most tasks that lists are inverted in: each has a number for every document.
+const BUILDERS: usize = 16;
 
 /// The terms of each document, numbered by falling df, for [`bisect`](super::bisect).
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl Forward {
         let useful = |df| keep.contains(&df) && df < documents;
         let mut kept: Vec<usize> = (0..dfs.len()).filter(|&list| useful(dfs[list])).collect();
         kept.par_sort_unstable_by_key(|&list| (std::cmp::Reverse(dfs[list]), list));
-        let tasks = deal(&kept, dfs, rayon::current_num_threads().min(TASKS));
+        let tasks = runs(&kept, dfs, rayon::current_num_threads().min(BUILDERS));
 
         // how many of a task's lists hold each document
         let (mut counts, degrees): (Vec<_>, Vec<_>) = tasks
@@ -71,8 +74,9 @@ impl Forward {
             starts[doc + 1] = starts[doc] + sum as usize;
         }
 
-        let terms: Vec<AtomicU32> =
-            (0..starts[documents as usize]).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+        let mut terms = vec![0u32; starts[documents as usize]];
+        // SAFETY: both types have the same layout, and nothing else uses the words as long as this slice is used
+        let shared: &[AtomicU32] = unsafe { std::slice::from_raw_parts(terms.as_mut_ptr().cast(), terms.len()) };
         tasks.par_iter().zip(&mut counts).try_for_each(|(task, offsets)| {
             let mut docs = Vec::new();
             for term in task.clone() {
@@ -80,13 +84,12 @@ impl Forward {
                 read(kept[term], &mut docs)?;
                 for &doc in &docs {
                     let Some(offset) = offsets.get_mut(doc as usize) else { continue };
-                    terms[starts[doc as usize] + *offset as usize].store(term as u32, Ordering::Relaxed);
+                    shared[starts[doc as usize] + *offset as usize].store(term as u32, Ordering::Relaxed);
                     *offset += 1;
                 }
             }
             Ok(())
         })?;
-        let terms = terms.into_iter().map(AtomicU32::into_inner).collect();
         Ok(Self { starts, terms, degrees: degrees.concat() })
     }
 
@@ -95,7 +98,7 @@ impl Forward {
     pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
         // per posting: the index, all nodes of a level, and their children; per document: the build's counts, or
         // keys, spans and places; per term: degrees, gains, new numbers, and the tasks' counts
-        let (per_posting, per_document, per_term) = (12, 32 + 4 * TASKS as u64 + 24, 48 + 4 * TASKS as u64);
+        let (per_posting, per_document, per_term) = (12, 56 + 4 * BUILDERS as u64, 48 + 4 * COUNTERS as u64);
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
@@ -126,16 +129,38 @@ impl Forward {
         self.terms.len()
     }
 
-    /// The node of all given documents, with their terms in at least `min_df` documents.
-    pub(super) fn root(&self, docs: Vec<u32>, min_df: u32) -> Node<'_, u32> {
+    /// The node of all given documents, with their terms in at least `min_df` documents. Their numbers go to `room`, in
+    /// the documents' order, since they are read again and again.
+    pub(super) fn root<'a>(&self, docs: Vec<u32>, min_df: u32, room: &'a mut [u32]) -> Child<'a> {
         let common = self.degrees.partition_point(|&degree| degree >= min_df);
-        let span = |&doc: &u32| {
-            let start = self.starts[doc as usize];
-            let terms = &self.terms[start..self.starts[doc as usize + 1]];
-            (start, terms.partition_point(|&term| (term as usize) < common) as u32)
+        match common <= u16::NONE {
+            true => Child::Short(self.node(docs, common, room)),
+            false => Child::Long(self.node(docs, common, room)),
+        }
+    }
+
+    /// The node of these documents, with the first `common` terms.
+    fn node<'a, I: Id>(&self, docs: Vec<u32>, common: usize, room: &'a mut [u32]) -> Node<'a, I> {
+        let terms_of = |&doc: &u32| {
+            let terms = &self.terms[self.starts[doc as usize]..self.starts[doc as usize + 1]];
+            &terms[..terms.partition_point(|&term| (term as usize) < common)]
         };
-        let spans = docs.par_iter().map(span).collect();
-        Node { docs, spans, terms: (&self.terms).into(), degrees: self.degrees[..common].to_vec() }
+        let mut spans: Vec<(usize, u32)> = docs.par_iter().map(|doc| (0, terms_of(doc).len() as u32)).collect();
+        let mut end = 0;
+        for (start, len) in &mut spans {
+            *start = end;
+            end += *len as usize;
+        }
+        let room = &mut room[..end];
+        let each = docs.len().div_ceil(TASKS).max(1);
+        let lens = spans.chunks(each).map(|spans| spans.iter().map(|&(_, len)| len as usize).sum());
+        deal(bytemuck::cast_slice_mut(room), lens).into_par_iter().zip(docs.par_chunks(each)).for_each(
+            |(to, docs): (&mut [I], _)| {
+                let terms = docs.iter().flat_map(terms_of);
+                to.iter_mut().zip(terms).for_each(|(to, &term)| *to = I::of(term as usize));
+            },
+        );
+        Node::new(docs, spans, self.degrees[..common].to_vec(), room)
     }
 
     /// The documents that have terms, and those that have none.
@@ -145,7 +170,7 @@ impl Forward {
 }
 
 /// Cuts the kept lists into up to `tasks` runs of about equal postings.
-fn deal(kept: &[usize], dfs: &[u32], tasks: usize) -> Vec<std::ops::Range<usize>> {
+fn runs(kept: &[usize], dfs: &[u32], tasks: usize) -> Vec<std::ops::Range<usize>> {
     let total: u64 = kept.iter().map(|&list| u64::from(dfs[list])).sum();
     let share = total.div_ceil(tasks as u64).max(1);
     let (mut runs, mut start, mut sum) = (Vec::new(), 0, 0);

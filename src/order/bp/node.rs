@@ -1,30 +1,38 @@
 //! One set of documents: cutting it in two, and making its two children.
 
-use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::ops::Range;
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::Options;
 use super::gain::Gains;
 use crate::base::means::Means;
 
-/// Several threads share nodes with at least so many postings; in tests small ones too.
-const SHARED_POSTINGS: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
-/// The tasks that a node is dealt out in; each may count the moves of all terms for itself.
-pub(super) const TASKS: usize = 8;
+/// A task has at least so many postings; in tests few.
+const TASK_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
+/// The most tasks that work on a node.
+pub(super) const TASKS: usize = 64;
+/// The most tasks that count for themselves: each has a number for every term.
+pub(super) const COUNTERS: usize = 8;
 
 /// A node is settled when only one in so many of its documents changes sides.
 pub(super) const SETTLED: usize = 512;
 
+/// Numbers of 16 bits.
+const SHORT: usize = 1 << 16;
+
 /// The number of a term within a node.
-pub(super) trait Id: Copy + Default + Send + Sync + 'static {
+pub(super) trait Id: Pod + Send + Sync {
     /// Stands for no term; all terms have lower numbers.
     const NONE: usize;
     /// The term's number as an `Id`; at most `NONE`.
     fn of(index: usize) -> Self;
     /// Back again.
     fn index(self) -> usize;
+    /// The sum of the entries of these terms, for one side. The table has `SHORT` entries or more.
+    fn sum(terms: &[Self], table: &[[i16; 2]], side: bool) -> i64;
 }
 
 impl Id for u16 {
@@ -36,6 +44,12 @@ impl Id for u16 {
     #[inline(always)]
     fn index(self) -> usize {
         usize::from(self)
+    }
+    #[inline(always)]
+    fn sum(terms: &[Self], table: &[[i16; 2]], side: bool) -> i64 {
+        // with this length no place has to be checked, which takes a third of the time
+        let table: &[[i16; 2]; SHORT] = table.first_chunk().expect("an entry for each number");
+        terms.iter().map(|&term| i64::from(table[usize::from(term)][usize::from(side)])).sum()
     }
 }
 
@@ -49,30 +63,44 @@ impl Id for u32 {
     fn index(self) -> usize {
         self as usize
     }
+    #[inline(always)]
+    fn sum(terms: &[Self], table: &[[i16; 2]], side: bool) -> i64 {
+        terms.iter().map(|&term| i64::from(table[term as usize][usize::from(side)])).sum()
+    }
 }
 
 /// A set of documents with their terms, both numbered from 0.
-pub(super) struct Node<'a, I: Clone> {
+pub(super) struct Node<'a, I> {
     /// DocIDs, in the order that the pass began with.
     pub docs: Vec<u32>,
-    /// Where in `terms` each document's terms start, and how many there are.
+    /// Where in its terms each document's terms start, and how many there are.
     pub spans: Vec<(usize, u32)>,
-    pub terms: Cow<'a, [I]>,
     /// How many of the documents hold each term.
     pub degrees: Vec<u32>,
+    /// The documents' terms, and the most room that its children's take.
+    words: &'a mut [u32],
+    ids: PhantomData<I>,
 }
 
 /// A node whose terms have the shortest numbers that fit.
-pub(super) enum Child {
-    Short(Node<'static, u16>),
-    Long(Node<'static, u32>),
+pub(super) enum Child<'a> {
+    Short(Node<'a, u16>),
+    Long(Node<'a, u32>),
 }
 
-impl Child {
+impl Child<'_> {
     pub(super) fn documents(&self) -> usize {
         match self {
             Self::Short(node) => node.documents(),
             Self::Long(node) => node.documents(),
+        }
+    }
+
+    /// See [`Node::words`].
+    pub(super) fn words(&self) -> usize {
+        match self {
+            Self::Short(node) => node.words(),
+            Self::Long(node) => node.words(),
         }
     }
 }
@@ -83,30 +111,56 @@ pub(super) struct Cut {
     pub left_degrees: Vec<u32>,
 }
 
-impl<I: Id> Node<'_, I> {
+/// Memory for cuts, one after the other.
+pub(super) struct Scratch {
+    /// The most tasks that work on a node.
+    pub tasks: usize,
+    table: Vec<[i16; 2]>,
+    keys: Vec<u64>,
+    selected: Vec<u64>,
+}
+
+impl Scratch {
+    /// For nodes that so many tasks may share.
+    pub(super) fn new(tasks: usize) -> Self {
+        Self { tasks, table: vec![[0; 2]; SHORT], keys: Vec::new(), selected: Vec::new() }
+    }
+}
+
+impl<'a, I: Id> Node<'a, I> {
     pub(super) fn documents(&self) -> usize {
         self.docs.len()
     }
 
-    /// An upper bound: there may be room between the documents of two tasks.
-    pub(super) fn postings(&self) -> usize {
-        self.terms.len()
+    pub(super) fn new(docs: Vec<u32>, spans: Vec<(usize, u32)>, degrees: Vec<u32>, words: &'a mut [u32]) -> Self {
+        Self { docs, spans, degrees, words, ids: PhantomData }
+    }
+
+    /// Words of memory that it has for its terms, and so the most that its children need.
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// That memory, once the node is split.
+    pub(super) fn into_words(self) -> &'a mut [u32] {
+        self.words
     }
 
     #[inline(always)]
     pub(super) fn terms_of(&self, doc: usize) -> &[I] {
         let (start, len) = self.spans[doc];
-        &self.terms[start..start + len as usize]
+        &bytemuck::cast_slice(self.words)[start..start + len as usize]
     }
 
-    /// The documents in one run, or in up to `TASKS` runs of about equal postings if they are worth it.
-    fn tasks(&self) -> Vec<Range<usize>> {
+    /// The documents in one run, or in up to `most` runs of about equal postings if they are worth it.
+    fn tasks(&self, most: usize) -> Vec<Range<usize>> {
         let n = self.documents();
-        if self.postings() < SHARED_POSTINGS {
+        if most <= 1 {
             return std::iter::once(0..n).collect();
         }
-        let share = self.spans.iter().map(|&(_, len)| len as usize).sum::<usize>() / TASKS + 1;
-        let (mut tasks, mut start, mut sum) = (Vec::with_capacity(TASKS), 0, 0);
+        let postings = self.spans.iter().map(|&(_, len)| len as usize).sum::<usize>();
+        let share = (postings / most + 1).max(TASK_POSTINGS);
+        let (mut tasks, mut start, mut sum) = (Vec::with_capacity(most), 0, 0);
         for (doc, &(_, len)) in self.spans.iter().enumerate() {
             sum += len as usize;
             if sum >= share || doc + 1 == n {
@@ -119,32 +173,32 @@ impl<I: Id> Node<'_, I> {
 
     /// Cuts the documents in halves, the odd one right, and moves them until no move gains or the
     /// iterations are used up. None if cancelled.
-    pub(super) fn cut(&self, options: &Options, gains: &Gains, means: &Means) -> Option<Cut> {
+    pub(super) fn cut(&self, options: &Options, gains: &Gains, means: &Means, scratch: &mut Scratch) -> Option<Cut> {
         let n = self.documents();
         let half = n / 2;
-        let tasks = self.tasks();
+        let Scratch { tasks, table, keys, selected } = scratch;
+        let (counters, tasks) = (self.tasks(COUNTERS.min(*tasks)), self.tasks(*tasks));
         let mut right: Vec<bool> = (0..n).map(|doc| doc >= half).collect();
         let mut left_degrees = vec![0; self.degrees.len()];
-        self.count(&tasks, &mut left_degrees, |doc| i32::from(doc < half));
-        let mut table = vec![[0; 2]; self.degrees.len()];
-        let mut keys = vec![0; n];
-        let mut selected = Vec::new();
+        self.count(&counters, &mut left_degrees, |doc| i32::from(doc < half));
+        table.resize(self.degrees.len().max(SHORT), [0; 2]);
+        keys.resize(n, 0);
         for iteration in 0..options.iterations {
             if means.cancelled() {
                 return None;
             }
-            fill_table(&mut table, &left_degrees, &self.degrees, gains, iteration, tasks.len());
-            let parts = deal(&mut keys, tasks.iter().map(Range::len)).into_iter().zip(&tasks);
+            fill_table(&mut table[..self.degrees.len()], &left_degrees, &self.degrees, gains, iteration, tasks.len());
+            let parts = deal(keys, tasks.iter().map(Range::len)).into_iter().zip(&tasks);
             each(parts.collect(), |(keys, task)| {
                 for (key, doc) in keys.iter_mut().zip(task.clone()) {
-                    *key = self.key(doc, right[doc], &table);
+                    *key = self.key(doc, right[doc], table);
                 }
             });
-            selected.clone_from(&keys);
+            selected.clone_from(keys);
             let (_, &mut median, _) = selected.select_nth_unstable(half);
             let moved = (0..n).filter(|&doc| (keys[doc] >= median) != right[doc]).count();
-            self.count(&tasks, &mut left_degrees, |doc| i32::from(right[doc]) - i32::from(keys[doc] >= median));
-            for (right, &key) in right.iter_mut().zip(&keys) {
+            self.count(&counters, &mut left_degrees, |doc| i32::from(right[doc]) - i32::from(keys[doc] >= median));
+            for (right, &key) in right.iter_mut().zip(&*keys) {
                 *right = key >= median;
             }
             if moved <= n / SETTLED {
@@ -157,8 +211,7 @@ impl<I: Id> Node<'_, I> {
     /// A key that sorts documents by how much they belong right, and equal ones by docID.
     #[inline(always)]
     pub(super) fn key(&self, doc: usize, right: bool, table: &[[i16; 2]]) -> u64 {
-        let side = usize::from(right);
-        let sum: i64 = self.terms_of(doc).iter().map(|&term| i64::from(table[term.index()][side])).sum();
+        let sum = I::sum(self.terms_of(doc), table, right);
         let gain = if right { -sum } else { sum };
         let gain = gain.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
         u64::from(gain as u32 ^ 1 << 31) << 32 | doc as u64
@@ -198,32 +251,50 @@ impl<I: Id> Node<'_, I> {
         });
     }
 
-    /// The two children, without terms that tell no documents apart there.
-    pub(super) fn split(&self, cut: &Cut) -> (Child, Child) {
+    /// The two children, without terms that tell no documents apart there. Their terms go to `room`, which has at least
+    /// [`Self::words`].
+    pub(super) fn split<'b>(&self, cut: &Cut, room: &'b mut [u32], tasks: usize) -> (Child<'b>, Child<'b>) {
+        let tasks = self.tasks(tasks);
         let right_degrees: Vec<u32> =
             self.degrees.iter().zip(&cut.left_degrees).map(|(all, left)| all - left).collect();
-        (self.child(&cut.right, false, &cut.left_degrees), self.child(&cut.right, true, &right_degrees))
+        let words = |side: bool| {
+            let on_side = self.spans.iter().zip(&cut.right).filter(|(_, right)| **right == side);
+            on_side.map(|(&(_, len), _)| len as usize).sum()
+        };
+        let (left, right) = room.split_at_mut(words(false));
+        let right = &mut right[..words(true)];
+        let child = |side, degrees, room| self.child(&cut.right, side, degrees, room, &tasks);
+        (child(false, &cut.left_degrees, left), child(true, &right_degrees, right))
     }
 
-    fn child(&self, right: &[bool], side: bool, degrees: &[u32]) -> Child {
-        let n = right.iter().filter(|&&right| right == side).count();
-        let useful = |degree: u32| degree > 1 && (degree as usize) < n;
-        let kept = degrees.iter().filter(|&&degree| useful(degree)).count();
-        if kept <= u16::NONE {
-            Child::Short(self.copy(right, side, degrees, useful))
-        } else {
-            Child::Long(self.copy(right, side, degrees, useful))
-        }
-    }
-
-    /// The node of the documents on one side, whose terms have the given degrees there.
-    fn copy<J: Id>(
+    fn child<'b>(
         &self,
         right: &[bool],
         side: bool,
         degrees: &[u32],
+        room: &'b mut [u32],
+        tasks: &[Range<usize>],
+    ) -> Child<'b> {
+        let n = right.iter().filter(|&&right| right == side).count();
+        let useful = |degree: u32| degree > 1 && (degree as usize) < n;
+        let kept = degrees.iter().filter(|&&degree| useful(degree)).count();
+        let of_side = |doc: &usize| right[*doc] == side;
+        if kept <= u16::NONE {
+            Child::Short(self.copy(tasks, of_side, degrees, useful, room))
+        } else {
+            Child::Long(self.copy(tasks, of_side, degrees, useful, room))
+        }
+    }
+
+    /// The node of the documents on one side, whose terms have the given degrees there.
+    fn copy<'b, J: Id>(
+        &self,
+        tasks: &[Range<usize>],
+        of_side: impl Fn(&usize) -> bool + Send + Sync,
+        degrees: &[u32],
         useful: impl Fn(u32) -> bool,
-    ) -> Node<'static, J> {
+        room: &'b mut [u32],
+    ) -> Node<'b, J> {
         let mut kept = Vec::new();
         let mut map = vec![J::of(J::NONE); degrees.len()];
         for (number, &degree) in map.iter_mut().zip(degrees) {
@@ -234,20 +305,19 @@ impl<I: Id> Node<'_, I> {
         }
 
         // each task writes to room for all terms of its documents
-        let tasks = self.tasks();
-        let own = |task: &Range<usize>| task.clone().filter(|&doc| right[doc] == side);
+        let own = |task: &Range<usize>| task.clone().filter(&of_side);
         let rooms: Vec<usize> =
             tasks.iter().map(|task| own(task).map(|doc| self.spans[doc].1 as usize).sum()).collect();
         let counts: Vec<usize> = tasks.iter().map(|task| own(task).count()).collect();
         let n = counts.iter().sum();
         let (mut docs, mut spans) = (vec![0; n], vec![(0, 0); n]);
-        let mut terms = vec![J::default(); rooms.iter().sum()];
+        let terms: &mut [J] = bytemuck::cast_slice_mut(room);
         let mut start = 0;
         let parts: Vec<_> = deal(&mut docs, counts.iter().copied())
             .into_iter()
             .zip(deal(&mut spans, counts.iter().copied()))
-            .zip(deal(&mut terms, rooms.iter().copied()))
-            .zip(&tasks)
+            .zip(deal(terms, rooms.iter().copied()))
+            .zip(tasks)
             .map(|part| {
                 let base = start;
                 start += part.0.1.len();
@@ -267,7 +337,7 @@ impl<I: Id> Node<'_, I> {
                 *span = (base + start, (end - start) as u32);
             }
         });
-        Node { docs, spans, terms: terms.into(), degrees: kept }
+        Node::new(docs, spans, kept, room)
     }
 }
 
@@ -285,7 +355,7 @@ fn fill_table(table: &mut [[i16; 2]], left: &[u32], all: &[u32], gains: &Gains, 
 }
 
 /// Cuts a slice into parts of the given lengths.
-fn deal<T>(mut rest: &mut [T], lens: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+pub(super) fn deal<T>(mut rest: &mut [T], lens: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     lens.map(|len| rest.split_off_mut(..len).expect("the lengths add up to the slice's")).collect()
 }
 

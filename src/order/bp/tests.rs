@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use proptest::prelude::*;
 
-use super::node::{Cut, Node};
+use super::node::{Child, Cut, Id, Node, Scratch};
 use super::*;
 use crate::base::means::{Progress, Stage};
 
@@ -153,13 +153,15 @@ fn more_terms_than_16_bits_number() {
         })
         .collect();
     let forward = forward(documents, &lists);
-    let root = forward.root((0..documents).collect(), 0);
+    let mut root_room = vec![0; forward.postings()];
+    let Child::Long(root) = forward.root((0..documents).collect(), 0, &mut root_room) else { panic!("many terms") };
     let right: Vec<bool> = (0..documents).map(|doc| doc % 2 == 1).collect();
     let mut left_degrees = vec![0; root.degrees.len()];
     for doc in (0..documents as usize).step_by(2) {
         root.terms_of(doc).iter().for_each(|&term| left_degrees[term as usize] += 1);
     }
-    let (left, right) = root.split(&Cut { right, left_degrees });
+    let mut room = vec![0; root.words()];
+    let (left, right) = root.split(&Cut { right, left_degrees }, &mut room, 1);
     for child in [left, right] {
         let Child::Long(child) = child else { panic!("many terms") };
         assert_eq!(child.documents(), 30);
@@ -258,7 +260,9 @@ fn lists_out_of_bounds_and_failing_reads() {
 
     let (docs, without) = forward.with_and_without_terms();
     assert_eq!((&docs[..], without), (&[0, 1, 2, 3][..], vec![]));
-    assert_eq!(forward.root(docs, 0).degrees, [2, 2, 2]);
+    let mut room = [0; 6];
+    let Child::Short(root) = forward.root(docs, 0, &mut room) else { panic!("few terms") };
+    assert_eq!(root.degrees, [2, 2, 2]);
     let broken = |list: usize, _: &mut Vec<u32>| if list == 1 { Err("broken") } else { Ok(()) };
     assert_eq!(Forward::build(4, &[3, 2, 1, 4, 2], 2..=9, broken).unwrap_err(), "broken");
 }
@@ -277,15 +281,15 @@ fn sheds_the_shortest_lists_that_do_not_fit() {
 }
 
 /// [`Node::cut`] with a new count and a full sort in every iteration.
-fn slow_cut(node: &Node<'_, u32>, options: &Options, gains: &Gains) -> Vec<bool> {
+fn slow_cut<I: Id>(node: &Node<'_, I>, options: &Options, gains: &Gains) -> Vec<bool> {
     let n = node.documents();
     let mut right: Vec<bool> = (0..n).map(|doc| doc >= n / 2).collect();
-    let holds = |doc: usize, term: u32| node.terms_of(doc).contains(&term);
+    let holds = |doc: usize, term: I| node.terms_of(doc).iter().any(|other| other.index() == term.index());
     for iteration in 0..options.iterations {
         let degree = |term, side| (0..n).filter(|&doc| right[doc] == side && holds(doc, term)).count() as u32;
         let mut order: Vec<(i64, usize)> = (0..n)
             .map(|doc| {
-                let gain = |&term: &u32| {
+                let gain = |&term: &I| {
                     i64::from(gains.of(degree(term, false), degree(term, true), iteration)[usize::from(right[doc])])
                 };
                 let gain = node.terms_of(doc).iter().map(gain).sum::<i64>();
@@ -308,7 +312,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn one_cut_equals_the_slow_one(documents in 2u32..60, terms in 1usize..120, per_term in 1usize..20, seed: u64) {
+    fn one_cut_equals_the_slow_one(
+        documents in 2u32..60, terms in 1usize..120, per_term in 1usize..20, tasks in 1usize..9, seed: u64,
+    ) {
         let mut random = Random(seed);
         let lists: Lists = (0..terms)
             .map(|_| (0..per_term).map(|_| random.below(documents as usize) as u32).collect::<BTreeSet<_>>())
@@ -316,13 +322,16 @@ proptest! {
             .collect();
         let options = Options { iterations: 6, ..Options::default() };
         let forward = forward(documents, &lists);
-        let node = forward.root(forward.with_and_without_terms().0, 0);
+        let mut room = vec![0; forward.postings()];
+        let Child::Short(node) = forward.root(forward.with_and_without_terms().0, 0, &mut room) else {
+            panic!("few terms")
+        };
         prop_assume!(node.documents() > 1);
         let gains = Gains::new();
-        let cut = node.cut(&options, &gains, &Means::new(1, 1)).unwrap();
+        let cut = node.cut(&options, &gains, &Means::new(1, 1), &mut Scratch::new(tasks)).unwrap();
         prop_assert_eq!(&cut.right, &slow_cut(&node, &options, &gains));
         prop_assert_eq!(cut.right.iter().filter(|&&right| !right).count(), node.documents() / 2);
-        check_children(&node, &cut);
+        check_children(&node, &cut, tasks);
     }
 
     #[test]
@@ -337,15 +346,16 @@ proptest! {
 }
 
 /// Both children hold their documents in order, and only terms in more than one but not all of their documents.
-fn check_children(node: &Node<'_, u32>, cut: &Cut) {
-    let (left, right) = node.split(cut);
+fn check_children(node: &Node<'_, u16>, cut: &Cut, tasks: usize) {
+    let mut room = vec![0; node.words()];
+    let (left, right) = node.split(cut, &mut room, tasks);
     for (child, side) in [(left, false), (right, true)] {
         let Child::Short(child) = child else { panic!("few terms") };
         let docs: Vec<usize> = (0..node.documents()).filter(|&doc| cut.right[doc] == side).collect();
         assert!(child.docs.iter().copied().eq(docs.iter().map(|&doc| node.docs[doc])));
-        let degree = |term: u32| docs.iter().filter(|&&doc| node.terms_of(doc).contains(&term)).count();
-        let useful: Vec<u32> =
-            (0..node.degrees.len() as u32).filter(|&term| degree(term) > 1 && degree(term) < docs.len()).collect();
+        let degree = |term: u16| docs.iter().filter(|&&doc| node.terms_of(doc).contains(&term)).count();
+        let useful: Vec<u16> =
+            (0..node.degrees.len() as u16).filter(|&term| degree(term) > 1 && degree(term) < docs.len()).collect();
         assert!(child.degrees.iter().map(|&degree| degree as usize).eq(useful.iter().map(|&term| degree(term))));
         for (at, &doc) in docs.iter().enumerate() {
             let expected = node.terms_of(doc).iter().filter(|term| useful.contains(term));
