@@ -1,14 +1,15 @@
 //! The forward index that the bisection starts from: the lists inverted to each document's terms.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
 use super::node::{COUNTERS, Child, Id, Node, TASKS, deal};
 
-/// The most tasks that lists are inverted in: each has a number for every document.
-const BUILDERS: usize = 16;
+/// Documents are told apart in two steps: first by buckets, at most so many,
+const BUCKETS: usize = 256;
+/// of at least 2 to this power documents, whose terms fit a cache.
+const BUCKET_SHIFT: u32 = if cfg!(test) { 3 } else { 11 };
 
 /// The terms of each document, numbered by falling df, for [`bisect`](super::bisect).
 #[derive(Debug)]
@@ -25,7 +26,8 @@ impl Forward {
     ///
     /// `dfs` gives the length of each list; lists outside of `keep`, and lists of all documents, are left out. `read`
     /// writes the docIDs of the list with the given index, each once, to an empty vector. Any thread may call it, twice
-    /// for each list, and it must give the same both times. DocIDs of `documents` and more are passed over.
+    /// for each list, and it should give the same both times: else some documents get too few terms. DocIDs of `documents`
+    /// and more are passed over.
     ///
     /// # Errors
     /// The first one that `read` gave.
@@ -38,25 +40,22 @@ impl Forward {
         let useful = |df| keep.contains(&df) && df < documents;
         let mut kept: Vec<usize> = (0..dfs.len()).filter(|&list| useful(dfs[list])).collect();
         kept.par_sort_unstable_by_key(|&list| (std::cmp::Reverse(dfs[list]), list));
-        let tasks = runs(&kept, dfs, rayon::current_num_threads().min(BUILDERS));
+        let tasks = runs(&kept, dfs, 2 * rayon::current_num_threads());
+        let shift = (documents as usize).div_ceil(BUCKETS).next_power_of_two().ilog2().max(BUCKET_SHIFT);
+        let buckets = (documents as usize).div_ceil(1 << shift);
 
-        // how many of a task's lists hold each document
-        let (mut counts, degrees): (Vec<_>, Vec<_>) = tasks
+        // how many of a task's postings fall in each bucket
+        let (counts, degrees): (Vec<_>, Vec<Vec<u32>>) = tasks
             .par_iter()
             .map(|task| {
-                let mut counts = vec![0u32; documents as usize];
+                let mut counts = vec![0; buckets];
                 let (mut docs, mut degrees) = (Vec::new(), Vec::with_capacity(task.len()));
                 for &list in &kept[task.clone()] {
                     docs.clear();
                     read(list, &mut docs)?;
-                    let mut degree = 0;
-                    for &doc in &docs {
-                        if let Some(count) = counts.get_mut(doc as usize) {
-                            *count += 1;
-                            degree += 1;
-                        }
-                    }
-                    degrees.push(degree);
+                    docs.retain(|&doc| doc < documents);
+                    docs.iter().for_each(|&doc| counts[doc as usize >> shift] += 1);
+                    degrees.push(docs.len() as u32);
                 }
                 Ok((counts, degrees))
             })
@@ -64,41 +63,79 @@ impl Forward {
             .into_iter()
             .unzip();
 
-        // then where, after a document's start, the task's terms go
-        let mut starts = vec![0; documents as usize + 1];
-        for doc in 0..documents as usize {
-            let mut sum = 0;
-            for counts in &mut counts {
-                sum += std::mem::replace(&mut counts[doc], sum);
-            }
-            starts[doc + 1] = starts[doc] + sum as usize;
-        }
-
-        let mut terms = vec![0u32; starts[documents as usize]];
-        // SAFETY: both types have the same layout, and nothing else uses the words as long as this slice is used
-        let shared: &[AtomicU32] = unsafe { std::slice::from_raw_parts(terms.as_mut_ptr().cast(), terms.len()) };
-        tasks.par_iter().zip(&mut counts).try_for_each(|(task, offsets)| {
-            let mut docs = Vec::new();
-            for term in task.clone() {
-                docs.clear();
-                read(kept[term], &mut docs)?;
-                for &doc in &docs {
-                    let Some(offset) = offsets.get_mut(doc as usize) else { continue };
-                    shared[starts[doc as usize] + *offset as usize].store(term as u32, Ordering::Relaxed);
-                    *offset += 1;
+        // a task's postings, bucket after bucket: the document's number plus 1, and the term
+        let parts = tasks
+            .par_iter()
+            .zip(counts)
+            .zip(&degrees)
+            .map(|((task, counts), degrees): ((_, Vec<usize>), &Vec<u32>)| {
+                let ends: Vec<usize> = counts.iter().scan(0, |end, count| Some(*advance(end, *count))).collect();
+                let mut next: Vec<usize> = ends.iter().zip(&counts).map(|(end, count)| end - count).collect();
+                let mut parts = vec![[0; 2]; counts.iter().sum()];
+                let mut docs = Vec::new();
+                for (term, &degree) in task.clone().zip(degrees) {
+                    docs.clear();
+                    read(kept[term], &mut docs)?;
+                    // a file that shrinks is not the same both times
+                    for &doc in docs.iter().filter(|&&doc| doc < documents).take(degree as usize) {
+                        let bucket = doc as usize >> shift;
+                        if next[bucket] < ends[bucket] {
+                            parts[next[bucket]] = [doc + 1, term as u32];
+                            next[bucket] += 1;
+                        }
+                    }
                 }
-            }
-            Ok(())
-        })?;
+                Ok((parts, ends))
+            })
+            .collect::<Result<Vec<_>, E>>()?;
+        let part = |(parts, ends): &'_ (Vec<[u32; 2]>, Vec<usize>), bucket: usize| {
+            let start = bucket.checked_sub(1).map_or(0, |before| ends[before]);
+            start..ends[bucket].min(parts.len())
+        };
+
+        let len = |bucket| parts.iter().map(|parts| part(parts, bucket).len()).sum();
+        let lens: Vec<usize> = (0..buckets).map(len).collect();
+        let mut terms = vec![0u32; lens.iter().sum()];
+        let mut starts = vec![0; documents as usize + 1];
+        starts[documents as usize] = terms.len();
+        let bases = lens.iter().scan(0, |end, len| Some(*advance(end, *len) - len)).collect::<Vec<_>>();
+        deal(&mut terms, lens.into_iter())
+            .into_par_iter()
+            .zip(starts[..documents as usize].par_chunks_mut(1 << shift))
+            .zip(bases)
+            .enumerate()
+            .for_each(|(bucket, ((terms, starts), base))| {
+                let postings = || parts.iter().flat_map(|parts| &parts.0[part(parts, bucket)]);
+                let place = |number: u32| (number as usize).wrapping_sub(1 + (bucket << shift));
+                let mut next = vec![0; starts.len()];
+                for &[number, _] in postings() {
+                    if let Some(next) = next.get_mut(place(number)) {
+                        *next += 1;
+                    }
+                }
+                let mut end = 0;
+                for (start, next) in starts.iter_mut().zip(&mut next) {
+                    *start = base + end;
+                    end += std::mem::replace(next, end);
+                }
+                // behind all terms
+                terms[end..].fill(u32::MAX);
+                for &[number, term] in postings() {
+                    if let Some(next) = next.get_mut(place(number)) {
+                        terms[*next] = term;
+                        *next += 1;
+                    }
+                }
+            });
         Ok(Self { starts, terms, degrees: degrees.concat() })
     }
 
     /// An upper bound on the bytes that [`Forward::build`] and [`bisect`](super::bisect) allocate, for so many
     /// kept postings of so many kept terms.
     pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
-        // per posting: the index, all nodes of a level, and their children; per document: the build's counts, or
-        // keys, spans and places; per term: degrees, gains, new numbers, and the tasks' counts
-        let (per_posting, per_document, per_term) = (12, 56 + 4 * BUILDERS as u64, 48 + 4 * COUNTERS as u64);
+        // per posting: the index and the build's buckets, or all nodes of a level and their children; per document:
+        // starts, keys, spans and places; per term: degrees, gains, new numbers, and the tasks' counts
+        let (per_posting, per_document, per_term) = (12, 56, 48 + 4 * COUNTERS as u64);
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
@@ -167,6 +204,12 @@ impl Forward {
     pub(super) fn with_and_without_terms(&self) -> (Vec<u32>, Vec<u32>) {
         (0..self.documents()).partition(|&doc| self.starts[doc as usize] < self.starts[doc as usize + 1])
     }
+}
+
+/// Goes on by so much.
+fn advance(place: &mut usize, by: usize) -> &usize {
+    *place += by;
+    place
 }
 
 /// Cuts the kept lists into up to `tasks` runs of about equal postings.

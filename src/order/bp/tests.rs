@@ -267,6 +267,38 @@ fn lists_out_of_bounds_and_failing_reads() {
     assert_eq!(Forward::build(4, &[3, 2, 1, 4, 2], 2..=9, broken).unwrap_err(), "broken");
 }
 
+/// Every document has the terms of the lists that hold it, in order, whoever inverts them; and if a file loses its end
+/// between both reads, some of them, and no others.
+#[test]
+fn lists_are_inverted() {
+    let (documents, lists) = clustered(20, 10);
+    let dfs: Vec<u32> = lists.iter().map(|list| list.len() as u32).collect();
+    let mut kept: Vec<usize> = (0..lists.len()).filter(|&list| dfs[list] > 1).collect();
+    kept.sort_by_key(|&list| (std::cmp::Reverse(dfs[list]), list));
+    for (threads, shrinks) in [(1, false), (3, false), (2, true)] {
+        let reads: Vec<AtomicU64> = lists.iter().map(|_| AtomicU64::new(0)).collect();
+        let read = |list: usize, docs: &mut Vec<u32>| {
+            let again = reads[list].fetch_add(1, Ordering::Relaxed) > 0;
+            // as zeros that are decoded
+            let lost = |at: usize| shrinks && again && at >= 3;
+            docs.extend(lists[list].iter().enumerate().map(|(at, &doc)| if lost(at) { 0 } else { doc }));
+            Ok::<(), ()>(())
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let forward = pool.install(|| Forward::build(documents, &dfs, 2..=u32::MAX, read)).unwrap();
+        let mut room = vec![0; forward.postings()];
+        let Child::Short(root) = forward.root((0..documents).collect(), 0, &mut room) else { panic!("few terms") };
+        for doc in 1..documents {
+            let found: Vec<usize> = root.terms_of(doc as usize).iter().map(|&term| kept[usize::from(term)]).collect();
+            let lists: Vec<usize> = kept.iter().copied().filter(|&list| lists[list].contains(&doc)).collect();
+            match shrinks {
+                false => assert_eq!(found, lists, "document {doc}, {threads} threads"),
+                true => assert!(found.iter().all(|list| lists.contains(list)), "document {doc} of {found:?}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn sheds_the_shortest_lists_that_do_not_fit() {
     let dfs = [2, 9, 5, 5, 3, 2, 70];
