@@ -130,7 +130,10 @@ fn every_command_prints_what_its_schema_says() {
     ok("bench intersect --lengths 100 --longer 1000 --ratios 10 --documents 5000 --pairs 1 --rounds 1 --engine cpu");
     ok("bench sort --sorters cpu --from 10 --to 10 --distributions uniform");
     ok("bench transfer a --topics q.tsv --device none");
-    ok("bench build a.jsonl --sorter cpu --rounds 1");
+    let line = "bench build a.jsonl --sorter cpu --rounds 1 --pipelines cpu,serial --inflate auto,cpu";
+    let rows = ok(line)[0]["pipelines"].as_array().unwrap().clone();
+    let names: Vec<_> = rows.iter().map(|row| row["pipeline"].as_str().unwrap()).collect();
+    assert_eq!(names, ["cpu+auto", "cpu+cpu", "serial+auto", "serial+cpu"]);
     ok("bench inflate s/synth-00000.warc.gz --rounds 1 --batch 1MiB");
     ok("bench papers --list");
     ok("demo -o demo");

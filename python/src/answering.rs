@@ -59,8 +59,8 @@ impl Answering {
     fn may_use_device(&self, settings: &Settings, searcher: &Searcher<'_>, plans: &[Plan], all: usize) -> bool {
         match settings.is_auto() {
             true => {
-                plans.len() > 1
-                    && (self.open_engine(settings).is_some() || may_pay(settings, searcher, plans, all as u64))
+                let queries = (plans, all as u64, rayon::current_num_threads());
+                plans.len() > 1 && (self.open_engine(settings).is_some() || may_pay(settings, searcher, queries))
             }
             false => settings.engine_kind() != EngineKind::Cpu,
         }

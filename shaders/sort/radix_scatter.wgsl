@@ -45,6 +45,8 @@ fn main(
     if thread < RADIX {
         total = totals[thread];
     }
+    // a team has parted if there are fewer digits than lanes
+    workgroupBarrier();
     var place = scan(total, me);
     if thread < RADIX {
         place += counts[thread * params.spans + span];

@@ -17,6 +17,7 @@ use crate::base::means::Means;
 use crate::base::memory::parse_size;
 use crate::gpu::Choice;
 use crate::index::verify;
+use crate::inflate::InflateChoice;
 use crate::pipeline;
 use crate::pipeline::report::count;
 use crate::pipeline::run::pack;
@@ -43,6 +44,10 @@ pub struct Args {
     /// Sorter of the overlapped and serial pipelines
     #[arg(long, default_value = "auto", value_name = "NAME")]
     sorter: String,
+    /// Where members of gzip files are inflated, as of `gamut index`; with several, comma-separated, each pipeline runs
+    /// with each of them in turn
+    #[arg(long, value_delimiter = ',', default_value = "auto", value_name = "LIST")]
+    inflate: Vec<String>,
     /// GPU by name or number
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
@@ -131,24 +136,31 @@ pub(super) fn figures(args: &Args) -> anyhow::Result<Vec<Row>> {
 fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
     let (codecs, sorter) = (crate::codec::parse_list(&args.codec)?, SorterChoice::parse(&args.sorter)?);
     let means = Means::new(args.threads, args.memory);
-    let options = |pipeline| BuildOptions {
+    let places = args.inflate.iter().map(|name| InflateChoice::parse(name)).collect::<crate::Result<Vec<_>>>()?;
+    let options = |(pipeline, inflate)| BuildOptions {
         force: true,
         codecs: codecs.clone(),
         means: means.clone(),
         pipeline,
         sorter: if matches!(pipeline, Pipeline::Cpu | Pipeline::Spimi) { SorterChoice::Auto } else { sorter },
         device: Choice::parse(args.device.as_deref().unwrap_or_default()),
+        inflate,
         block_keys: args.block_keys.map_or(0, |keys| keys as usize),
         device_memory: args.device_memory.unwrap_or(0),
         ..BuildOptions::new(args.inputs.clone(), args.scratch.clone())
     };
-    let mut rows: Vec<Row> =
-        args.pipelines.iter().map(|p| Row { name: format!("{p:?}").to_lowercase(), ..Row::default() }).collect();
+    let ways: Vec<_> =
+        args.pipelines.iter().flat_map(|&pipeline| places.iter().map(move |&at| (pipeline, at))).collect();
+    let name = |&(pipeline, at): &(Pipeline, InflateChoice)| {
+        let at = if places.len() > 1 { format!("+{at:?}") } else { String::new() };
+        format!("{pipeline:?}{at}").to_lowercase()
+    };
+    let mut rows: Vec<Row> = ways.iter().map(|way| Row { name: name(way), ..Row::default() }).collect();
     let mut bare = Row { name: "without sorting".into(), ..Row::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build()?;
     for round in 0..=args.rounds {
-        for (row, &pipeline) in rows.iter_mut().zip(&args.pipelines) {
-            let report = pipeline::build(&options(pipeline))?;
+        for (row, &way) in rows.iter_mut().zip(&ways) {
+            let report = pipeline::build(&options(way))?;
             let began = Instant::now();
             let verified = pool.install(|| verify(&args.scratch))?;
             let verify_seconds = began.elapsed().as_secs_f64();
@@ -163,8 +175,8 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
             }
             row.last = Some(report);
         }
-        if args.without_sorting {
-            let times = pipeline::parse_only(&options(Pipeline::Overlapped), Box::new(NoSorting))?;
+        if let (true, Some(&at)) = (args.without_sorting, places.first()) {
+            let times = pipeline::parse_only(&options((Pipeline::Overlapped, at)), Box::new(NoSorting))?;
             eprintln!("round {round}: without sorting, parse phase {:.2} s", times.seconds);
             if round > 0 {
                 bare.parse.push(times.seconds);
@@ -217,7 +229,7 @@ fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
     if !bare.parse.is_empty() {
         let parse = median(&bare.parse);
         writeln!(out, "{:<16} {:>9} {:>9} {:>10} {:>9} {parse:>9.2}", bare.name, "-", "-", "-", "-")?;
-        if let Some(overlapped) = rows.iter().find(|r| r.name == "overlapped") {
+        if let Some(overlapped) = rows.iter().find(|r| r.name.starts_with("overlapped")) {
             writeln!(out, "overlapped / without sorting, parse phase: {:.3}", median(&overlapped.parse) / parse)?;
         }
     }

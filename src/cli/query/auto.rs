@@ -79,9 +79,8 @@ impl<'s, 'a> Engines<'s, 'a> {
 }
 
 /// Whether the queries of a window and `left` in all are enough to look what is known about costs. Opens nothing.
-pub fn may_pay(settings: &Settings, searcher: &Searcher<'_>, plans: &[Plan], left: u64) -> bool {
+pub fn may_pay(settings: &Settings, searcher: &Searcher<'_>, (plans, left, threads): (&[Plan], u64, usize)) -> bool {
     let rule = Knowledge::of(&Kept::default(), &searcher.codec_name(), None);
-    let threads = rayon::current_num_threads();
     CAUTION * forecast(settings, searcher, &rule, (plans, left, threads)).cpu >= SOONEST
 }
 
@@ -104,7 +103,7 @@ impl<'a> topics::Engines<'a> for Engines<'_, 'a> {
     }
 
     fn instead(&mut self, plans: &[Plan], left: u64) -> Result<Option<Fallback<'a>>> {
-        if !self.left_open || !may_pay(self.settings, self.searcher, plans, left) {
+        if !self.left_open || !may_pay(self.settings, self.searcher, (plans, left, self.threads)) {
             return Ok(None);
         }
         let kept = self.kept.take().unwrap_or_else(|| calibrations(self.searcher));
