@@ -26,8 +26,8 @@ impl Forward {
     ///
     /// `dfs` gives the length of each list; lists outside of `keep`, and lists of all documents, are left out. `read`
     /// writes the docIDs of the list with the given index, each once, to an empty vector. Any thread may call it, twice
-    /// for each list, and it should give the same both times: else some documents get too few terms. DocIDs of `documents`
-    /// and more are passed over.
+    /// for each list, and it should give the same both times: else some documents get too few terms. DocIDs of
+    /// `documents` and more are passed over.
     ///
     /// # Errors
     /// The first one that `read` gave.
@@ -41,20 +41,18 @@ impl Forward {
         let mut kept: Vec<usize> = (0..dfs.len()).filter(|&list| useful(dfs[list])).collect();
         kept.par_sort_unstable_by_key(|&list| (std::cmp::Reverse(dfs[list]), list));
         let tasks = runs(&kept, dfs, 2 * rayon::current_num_threads());
-        let shift = (documents as usize).div_ceil(BUCKETS).next_power_of_two().ilog2().max(BUCKET_SHIFT);
-        let buckets = (documents as usize).div_ceil(1 << shift);
+        let buckets = Buckets::of(documents);
 
-        // how many of a task's postings fall in each bucket
-        let (counts, degrees): (Vec<_>, Vec<Vec<u32>>) = tasks
+        let (counts, degrees): (Vec<_>, Vec<_>) = tasks
             .par_iter()
             .map(|task| {
-                let mut counts = vec![0; buckets];
+                let mut counts = vec![0; buckets.count];
                 let (mut docs, mut degrees) = (Vec::new(), Vec::with_capacity(task.len()));
                 for &list in &kept[task.clone()] {
                     docs.clear();
                     read(list, &mut docs)?;
                     docs.retain(|&doc| doc < documents);
-                    docs.iter().for_each(|&doc| counts[doc as usize >> shift] += 1);
+                    docs.iter().for_each(|&doc| counts[buckets.of_document(doc)] += 1);
                     degrees.push(docs.len() as u32);
                 }
                 Ok((counts, degrees))
@@ -63,70 +61,43 @@ impl Forward {
             .into_iter()
             .unzip();
 
-        // a task's postings, bucket after bucket: the document's number plus 1, and the term
         let parts = tasks
             .par_iter()
             .zip(counts)
             .zip(&degrees)
             .map(|((task, counts), degrees): ((_, Vec<usize>), &Vec<u32>)| {
-                let ends: Vec<usize> = counts.iter().scan(0, |end, count| Some(*advance(end, *count))).collect();
-                let mut next: Vec<usize> = ends.iter().zip(&counts).map(|(end, count)| end - count).collect();
-                let mut parts = vec![[0; 2]; counts.iter().sum()];
+                let mut part = Part::with_room(&counts);
+                let mut next: Vec<usize> = part.ends.iter().zip(&counts).map(|(end, count)| end - count).collect();
                 let mut docs = Vec::new();
                 for (term, &degree) in task.clone().zip(degrees) {
                     docs.clear();
                     read(kept[term], &mut docs)?;
                     // a file that shrinks is not the same both times
                     for &doc in docs.iter().filter(|&&doc| doc < documents).take(degree as usize) {
-                        let bucket = doc as usize >> shift;
-                        if next[bucket] < ends[bucket] {
-                            parts[next[bucket]] = [doc + 1, term as u32];
+                        let bucket = buckets.of_document(doc);
+                        if next[bucket] < part.ends[bucket] {
+                            part.postings[next[bucket]] = [doc + 1, term as u32];
                             next[bucket] += 1;
                         }
                     }
                 }
-                Ok((parts, ends))
+                Ok(part)
             })
             .collect::<Result<Vec<_>, E>>()?;
-        let part = |(parts, ends): &'_ (Vec<[u32; 2]>, Vec<usize>), bucket: usize| {
-            let start = bucket.checked_sub(1).map_or(0, |before| ends[before]);
-            start..ends[bucket].min(parts.len())
-        };
 
-        let len = |bucket| parts.iter().map(|parts| part(parts, bucket).len()).sum();
-        let lens: Vec<usize> = (0..buckets).map(len).collect();
+        let len = |bucket| parts.iter().map(|part| part.of(bucket).len()).sum();
+        let lens: Vec<usize> = (0..buckets.count).map(len).collect();
         let mut terms = vec![0u32; lens.iter().sum()];
         let mut starts = vec![0; documents as usize + 1];
         starts[documents as usize] = terms.len();
-        let bases = lens.iter().scan(0, |end, len| Some(*advance(end, *len) - len)).collect::<Vec<_>>();
+        let mut base = 0;
+        let bases: Vec<usize> = lens.iter().map(|len| (base, base += len).0).collect();
         deal(&mut terms, lens.into_iter())
             .into_par_iter()
-            .zip(starts[..documents as usize].par_chunks_mut(1 << shift))
+            .zip(starts[..documents as usize].par_chunks_mut(1 << buckets.shift))
             .zip(bases)
             .enumerate()
-            .for_each(|(bucket, ((terms, starts), base))| {
-                let postings = || parts.iter().flat_map(|parts| &parts.0[part(parts, bucket)]);
-                let place = |number: u32| (number as usize).wrapping_sub(1 + (bucket << shift));
-                let mut next = vec![0; starts.len()];
-                for &[number, _] in postings() {
-                    if let Some(next) = next.get_mut(place(number)) {
-                        *next += 1;
-                    }
-                }
-                let mut end = 0;
-                for (start, next) in starts.iter_mut().zip(&mut next) {
-                    *start = base + end;
-                    end += std::mem::replace(next, end);
-                }
-                // behind all terms
-                terms[end..].fill(u32::MAX);
-                for &[number, term] in postings() {
-                    if let Some(next) = next.get_mut(place(number)) {
-                        terms[*next] = term;
-                        *next += 1;
-                    }
-                }
-            });
+            .for_each(|(bucket, ((terms, starts), base))| buckets.place(bucket, &parts, base, starts, terms));
         Ok(Self { starts, terms, degrees: degrees.concat() })
     }
 
@@ -206,10 +177,69 @@ impl Forward {
     }
 }
 
-/// Goes on by so much.
-fn advance(place: &mut usize, by: usize) -> &usize {
-    *place += by;
-    place
+/// The buckets of neighbouring documents.
+struct Buckets {
+    count: usize,
+    /// Each has 2 to this power documents, the last one fewer.
+    shift: u32,
+}
+
+/// The postings of a task's lists: bucket after bucket, and in each by term.
+struct Part {
+    /// The document's number plus 1, and the term; zeros where a posting is missing.
+    postings: Vec<[u32; 2]>,
+    /// Where each bucket ends.
+    ends: Vec<usize>,
+}
+
+impl Part {
+    /// For so many postings of each bucket.
+    fn with_room(counts: &[usize]) -> Self {
+        let mut end = 0;
+        let ends: Vec<usize> = counts.iter().map(|count| (end += count, end).1).collect();
+        Self { postings: vec![[0; 2]; end], ends }
+    }
+
+    fn of(&self, bucket: usize) -> &[[u32; 2]] {
+        &self.postings[bucket.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[bucket]]
+    }
+}
+
+impl Buckets {
+    fn of(documents: u32) -> Self {
+        let shift = (documents as usize).div_ceil(BUCKETS).next_power_of_two().ilog2().max(BUCKET_SHIFT);
+        Self { count: (documents as usize).div_ceil(1 << shift), shift }
+    }
+
+    fn of_document(&self, doc: u32) -> usize {
+        doc as usize >> self.shift
+    }
+
+    /// Writes the terms of a bucket's documents, one document after the other, and where each starts, counted from
+    /// `base`.
+    fn place(&self, bucket: usize, parts: &[Part], base: usize, starts: &mut [usize], terms: &mut [u32]) {
+        let postings = || parts.iter().flat_map(|part| part.of(bucket));
+        let place = |number: u32| (number as usize).wrapping_sub(1 + (bucket << self.shift));
+        let mut next = vec![0; starts.len()];
+        for &[number, _] in postings() {
+            if let Some(next) = next.get_mut(place(number)) {
+                *next += 1;
+            }
+        }
+        let mut end = 0;
+        for (start, next) in starts.iter_mut().zip(&mut next) {
+            *start = base + end;
+            end += std::mem::replace(next, end);
+        }
+        // behind all terms
+        terms[end..].fill(u32::MAX);
+        for &[number, term] in postings() {
+            if let Some(next) = next.get_mut(place(number)) {
+                terms[*next] = term;
+                *next += 1;
+            }
+        }
+    }
 }
 
 /// Cuts the kept lists into up to `tasks` runs of about equal postings.
