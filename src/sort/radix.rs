@@ -125,8 +125,9 @@ impl Tuning {
         tiles.div_ceil(self.spans) * self.tile()
     }
 
+    /// Counters of digits, as many for each thread: where teams have more lanes than there are digits, some stay empty.
     fn bins(self) -> u32 {
-        self.teams() << self.bits
+        (self.teams() << self.bits).next_multiple_of(self.threads)
     }
 
     fn bin_slots(self) -> u32 {

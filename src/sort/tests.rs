@@ -145,6 +145,8 @@ fn radix_tunings(subgroups: Option<(u32, u32)>) -> Vec<radix::Tuning> {
         for max in [max, 128] {
             let team = Team::Subgroup { min, max };
             all.push(radix::Tuning { bits: 6, items: 4, spans: 3, team, ..alone });
+            // fewer digits than lanes
+            all.push(radix::Tuning { bits: 2, team, ..alone });
             all.push(radix::Tuning { bits: 5, threads: 256, items: 5, spans: 2048, team });
         }
     }

@@ -24,7 +24,7 @@ fn main(
     }
     let job = job_of(params.first + number);
     let at = state_of(job.to);
-    let wave = wave_of(job.to, at);
+    let wave = wave_of(job.to, at, thread);
     let there = atomicLoad(&state[at + STATE_CANDIDATES]);
     let first = query_of(job.to).candidates;
     var mask = 0u;

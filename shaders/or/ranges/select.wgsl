@@ -28,7 +28,7 @@ fn main(
     if q >= params.queries {
         return;
     }
-    let wave = wave_of(q, state_of(q));
+    let wave = wave_of(q, state_of(q), thread);
     let first_tile = (number % parts) * params.tiles;
     if thread == 0u {
         atomicStore(&hopeful, 0u);

@@ -7,17 +7,25 @@ struct Wave {
     high: u32,
 }
 
-fn wave_of(q: u32, at: u32) -> Wave {
-    let threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]) >> query_of(q).bound_shift, 1u);
+// The whole workgroup calls it.
+fn wave_of(q: u32, at: u32, thread: u32) -> Wave {
+    let query = query_of(q);
+    let least = max(query.least, atomicLoad(&state[at + STATE_THRESHOLD]));
     var low = 0u;
     var high = NO_CUT;
-    if params.last == 0u {
+    if params.wanted > 0u {
+        low = highest_bucket(at + STATE_BOUNDS, BOUND_BUCKETS, params.wanted, thread);
+        if thread == 0u {
+            atomicStore(&state[at + STATE_CUTS + params.wave], low);
+            atomicMax(&state[at + STATE_THRESHOLD], query.least);
+        }
+    } else if params.last == 0u {
         low = atomicLoad(&state[at + STATE_CUTS + params.wave]);
     }
     if params.wave > 0u {
         high = atomicLoad(&state[at + STATE_CUTS + params.wave - 1u]);
     }
-    return Wave(max(threshold, low << BOUND_BUCKET), high);
+    return Wave(max(max(least >> query.bound_shift, 1u), low << BOUND_BUCKET), high);
 }
 
 fn takes(wave: Wave, bound: u32) -> bool {

@@ -1,7 +1,7 @@
 //! What a device found for the queries of a batch.
 
 use super::report::Work;
-use super::rows::Head;
+use super::rows::{Head, State};
 use super::slot::Slot;
 use crate::gpu::{Gpu, GpuError, Step};
 use crate::query::Hit;
@@ -117,6 +117,54 @@ impl AllHits {
         let pending = gpu.submit("hits", &steps, false)?;
         let read = |bytes: &[u8]| words(bytes).get(..2 * all).unwrap_or_default().to_vec();
         found.words = gpu.finish(pending, slot.download(), read)?.0;
+        Ok(())
+    }
+}
+
+/// The hits of a query that is a batch of its own, as they lie in the memory of the device: [`Head::WORDS`] words, the
+/// query's threshold and its number of hits, and the first hits, pairs (docID, score). To leave some out on the host
+/// takes less time than a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstHits {
+    /// So many hits come.
+    pub most: u32,
+    /// The query had room for so many hits.
+    pub room: u32,
+}
+
+const _: () = assert!(State::THRESHOLD < State::HITS, "the first words of a query's state");
+
+impl FirstHits {
+    /// Words before the hits: the first of the state.
+    pub const STATE: usize = (Head::WORDS + State::HITS) as usize + 1;
+
+    /// All words.
+    pub fn words(self) -> usize {
+        Self::STATE + 2 * self.most as usize
+    }
+
+    /// Reads them. If there are more hits than came, but no more than the room, none is read but how many there are.
+    pub fn read(self, words: &[u32]) -> Found {
+        let state = |at: u32| word(words, (Head::WORDS + at) as usize);
+        let (least, all) = (state(State::THRESHOLD), state(State::HITS));
+        let mut found = Found { ranked: true, least: vec![least], ..Found::default() };
+        if all <= self.most {
+            let hits = words.get(Self::STATE..Self::STATE + 2 * all as usize).unwrap_or_default();
+            found.words = hits.chunks_exact(2).filter(|hit| hit[1] >= least).flatten().copied().collect();
+        }
+        let count = if all <= self.most { found.words.len() / 2 } else { all as usize };
+        found.places = vec![(all <= self.room).then_some((0, count))];
+        found
+    }
+
+    /// Brings all hits if more were found than came.
+    ///
+    /// # Errors
+    /// As of [`AllHits::bring`].
+    pub fn bring(self, gpu: &Gpu, slot: &mut Slot, hits: &str, found: &mut Found) -> Result<(), GpuError> {
+        if found.words.len() / 2 < found.count(0) {
+            return AllHits { queries: 1, room: self.room }.bring(gpu, slot, hits, found);
+        }
         Ok(())
     }
 }
@@ -240,6 +288,27 @@ mod tests {
         assert!(found.pairs(2).is_none() && found.pairs(3).is_none() && found.pairs(4).is_none());
         assert_eq!([0, 1, 2, 3, 4].map(|query| found.least(query)), [Some(5), None, Some(7), Some(9), None]);
         assert!(hits.read(&words[..3]).places.is_empty(), "a device that sent nothing");
+    }
+
+    #[test]
+    fn test_first_hits() {
+        let hits = FirstHits { most: 3, room: 5 };
+        let read = |all: u32| {
+            let mut words = vec![0; Head::WORDS as usize];
+            words.extend([7, all, 30, 6, 31, 7, 32, 9]);
+            assert_eq!(words.len(), hits.words());
+            hits.read(&words)
+        };
+        let found = read(3);
+        assert_eq!(found.pairs(0).unwrap().collect::<Vec<_>>(), [(31, 7), (32, 9)], "those that reach 7");
+        // the third one did not count, whatever its words are
+        assert_eq!(read(2).pairs(0).unwrap().collect::<Vec<_>>(), [(31, 7)]);
+        let more = read(5);
+        assert_eq!((more.count(0), more.words.len()), (5, 0), "all five are still to come");
+        let lost = read(6);
+        assert_eq!((lost.count(0), lost.least(0)), (0, Some(7)), "more than room");
+        assert!(lost.pairs(0).is_none());
+        assert_eq!(hits.read(&[]).count(0), 0, "a device that sent nothing");
     }
 
     #[test]

@@ -179,6 +179,8 @@ gpu_struct! {
         pub last: u32,
         /// A workgroup takes so many tiles.
         pub tiles: u32,
+        /// How many counted bounds the wave should have; 0 if that was found before, or for the last wave.
+        pub wanted: u32,
     }
 }
 
@@ -193,6 +195,8 @@ gpu_struct! {
         pub wave: u32,
         /// 1: choose all that are left, however low their bounds are.
         pub last: u32,
+        /// As of [`SelectParams`].
+        pub wanted: u32,
     }
 }
 

@@ -15,7 +15,9 @@
 //! gather     sends the hits that reach the last threshold to the host, which sorts them
 //! ```
 //!
-//! A few conjunctions with few such ranges go through `rarest`, `evaluate` and `gather` alone: passes take longer.
+//! A pass takes longer than what it does for a few queries. So these have two waves and no `cuts`, since the first wave
+//! finds its bounds itself; a few conjunctions with few such ranges go through `rarest`, `evaluate` and `gather` alone;
+//! and a single query has no `gather` if its k is small: the host leaves hits out.
 //!
 //! For a conjunction, a range that lacks a term has no bound, and a document that lacks a term has no score. Scores are
 //! sums of whole numbers, so it does not matter in which order threads add. A query's threshold is the lower edge
@@ -34,7 +36,7 @@ pub mod kernels;
 mod passes;
 
 use super::batches::{Added, Context, Lack, Way};
-use super::found::{AllHits, BestRows, Found, GatheredHits, word, words};
+use super::found::{AllHits, BestRows, FirstHits, Found, GatheredHits, word, words};
 use super::kernels::Parts;
 use super::plan_rows::{add_steps, greatest_score, query_row};
 use super::report::Work;
@@ -59,6 +61,10 @@ const BATCH_TERMS: usize = 1 << 20;
 pub(super) const QUERY_TERMS: usize = 1 << 15;
 /// A batch sends so many hits more than its queries do on average.
 const SPARE_HITS: u32 = 8192;
+/// A query that is a batch of its own and wants so many hits at most
+const FIRST_K: u32 = 128;
+/// sends so many hits at once, without a pass to leave some out. Tests have queries with more.
+const FIRST_HITS: u32 = if cfg!(test) { 32 } else { 4096 };
 /// All queries of a batch together have room for at most so many hits.
 const BATCH_HITS: u64 = 1 << 26;
 
@@ -197,6 +203,9 @@ impl Call<'_> {
         match self.topk {
             Chooser::Host => Sent::All(AllHits { queries, room }),
             Chooser::Kernels(_) => Sent::Best(BestRows { queries, most: results, room }),
+            Chooser::Histogram if queries == 1 && self.k <= FIRST_K => {
+                Sent::First(FirstHits { most: FIRST_HITS.min(room), room })
+            }
             Chooser::Histogram => {
                 // a query alone may have many hits of one class
                 let alone = results.saturating_add(SPARE_HITS);
@@ -214,6 +223,8 @@ pub(super) enum Sent {
     Best(BestRows),
     /// All that reach the last threshold, and the host chooses.
     Gathered(GatheredHits),
+    /// The first ones of a single query.
+    First(FirstHits),
     /// All, after the host has learnt how many there are.
     All(AllHits),
 }
@@ -224,7 +235,7 @@ impl Sent {
         match self {
             Self::Best(rows) => rows.words(),
             Self::Gathered(hits) => hits.words_of_queries(),
-            Self::All(_) => 0,
+            Self::First(_) | Self::All(_) => 0,
         }
     }
 
@@ -233,6 +244,7 @@ impl Sent {
         let words = match self {
             Self::Best(rows) => rows.words() + Head::WORDS as usize,
             Self::Gathered(hits) => hits.words(),
+            Self::First(hits) => hits.words(),
             Self::All(all) => Head::WORDS as usize + all.queries * rows::State::WORDS as usize,
         };
         words as u64
@@ -318,6 +330,7 @@ impl Way for Call<'_> {
             let found = match sent {
                 Sent::Best(rows) => rows.read(&words, 0..),
                 Sent::Gathered(hits) => hits.read(&words),
+                Sent::First(hits) => hits.read(&words),
                 Sent::All(all) => all.read_counts(&words, Head::WORDS + rows::State::HITS, rows::State::WORDS),
             };
             let at = |i: u32| word(&words, sent.head() + i as usize);
@@ -327,8 +340,10 @@ impl Way for Call<'_> {
             Found { ranges: Some(work), decoded: at(Head::BLOCKS).into(), ..found }
         })?;
         found.passes = passes;
-        if let Sent::All(all) = sent {
-            all.bring(gpu, slot, "hits", &mut found)?;
+        match sent {
+            Sent::All(all) => all.bring(gpu, slot, "hits", &mut found)?,
+            Sent::First(first) => first.bring(gpu, slot, "hits", &mut found)?,
+            Sent::Best(_) | Sent::Gathered(_) => {}
         }
         found.reorder(&order);
         Ok(found)

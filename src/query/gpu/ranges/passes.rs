@@ -5,6 +5,7 @@ use super::{Call, NewTable, Rows, Sent, accumulators};
 use crate::Result;
 use crate::gpu::{AdapterKind, Bound, Layout as _, Pending, Step};
 use crate::query::gpu::batches::Context;
+use crate::query::gpu::found::FirstHits;
 use crate::query::gpu::kernels::{TEAMS, THREADS};
 use crate::query::gpu::rows::{
     BlocksJob, ChooseParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, NONE, PlaceRow,
@@ -183,25 +184,30 @@ impl Call<'_> {
         steps.extend(runs.iter().map(|run| run.step(&for_hits)));
         let parameters = match sent {
             Sent::Gathered(hits) => GatherParams { queries: count, room, most: hits.most }.bytes(),
-            Sent::Best(_) | Sent::All(_) => Vec::new(),
+            Sent::Best(_) | Sent::First(_) | Sent::All(_) => Vec::new(),
         };
         let chosen;
-        let from = match self.topk {
-            Chooser::Histogram => {
+        let (from, words) = match sent {
+            Sent::Gathered(_) => {
                 steps.push(Step::Run { name: "gather", bound: &gather[0], immediates: &parameters, groups: count });
-                "best"
+                ("best", sent.words())
             }
-            Chooser::Kernels(_) => {
+            Sent::First(first) => {
+                let (from, to) = ((slot.buffer("hits"), 0), (slot.download(), 4 * FirstHits::STATE as u64));
+                steps.push(Step::CopyPart { from, to, bytes: 8 * u64::from(first.most) });
+                ("state", FirstHits::STATE as u64)
+            }
+            Sent::Best(_) => {
                 let counts = Counts { first: Head::WORDS + State::HITS, stride: State::WORDS, head: Head::WORDS };
                 let rooms = (0..count).map(|query| (query * room, room));
                 chosen = slot.topk("hits").runs(gpu, rooms, counts)?;
                 steps.extend(slot.topk("hits").steps(&chosen));
-                "best"
+                ("best", sent.words())
             }
             // how many there are; the hits follow
-            Chooser::Host => "state",
+            Sent::All(_) => ("state", sent.words()),
         };
-        steps.push(Step::Copy { from: slot.buffer(from), to: slot.download(), bytes: 4 * sent.words() });
+        steps.push(Step::Copy { from: slot.buffer(from), to: slot.download(), bytes: 4 * words });
         Ok(gpu.submit("queries", &steps, context.timed)?)
     }
 
@@ -224,17 +230,11 @@ impl Call<'_> {
         let software = gpu.report().kind == AdapterKind::Software;
         // without pruning all ranges are in the first wave
         let first = if prune { self.k.saturating_mul(2).clamp(64, (self.k / 8).max(1024)) } else { u32::MAX };
-        // for a few queries, passes take longer than ranges: fewer and larger waves
-        let (waves, first) = if queries <= FEW { (2, first.saturating_mul(4)) } else { (WAVES, first) };
         let most = whole.saturating_mul(padded).saturating_add(rows.candidates);
         let groups = match software {
             true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
             false => GROUPS.min(most),
         };
-        let tiles = whole * (padded / TILE);
-        // a batch has so many tiles that starting workgroups takes longer than what most of them do
-        let together = if queries <= FEW { 1 } else { SELECT_TILES };
-        let parts = whole * (padded / TILE).div_ceil(together);
         let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };
         let evaluate = |wave| EvaluateParams { wave, room, prune: prune.into() }.bytes();
         let of_lists = |direct| RarestParams { first: first_job, jobs: rarest, direct }.bytes();
@@ -242,14 +242,21 @@ impl Call<'_> {
             return vec![run(4, "rarest", of_lists(1), rarest), run(3, "evaluate", evaluate(0), groups)];
         }
         let mut runs = vec![
-            run(0, "bounds", QueryParams { queries: whole }.bytes(), tiles),
+            run(0, "bounds", QueryParams { queries: whole }.bytes(), whole * (padded / TILE)),
             run(4, "rarest", of_lists(0), rarest),
-            run(1, "cuts", CutParams { queries, first }.bytes(), queries),
         ];
+        // for a few queries, passes take longer than ranges: fewer and larger waves, and each finds its cut itself
+        let few = queries <= FEW;
+        let (waves, tiles) = if few { (2, 1) } else { (WAVES, SELECT_TILES) };
+        if !few {
+            runs.push(run(1, "cuts", CutParams { queries, first }.bytes(), queries));
+        }
         for wave in 0..waves {
             let last = u32::from(wave + 1 == waves);
-            runs.push(run(2, "select", SelectParams { queries: whole, wave, last, tiles: together }.bytes(), parts));
-            let parameters = ChooseParams { first: first_job + rarest, jobs: choose, wave, last }.bytes();
+            let wanted = if few && wave == 0 { first.saturating_mul(4) } else { 0 };
+            let parameters = SelectParams { queries: whole, wave, last, tiles, wanted }.bytes();
+            runs.push(run(2, "select", parameters, whole * (padded / TILE).div_ceil(tiles)));
+            let parameters = ChooseParams { first: first_job + rarest, jobs: choose, wave, last, wanted }.bytes();
             runs.push(run(5, "choose", parameters, choose));
             runs.push(run(3, "evaluate", evaluate(wave), groups));
         }
