@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::links::{BatchLinks, Collector};
+use super::numbers::Numbers;
 use super::plan::MemoryPlan;
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::base::memory::memory_in_use;
@@ -142,6 +143,8 @@ pub struct Worker {
     number: usize,
     reader: PieceReader,
     parser: Parser,
+    /// How often it has forgotten its terms.
+    resets: u32,
 }
 
 /// What turns a document into postings; apart from the reader, which calls it.
@@ -168,7 +171,19 @@ impl Worker {
         let terms = LocalTerms::new(plan.local_terms);
         let links = extractor.keeps_links().then(Collector::default);
         let parser = Parser { extractor, analyzer, terms, stored, links, batch: Batch::default(), plan: *plan };
-        Self { number, reader, parser }
+        Self { number, reader, parser, resets: 0 }
+    }
+
+    /// Learns the termIDs that have come from the sequencer.
+    pub fn learn(&mut self, numbers: &Numbers) {
+        for (first, ids) in numbers.take(self.resets) {
+            self.parser.terms.learn(first, &ids);
+        }
+    }
+
+    /// The worker's number.
+    pub fn number(&self) -> usize {
+        self.number
     }
 
     /// Reads a piece into `batch`, whose memory is used again; see [`Piece::free`] for the piece's.
@@ -178,6 +193,7 @@ impl Worker {
         batch.worker = self.number;
         if self.parser.terms.is_full() {
             self.parser.terms.reset();
+            self.resets += 1;
             batch.reset = true;
         }
         self.parser.batch = batch;

@@ -19,6 +19,7 @@
 //! | [`terms`] | a worker's dictionary, which also counts tf |
 //! | [`batch`] | a worker's output, and how it is made |
 //! | [`dictionary`] | the build's dictionary: term → termID |
+//! | [`numbers`] | termIDs on their way back to the workers |
 //! | `inflating` | a GPU between pieces and workers |
 //! | [`sequence`] | global numbers, in input order; packs keys into blocks |
 //! | [`lists`] | lists that grow in memory instead of keys that are sorted (SPIMI) |
@@ -48,6 +49,7 @@ mod inflating;
 pub mod links;
 pub mod lists;
 pub mod merge;
+pub mod numbers;
 pub mod options;
 mod ordered;
 mod parse;

@@ -18,6 +18,7 @@ use super::batch::{Batch, Stored, Worker};
 use super::begin::{Begin, Stores};
 use super::inflating::{self, Inflater};
 use super::links::{Spool, SpoolWriter};
+use super::numbers::Numbers;
 use super::options::{BuildOptions, Pipeline, stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, Skipped};
@@ -134,6 +135,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let shared = Arc::new(Shared {
         pieces: Mutex::new(pieces),
         inflater,
+        numbers: std::iter::repeat_with(Numbers::default).take(plan.threads).collect(),
         options: options.clone(),
         plan,
         clock,
@@ -362,6 +364,9 @@ fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc
         let batch = shared.pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
         let (batch, end) = {
             let _open = shared.gate.read();
+            if let Some(numbers) = shared.numbers.get(worker.number()) {
+                worker.learn(numbers);
+            }
             worker.read(&piece, batch)
         };
         piece.free();

@@ -3,15 +3,17 @@
 //!
 //! TermIDs follow the documents in which terms first come, and the byte order of those that first come in the same
 //! document. So an index without some documents can be numbered from its lists alone as a build without them would.
-//! A worker's local term numbers are translated by a table per worker. An entry stays open until the first document
-//! that needs it, also when a batch is thrown away (see [`crate::corpus::Handover`]).
+//! A worker's local term numbers are translated by a table per worker, until the worker itself knows the termIDs
+//! ([`super::numbers`]). An entry stays open until the first document that needs it, also when a batch is thrown away
+//! (see [`crate::corpus::Handover`]).
 
 use super::batch::Batch;
 use super::dictionary::{self, Dictionary};
 use super::lists::Lists;
+use super::numbers::Numbers;
 use super::resume::Taken;
 use super::run::pack;
-use super::terms::{LocalPosting, split};
+use super::terms::{KNOWN, LocalPosting, OPEN, split};
 use crate::{Error, Result};
 
 /// Documents that a block can span: docs within a block are 24 bits.
@@ -110,9 +112,18 @@ struct Translation {
     ids: Vec<u32>,
     /// Terms whose entry is still open: their bytes, by local number, ascending.
     open: Vec<(u32, Box<[u8]>)>,
+    /// How often the worker has forgotten its terms.
+    resets: u32,
 }
 
-const OPEN: u32 = u32::MAX;
+impl Translation {
+    /// The termID, or [`OPEN`], and tf of a posting.
+    #[inline]
+    fn term(&self, posting: LocalPosting) -> (u32, u32) {
+        let (number, tf) = split(posting);
+        (if posting & KNOWN == 0 { self.ids[number as usize] } else { number }, tf)
+    }
+}
 
 /// See the module's page.
 pub struct Sequencer {
@@ -178,8 +189,16 @@ impl Sequencer {
         if batch.reset {
             worker.ids.clear();
             worker.open.clear();
+            worker.resets += 1;
         }
         worker.ids.resize(worker.ids.len() + batch.new_terms.len(), OPEN);
+    }
+
+    /// Tells a batch's worker the termIDs of its new terms, once it is accepted and before the next one is learnt.
+    pub fn tell(&self, batch: &Batch, numbers: &Numbers) {
+        let worker = &self.workers[batch.worker];
+        let first = worker.ids.len() - batch.new_terms.len();
+        numbers.send(worker.resets, first, &worker.ids[first..]);
     }
 
     /// Keeps the bytes of a discarded batch's new terms: the worker will not send them again.
@@ -216,8 +235,7 @@ impl Sequencer {
             self.number_open(batch, first_new, postings)?;
             let mut doc_in_block = id - self.block.first_doc;
             for &posting in postings {
-                let (local, tf) = split(posting);
-                let term = self.workers[batch.worker].ids[local as usize];
+                let (term, tf) = self.workers[batch.worker].term(posting);
                 let mut left = tf;
                 while left > 0 {
                     if self.block.is_full(self.block_keys) {
@@ -238,7 +256,8 @@ impl Sequencer {
     /// Numbers the terms of a document whose entries are still open, in byte order.
     fn number_open(&mut self, batch: &Batch, first_new: usize, postings: &[LocalPosting]) -> Result<()> {
         let worker = &mut self.workers[batch.worker];
-        let locals = postings.iter().map(|&posting| split(posting).0);
+        let unknown = postings.iter().filter(|&&posting| posting & KNOWN == 0);
+        let locals = unknown.map(|&posting| split(posting).0);
         let mut open: Vec<u32> = locals.filter(|&local| worker.ids[local as usize] == OPEN).collect();
         if open.is_empty() {
             return Ok(());
@@ -265,22 +284,21 @@ impl Sequencer {
         if self.block.lists.is_some() {
             return false;
         }
-        let (ids, keys) = (&self.workers[worker].ids, &mut self.block.keys);
+        let (worker, keys) = (&self.workers[worker], &mut self.block.keys);
         let len = keys.len();
-        if postings.len() > self.block_keys - len {
+        if postings.len() > self.block_keys - len || postings.iter().fold(0, |all, p| all | p) & (KNOWN - 256) != 0 {
             return false;
         }
-        let mut odd = false;
         keys.extend(postings.iter().map(|&posting| {
-            let (local, tf) = split(posting);
-            let term = ids[local as usize];
-            odd |= (term == OPEN) | (tf > 255);
-            pack(term, doc_in_block, tf & 255)
+            let (term, tf) = worker.term(posting);
+            pack(term, doc_in_block, tf)
         }));
-        if odd {
+        // no key of a term with a number is as large
+        let open = keys[len..].iter().fold(0, |most, &key| key.max(most)) >= pack(OPEN, 0, 0);
+        if open {
             keys.truncate(len);
         }
-        !odd
+        !open
     }
 
     /// Hands on the block that is being filled, though there is room in it.

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::batch::Batch;
 use super::inflating::{Inflater, PieceSource};
+use super::numbers::Numbers;
 use super::options::{BuildOptions, Pipeline};
 use super::plan::MemoryPlan;
 use super::report::Clock;
@@ -24,6 +25,8 @@ pub(super) struct Shared {
     pub failed: AtomicBool,
     pub pieces: Mutex<PieceSource>,
     pub inflater: Inflater,
+    /// The termIDs for each worker.
+    pub numbers: Vec<Numbers>,
     /// Batches to be used again.
     pub pool: Mutex<Vec<Batch>>,
     /// Workers hold it for reading; a serial build sorts under the write lock.

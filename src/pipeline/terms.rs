@@ -10,12 +10,14 @@
 //! The table is larger than the near caches, so tokens are counted sixteen at a time: their slots are prefetched when
 //! they come in, and read when the queue is full.
 
+mod new_terms;
 #[cfg(test)]
 mod tests;
 
 use rapidhash::v3::rapidhash_v3;
 
 use crate::base::memory::memory_in_use;
+pub use new_terms::NewTerms;
 
 /// Bytes of a term that fit a slot.
 const INLINE: usize = 16;
@@ -27,17 +29,19 @@ struct Slot {
     low: u64,
     /// Next 8 bytes, zero-padded; the arena offset of a long term.
     high: u64,
-    /// Local term number + 1; 0 marks an empty slot.
+    /// Local term number + 1, or termID + 1 once it is known; 0 marks an empty slot.
     number: u32,
     /// Length of the term in bytes.
-    len: u32,
+    len: u16,
+    /// 1 once the termID is known.
+    known: u16,
     /// The document that met the term last.
     doc: u32,
     /// Where that document's posting of it is, in the batch.
     posting: u32,
 }
 
-const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, doc: 0, posting: 0 };
+const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, known: 0, doc: 0, posting: 0 };
 
 /// Slots of an empty table.
 const FIRST_SLOTS: usize = 1 << 14;
@@ -54,79 +58,18 @@ struct Waiting {
     len: usize,
 }
 
-/// Posting of a batch: local term number in the high half, tf in the low half.
+/// Posting of a batch: the term's number in the high half, [`KNOWN`] or 0, and tf.
 pub type LocalPosting = u64;
 
-/// Splits a [`LocalPosting`] into (local term number, tf).
+/// The bit of a posting whose number is a termID, not a local term number.
+pub const KNOWN: LocalPosting = 1 << 31;
+
+/// Stands for a termID that is not known.
+pub const OPEN: u32 = u32::MAX;
+
+/// Splits a [`LocalPosting`] into (number, tf).
 pub fn split(posting: LocalPosting) -> (u32, u32) {
-    ((posting >> 32) as u32, posting as u32)
-}
-
-/// The terms that no earlier batch of the worker used, in order of first occurrence.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewTerms {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-    hashes: Vec<u32>,
-    /// In which order they are to be numbered.
-    order: Vec<u32>,
-}
-
-impl NewTerms {
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.bytes.capacity()
-            + (self.ends.capacity() + self.hashes.capacity() + self.order.capacity()) * size_of::<u32>()
-    }
-
-    /// Term `i`'s bytes.
-    pub fn get(&self, i: usize) -> &[u8] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        &self.bytes[start..self.ends[i] as usize]
-    }
-
-    /// Forgets them, keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.hashes.clear();
-        self.order.clear();
-    }
-
-    /// The terms' hashes, as the build's dictionary wants them.
-    pub fn hashes(&self) -> &[u32] {
-        &self.hashes
-    }
-
-    /// The order in which they are to be numbered: those of a document before those of later ones, in byte order.
-    pub fn order(&self) -> &[u32] {
-        &self.order
-    }
-
-    /// Those from number `first` on are the new ones of a document.
-    pub fn end_document(&mut self, first: usize) {
-        let mut order = std::mem::take(&mut self.order);
-        order[first..].sort_unstable_by(|&a, &b| self.get(a as usize).cmp(self.get(b as usize)));
-        self.order = order;
-    }
-
-    /// Appends a term.
-    pub fn push(&mut self, term: &[u8]) {
-        self.order.push(self.ends.len() as u32);
-        self.hashes.push(super::dictionary::hash(term));
-        self.bytes.extend_from_slice(term);
-        self.ends.push(self.bytes.len() as u32);
-    }
+    ((posting >> 32) as u32, (posting & (KNOWN - 1)) as u32)
 }
 
 /// See the module's page.
@@ -140,6 +83,8 @@ pub struct LocalTerms {
     queue: [Waiting; QUEUE],
     queued: usize,
     guard: Guard,
+    /// The termIDs of local numbers, as far as they are known, or [`OPEN`].
+    ids: Vec<u32>,
 }
 
 /// Watches memory while an enormous document brings new terms.
@@ -176,12 +121,21 @@ impl LocalTerms {
             queue: [Waiting::default(); QUEUE],
             queued: 0,
             guard: Guard::OFF,
+            ids: Vec::new(),
         }
     }
 
     /// Bytes that a dictionary of `terms` terms takes at most (the table doubles at 60 %).
     pub fn bytes_for(terms: usize) -> usize {
-        (terms * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * size_of::<Slot>() * 3 / 2
+        (terms * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * size_of::<Slot>() * 3 / 2 + 2 * terms * size_of::<u32>()
+    }
+
+    /// Learns the termIDs of the terms with the local numbers from `first` on. Their postings in batches to come have
+    /// them, so that the sequencer need not look into a table as large as all terms of the worker.
+    pub fn learn(&mut self, first: usize, ids: &[u32]) {
+        // those between belong to a batch that was thrown away
+        self.ids.resize(first, OPEN);
+        self.ids.extend_from_slice(ids);
     }
 
     /// Terms held.
@@ -212,6 +166,7 @@ impl LocalTerms {
         }
         self.long_terms.clear();
         self.long_terms.shrink_to(self.cap.saturating_mul(16));
+        self.ids.clear();
         self.len = 0;
         self.doc = 0;
     }
@@ -358,7 +313,13 @@ impl LocalTerms {
         } else {
             slot.doc = self.doc;
             slot.posting = postings.len() as u32;
-            postings.push(u64::from(slot.number - 1) << 32 | 1);
+            if slot.known == 0
+                && let Some(&id) = self.ids.get(slot.number as usize - 1)
+                && id != OPEN
+            {
+                (slot.number, slot.known) = (id + 1, 1);
+            }
+            postings.push(u64::from(slot.number - 1) << 32 | u64::from(slot.known) << 31 | 1);
         }
     }
 
@@ -385,7 +346,8 @@ impl LocalTerms {
             low,
             high,
             number: number + 1,
-            len: term.len() as u32,
+            len: term.len() as u16,
+            known: 0,
             doc: self.doc,
             posting: postings.len() as u32,
         };

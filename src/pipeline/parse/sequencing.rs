@@ -198,6 +198,10 @@ impl<'a> Sequencing<'a> {
         let shared = self.shared;
         let before = (sequencer.open_block().0, sequencer.used().0);
         sequencer.accept(&batch, &mut exchange(shared, &self.full, &mut self.empty))?;
+        // the spare one, whose terms are few, does not ask
+        if let Some(numbers) = shared.numbers.get(batch.worker) {
+            sequencer.tell(&batch, numbers);
+        }
         let (block, keys) = sequencer.open_block();
         let near = self.tail.is_near(piece.disk_bytes(), block, keys) && !shared.serial();
         let (sum, one) = (&mut self.counts, batch.counts);

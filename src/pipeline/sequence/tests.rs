@@ -12,13 +12,23 @@ use proptest::prelude::*;
 struct Maker {
     terms: LocalTerms,
     number: usize,
+    numbers: Numbers,
+    resets: u32,
 }
 
 impl Maker {
+    fn new(number: usize) -> Self {
+        Self { terms: LocalTerms::new(1 << 12), number, numbers: Numbers::default(), resets: 0 }
+    }
+
     fn batch(&mut self, documents: &[Vec<String>], reset: bool) -> Batch {
         let mut batch = Batch { worker: self.number, reset, ..Batch::default() };
+        for (first, ids) in self.numbers.take(self.resets) {
+            self.terms.learn(first, &ids);
+        }
         if reset {
             self.terms.reset();
+            self.resets += 1;
         }
         for tokens in documents {
             self.terms.begin_document();
@@ -59,7 +69,7 @@ fn by_hand(documents: &[Vec<String>]) -> (Vec<String>, BTreeMap<(u32, u32), u32>
 type Planned = (Vec<Vec<String>>, usize, bool, bool);
 
 fn check(plan: &[Planned], sizes: BlockSizes, new_block: fn() -> Block) -> Result<(), TestCaseError> {
-    let mut makers: Vec<Maker> = (0..3).map(|number| Maker { terms: LocalTerms::new(1 << 12), number }).collect();
+    let mut makers: Vec<Maker> = (0..3).map(Maker::new).collect();
     let mut sequencer = Sequencer::new(3, sizes, new_block());
     let mut blocks = Vec::new();
     let mut kept = Vec::new();
@@ -75,6 +85,10 @@ fn check(plan: &[Planned], sizes: BlockSizes, new_block: fn() -> Block) -> Resul
                 Ok(new_block())
             };
             sequencer.accept(&batch, &mut exchange).unwrap();
+            // some are told, and some are not told yet
+            if documents.len() != 2 {
+                sequencer.tell(&batch, &makers[*worker].numbers);
+            }
             if documents.len() == 3 && sequencer.open_block().1 > 0 {
                 sequencer.hand_on(&mut exchange).unwrap();
                 prop_assert_eq!(sequencer.open_block(), (blocks.len(), 0));
@@ -159,7 +173,7 @@ fn blocks_grow_with_the_keys_before_them() {
 
 #[test]
 fn a_block_ends_where_its_documents_no_longer_fit_24_bits() {
-    let mut maker = Maker { terms: LocalTerms::new(1 << 12), number: 0 };
+    let mut maker = Maker::new(0);
     let mut sequencer = Sequencer::new(1, one_size(1 << 10), Block::default());
     let word = vec![vec!["word".to_owned()]];
     let mut full = Vec::new();
@@ -184,7 +198,7 @@ fn a_block_ends_where_its_documents_no_longer_fit_24_bits() {
 
 #[test]
 fn document_numbers_do_not_overflow() {
-    let mut maker = Maker { terms: LocalTerms::new(1 << 12), number: 0 };
+    let mut maker = Maker::new(0);
     let mut sequencer = Sequencer::new(1, one_size(1 << 10), Block::default());
     sequencer.documents = u64::from(u32::MAX);
     let batch = maker.batch(&[vec!["word".to_owned()]], false);

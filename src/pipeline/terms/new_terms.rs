@@ -1,0 +1,68 @@
+//! The terms that a worker sends to the sequencer, each once.
+
+/// The terms that no earlier batch of the worker used, in order of first occurrence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewTerms {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    hashes: Vec<u32>,
+    /// In which order they are to be numbered.
+    order: Vec<u32>,
+}
+
+impl NewTerms {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity()
+            + (self.ends.capacity() + self.hashes.capacity() + self.order.capacity()) * size_of::<u32>()
+    }
+
+    /// Term `i`'s bytes.
+    pub fn get(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.bytes[start..self.ends[i] as usize]
+    }
+
+    /// Forgets them, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.hashes.clear();
+        self.order.clear();
+    }
+
+    /// The terms' hashes, as the build's dictionary wants them.
+    pub fn hashes(&self) -> &[u32] {
+        &self.hashes
+    }
+
+    /// The order in which they are to be numbered: those of a document before those of later ones, in byte order.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Those from number `first` on are the new ones of a document.
+    pub fn end_document(&mut self, first: usize) {
+        let mut order = std::mem::take(&mut self.order);
+        order[first..].sort_unstable_by(|&a, &b| self.get(a as usize).cmp(self.get(b as usize)));
+        self.order = order;
+    }
+
+    /// Appends a term.
+    pub fn push(&mut self, term: &[u8]) {
+        self.order.push(self.ends.len() as u32);
+        self.hashes.push(crate::pipeline::dictionary::hash(term));
+        self.bytes.extend_from_slice(term);
+        self.ends.push(self.bytes.len() as u32);
+    }
+}
