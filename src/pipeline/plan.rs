@@ -96,6 +96,7 @@ impl MemoryPlan {
         // With texts to store, each of up to four batches has as much text as its piece at the worst.
         let share = if texts { 16 } else { 8 };
         let piece_bytes = prev_power_of_two((per_worker / share).clamp(MIB, 8 * MIB)) as usize;
+        // Its table takes half of its share, and the termIDs that it knows less than a twentieth.
         let mut local_terms = 1 << 15;
         while LocalTerms::bytes_for(local_terms * 2) as u64 <= per_worker / 2 && local_terms < 1 << 22 {
             local_terms *= 2;

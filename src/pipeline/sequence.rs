@@ -278,27 +278,34 @@ impl Sequencer {
     }
 
     /// Packs the postings of a document without a branch per posting. Gives up, and has packed nothing,
-    /// if they do not fit the block, a term has no number yet or a frequency takes more than one key. Also if the block
-    /// is one of lists.
+    /// if they do not fit the block or a term has no number yet. Also if the block is one of lists.
     fn pack_plain(&mut self, worker: usize, postings: &[LocalPosting], doc_in_block: u32) -> bool {
         if self.block.lists.is_some() {
             return false;
         }
         let (worker, keys) = (&self.workers[worker], &mut self.block.keys);
         let len = keys.len();
-        if postings.len() > self.block_keys - len || postings.iter().fold(0, |all, p| all | p) & (KNOWN - 256) != 0 {
+        // a key has a frequency of at most 255, and few postings need more of them
+        let more = postings.iter().fold(0, |all, posting| all | posting) & (KNOWN - 256) != 0;
+        let more = |posting: &&LocalPosting| more && split(**posting).1 > 255;
+        let others: usize = postings.iter().filter(more).map(|&posting| (split(posting).1 as usize - 1) / 255).sum();
+        if postings.len() + others > self.block_keys - len {
             return false;
         }
         keys.extend(postings.iter().map(|&posting| {
             let (term, tf) = worker.term(posting);
-            pack(term, doc_in_block, tf)
+            pack(term, doc_in_block, tf.min(255))
         }));
         // no key of a term with a number is as large
-        let open = keys[len..].iter().fold(0, |most, &key| key.max(most)) >= pack(OPEN, 0, 0);
-        if open {
+        if keys[len..].iter().fold(0, |most, &key| key.max(most)) >= pack(OPEN, 0, 0) {
             keys.truncate(len);
+            return false;
         }
-        !open
+        for &posting in postings.iter().filter(more) {
+            let (term, tf) = worker.term(posting);
+            keys.extend((255..tf).step_by(255).map(|before| pack(term, doc_in_block, (tf - before).min(255))));
+        }
+        true
     }
 
     /// Hands on the block that is being filled, though there is room in it.
