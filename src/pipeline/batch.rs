@@ -1,9 +1,11 @@
 //! A worker's output, and how it is made: a piece of input → documents → counted terms.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use super::dictionary::Dictionary;
 use super::links::{BatchLinks, Collector};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Published};
 use super::plan::MemoryPlan;
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::base::memory::memory_in_use;
@@ -145,6 +147,8 @@ pub struct Worker {
     parser: Parser,
     /// How often it has forgotten its terms.
     resets: u32,
+    /// The build's dictionary as it was.
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 /// What turns a document into postings; apart from the reader, which calls it.
@@ -171,11 +175,12 @@ impl Worker {
         let terms = LocalTerms::new(plan.local_terms);
         let links = extractor.keeps_links().then(Collector::default);
         let parser = Parser { extractor, analyzer, terms, stored, links, batch: Batch::default(), plan: *plan };
-        Self { number, reader, parser, resets: 0 }
+        Self { number, reader, parser, resets: 0, dictionary: None }
     }
 
-    /// Learns the termIDs that have come from the sequencer.
-    pub fn learn(&mut self, numbers: &Numbers) {
+    /// Learns the termIDs that have come from the sequencer, and where to look for others.
+    pub fn learn(&mut self, numbers: &Numbers, published: &Published) {
+        self.dictionary = published.last();
         for (first, ids) in numbers.take(self.resets) {
             self.parser.terms.learn(first, &ids);
         }
@@ -199,6 +204,9 @@ impl Worker {
         self.parser.batch = batch;
         let end = self.reader.read(piece, &mut self.parser);
         let mut batch = std::mem::take(&mut self.parser.batch);
+        if let Some(dictionary) = &self.dictionary {
+            dictionary.find_all(&mut batch.new_terms);
+        }
         batch.counts.disk_bytes = piece.disk_bytes();
         batch.counts.inflated_bytes = self.reader.bytes_inflated();
         batch.counts.members = self.reader.members();

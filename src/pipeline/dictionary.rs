@@ -1,14 +1,15 @@
 //! The build's dictionary: term → termID, numbered in the order in which terms come.
 //!
 //! Only the sequencer writes it, and meets a term once per worker (see [`super::terms`]). On many
-//! cores that is still many look-ups by one thread, so they are made cheap: workers bring the hashes,
+//! cores that is still many look-ups by one thread, so workers look their terms up in a copy of it
+//! as it was ([`super::numbers`]), and those left are made cheap: workers bring the hashes,
 //! the table holds hash and number only (8 bytes a slot, at most 70 % full), and a batch's slots are
 //! asked for ahead of their use. The terms' bytes lie in an arena and are looked at only to confirm.
 
 use rapidhash::v3::rapidhash_v3;
 use rayon::prelude::*;
 
-use super::terms::{NewTerms, prefetch};
+use super::terms::{NewTerms, OPEN, prefetch};
 use crate::{Error, Result};
 
 /// An entry of the table; `id` is [`VACANT`] in an empty one.
@@ -30,6 +31,7 @@ pub fn hash(term: &[u8]) -> u32 {
 }
 
 /// See the module's page.
+#[derive(Clone)]
 pub struct Dictionary {
     bytes: Vec<u8>,
     /// Offset of each term's first byte in `bytes`, and the end of the last one.
@@ -68,27 +70,47 @@ impl Dictionary {
         &self.bytes[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// The IDs of `terms`, written to `ids`; new ones, in [`NewTerms::order`], for those that have none.
+    /// The IDs of `terms`, written to `ids`; new ones, in [`NewTerms::order`], for those that have none. Those that
+    /// have been [found](Self::find_all) before are not looked up.
     ///
     /// # Errors
     /// [`Error::Limit`] at 2^32 − 1 terms.
     pub fn intern_all(&mut self, terms: &NewTerms, ids: &mut [u32]) -> Result<()> {
-        let (hashes, order) = (terms.hashes(), terms.order());
-        let hash_of = |at: usize| order.get(at).map(|&i| hashes[i as usize]);
-        for (at, &i) in order.iter().enumerate() {
-            if let Some(later) = hash_of(at + 3 * AHEAD) {
-                prefetch(&self.table[later as usize & (self.table.len() - 1)]);
-            }
-            if let Some(id) = hash_of(at + 2 * AHEAD).and_then(|later| self.candidate(later)) {
-                prefetch(&self.starts[id as usize]);
-            }
-            if let Some(id) = hash_of(at + AHEAD).and_then(|later| self.candidate(later)) {
-                prefetch(&self.bytes[self.starts[id as usize] as usize]);
-            }
+        ids.fill(OPEN);
+        ids.iter_mut().zip(terms.found()).for_each(|(id, found)| *id = *found);
+        let open: Vec<u32> = terms.order().iter().copied().filter(|&i| ids[i as usize] == OPEN).collect();
+        for (at, &i) in open.iter().enumerate() {
+            self.prefetch(terms, &open, at);
             let i = i as usize;
-            ids[i] = self.intern(terms.get(i), hashes[i])?;
+            ids[i] = self.intern(terms.get(i), terms.hashes()[i])?;
         }
         Ok(())
+    }
+
+    /// Looks terms up for a later dictionary that has all terms of this one, with the same IDs.
+    pub fn find_all(&self, terms: &mut NewTerms) {
+        let all: Vec<u32> = (0..terms.len() as u32).collect();
+        let find = |at: usize| {
+            self.prefetch(terms, &all, at);
+            self.find(terms.get(at), terms.hashes()[at]).unwrap_or(OPEN)
+        };
+        let found = (0..all.len()).map(find).collect();
+        terms.set_found(found);
+    }
+
+    /// Asks for what the look-ups behind number `at` of `order` will need.
+    #[inline(always)]
+    fn prefetch(&self, terms: &NewTerms, order: &[u32], at: usize) {
+        let hash_of = |at: usize| order.get(at).map(|&i| terms.hashes()[i as usize]);
+        if let Some(later) = hash_of(at + 3 * AHEAD) {
+            prefetch(&self.table[later as usize & (self.table.len() - 1)]);
+        }
+        if let Some(id) = hash_of(at + 2 * AHEAD).and_then(|later| self.candidate(later)) {
+            prefetch(&self.starts[id as usize]);
+        }
+        if let Some(id) = hash_of(at + AHEAD).and_then(|later| self.candidate(later)) {
+            prefetch(&self.bytes[self.starts[id as usize] as usize]);
+        }
     }
 
     /// The first term with this hash.
@@ -104,23 +126,32 @@ impl Dictionary {
         }
     }
 
-    /// The term's ID, a new one if it has none; `hash` is the term's [`hash`].
-    ///
-    /// # Errors
-    /// [`Error::Limit`] at 2^32 − 1 terms.
-    pub fn intern(&mut self, term: &[u8], hash: u32) -> Result<u32> {
+    /// The term's ID, or the place of the table where it would go.
+    #[inline]
+    fn find(&self, term: &[u8], hash: u32) -> std::result::Result<u32, usize> {
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let entry = self.table[at];
             if entry.id == VACANT {
-                break;
+                return Err(at);
             }
             if entry.hash == hash && self.term(entry.id) == term {
                 return Ok(entry.id);
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// The term's ID, a new one if it has none; `hash` is the term's [`hash`].
+    ///
+    /// # Errors
+    /// [`Error::Limit`] at 2^32 − 1 terms.
+    pub fn intern(&mut self, term: &[u8], hash: u32) -> Result<u32> {
+        let at = match self.find(term, hash) {
+            Ok(id) => return Ok(id),
+            Err(at) => at,
+        };
         let id = self.len() as u64;
         if id >= Self::MAX_TERMS {
             return Err(Error::Limit {
@@ -201,6 +232,29 @@ mod tests {
             seen.sort();
             prop_assert_eq!(sorted, seen);
         }
+    }
+
+    #[test]
+    fn what_an_earlier_dictionary_found_is_what_a_later_one_finds() {
+        let terms_of = |range: std::ops::Range<u32>| {
+            let mut terms = NewTerms::default();
+            range.for_each(|i| terms.push(format!("term{i}").as_bytes()));
+            terms
+        };
+        let mut dictionary = Dictionary::default();
+        let mut ids = vec![0; 1000];
+        dictionary.intern_all(&terms_of(0..1000), &mut ids).unwrap();
+        let earlier = dictionary.clone();
+        dictionary.intern_all(&terms_of(5000..6000), &mut ids).unwrap();
+        let mut terms = terms_of(500..5500);
+        let mut plain = vec![0; terms.len()];
+        dictionary.clone().intern_all(&terms, &mut plain).unwrap();
+        earlier.find_all(&mut terms);
+        assert_eq!(terms.found().iter().filter(|&&id| id != OPEN).count(), 500);
+        let mut ids = vec![0; terms.len()];
+        dictionary.intern_all(&terms, &mut ids).unwrap();
+        assert_eq!(ids, plain);
+        assert_eq!((ids[0], ids[499], ids[500], ids[4500]), (500, 999, 2000, 1000));
     }
 
     #[test]

@@ -1,11 +1,46 @@
-//! The termIDs of a worker's terms, on their way back from the sequencer.
+//! The termIDs of terms, on their way back from the sequencer to the workers.
 //!
 //! A worker numbers the terms that it meets by itself, and the sequencer translates. For sixteen workers the tables that
 //! it looks into are larger than a cache together, and each look is a wait for memory. The worker has the slot of the
 //! term at hand when it counts, so it puts the termID there once it knows it, and only postings of terms that are new to
-//! the worker have to be translated. When it learns a number changes nothing in the index.
+//! the worker have to be translated. These terms it looks up itself, in the dictionary as it was some time ago. When a
+//! worker learns a number changes nothing in the index: numbers are given once, by the sequencer, in input order.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::dictionary::Dictionary;
+
+/// The dictionary as it was, for workers to look into.
+#[derive(Default)]
+pub struct Published {
+    dictionary: Mutex<Option<Arc<Dictionary>>>,
+}
+
+impl Published {
+    /// The first one has so many terms at least, and each later one twice as many as the one before.
+    const FIRST: usize = 1 << 14;
+    /// None has more.
+    const MOST: usize = 1 << 20;
+
+    /// Publishes a copy of the dictionary if it is time to. `held` is how many bytes the sequencer holds, of `most`:
+    /// from a half of them on nothing is published any more, since workers may hold two copies.
+    pub fn offer(&self, dictionary: &Dictionary, held: u64, most: u64) {
+        let mut last = self.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last.as_ref().map_or(0, |last| last.len());
+        if held > most / 2 {
+            *last = None;
+        } else if (Self::FIRST.max(2 * before)..=Self::MOST).contains(&dictionary.len())
+            && dictionary.memory() as u64 <= most / 8
+        {
+            *last = Some(Arc::new(dictionary.clone()));
+        }
+    }
+
+    /// The last copy.
+    pub fn last(&self) -> Option<Arc<Dictionary>> {
+        self.dictionary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 /// What the sequencer sends to one worker.
 #[derive(Debug, Default)]
@@ -48,6 +83,26 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::dictionary::hash;
+
+    #[test]
+    fn a_dictionary_is_published_when_it_has_twice_as_many_terms_and_room() {
+        let (published, mut dictionary) = (Published::default(), Dictionary::default());
+        let mut offer = |terms: usize, held: u64| {
+            while dictionary.len() < terms {
+                let term = dictionary.len().to_string();
+                dictionary.intern(term.as_bytes(), hash(term.as_bytes())).unwrap();
+            }
+            published.offer(&dictionary, held, 16 << 20);
+            published.last().map(|last| last.len())
+        };
+        assert_eq!(offer(Published::FIRST - 1, 0), None);
+        assert_eq!(offer(Published::FIRST, 0), Some(Published::FIRST));
+        assert_eq!(offer(2 * Published::FIRST - 1, 0), Some(Published::FIRST));
+        assert_eq!(offer(2 * Published::FIRST, 8 << 20), Some(2 * Published::FIRST));
+        assert_eq!(offer(8 * Published::FIRST, 0), Some(2 * Published::FIRST), "over 2 MiB");
+        assert_eq!(offer(8 * Published::FIRST, (8 << 20) + 1), None, "the room is needed");
+    }
 
     #[test]
     fn numbers_of_forgotten_terms_are_dropped() {

@@ -18,7 +18,7 @@ use super::batch::{Batch, Stored, Worker};
 use super::begin::{Begin, Stores};
 use super::inflating::{self, Inflater};
 use super::links::{Spool, SpoolWriter};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Published};
 use super::options::{BuildOptions, Pipeline, stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, Skipped};
@@ -136,6 +136,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
         pieces: Mutex::new(pieces),
         inflater,
         numbers: std::iter::repeat_with(Numbers::default).take(plan.threads).collect(),
+        published: Published::default(),
         options: options.clone(),
         plan,
         clock,
@@ -365,7 +366,7 @@ fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc
         let (batch, end) = {
             let _open = shared.gate.read();
             if let Some(numbers) = shared.numbers.get(worker.number()) {
-                worker.learn(numbers);
+                worker.learn(numbers, &shared.published);
             }
             worker.read(&piece, batch)
         };

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::batch::Batch;
 use super::inflating::{Inflater, PieceSource};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Published};
 use super::options::{BuildOptions, Pipeline};
 use super::plan::MemoryPlan;
 use super::report::Clock;
@@ -27,6 +27,8 @@ pub(super) struct Shared {
     pub inflater: Inflater,
     /// The termIDs for each worker.
     pub numbers: Vec<Numbers>,
+    /// The dictionary as it was.
+    pub published: Published,
     /// Batches to be used again.
     pub pool: Mutex<Vec<Batch>>,
     /// Workers hold it for reading; a serial build sorts under the write lock.

@@ -116,6 +116,7 @@ impl<'a> Sequencing<'a> {
                 next += 1;
                 self.shared.clock.record(Lane::Sequence, from);
                 let held = sequencer.memory() + sequencer.documents() * 12;
+                self.shared.published.offer(sequencer.dictionary(), held, plan.dictionary_bytes);
                 if held > plan.dictionary_bytes {
                     let (whole, read) = (self.corpus.total_bytes(), self.counts.disk_bytes);
                     return Err(Error::Memory {

@@ -74,7 +74,10 @@ fn check(plan: &[Planned], sizes: BlockSizes, new_block: fn() -> Block) -> Resul
     let mut blocks = Vec::new();
     let mut kept = Vec::new();
     for (documents, worker, reset, discard) in plan {
-        let batch = makers[*worker].batch(documents, *reset);
+        let mut batch = makers[*worker].batch(documents, *reset);
+        if *worker == 2 {
+            sequencer.dictionary().find_all(&mut batch.new_terms);
+        }
         sequencer.learn(&batch);
         if *discard {
             sequencer.discard(&batch);

@@ -8,6 +8,8 @@ pub struct NewTerms {
     hashes: Vec<u32>,
     /// In which order they are to be numbered.
     order: Vec<u32>,
+    /// See [`Self::found`].
+    found: Vec<u32>,
 }
 
 impl NewTerms {
@@ -24,7 +26,8 @@ impl NewTerms {
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         self.bytes.capacity()
-            + (self.ends.capacity() + self.hashes.capacity() + self.order.capacity()) * size_of::<u32>()
+            + (self.ends.capacity() + self.hashes.capacity() + self.order.capacity() + self.found.capacity())
+                * size_of::<u32>()
     }
 
     /// Term `i`'s bytes.
@@ -39,6 +42,19 @@ impl NewTerms {
         self.ends.clear();
         self.hashes.clear();
         self.order.clear();
+        self.found.clear();
+    }
+
+    /// The termIDs of those that the worker has found in an earlier state of the build's dictionary, or
+    /// [`OPEN`](super::OPEN); empty if it has not looked.
+    pub fn found(&self) -> &[u32] {
+        &self.found
+    }
+
+    /// What the worker has found, for each of them.
+    pub fn set_found(&mut self, found: Vec<u32>) {
+        debug_assert_eq!(found.len(), self.len());
+        self.found = found;
     }
 
     /// The terms' hashes, as the build's dictionary wants them.
