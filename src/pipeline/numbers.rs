@@ -1,10 +1,11 @@
 //! The termIDs of terms, on their way back from the sequencer to the workers.
 //!
-//! A worker numbers the terms that it meets by itself, and the sequencer translates. For sixteen workers the tables that
-//! it looks into are larger than a cache together, and each look is a wait for memory. The worker has the slot of the
-//! term at hand when it counts, so it puts the termID there once it knows it, and only postings of terms that are new to
-//! the worker have to be translated. These terms it looks up itself, in the dictionary as it was some time ago. When a
-//! worker learns a number changes nothing in the index: numbers are given once, by the sequencer, in input order.
+//! A worker numbers the terms that it meets by itself, and the sequencer translates. For sixteen workers the tables
+//! that it looks into are larger than a cache together, and each look is a wait for memory. The worker has the slot
+//! of the term at hand when it counts, so it puts the termID there once it knows it, and only postings of terms
+//! that are new to the worker have to be translated. These terms it looks up itself, in the dictionary as it was
+//! some time ago. When a worker learns a number changes nothing in the index: numbers are given once, by the
+//! sequencer, in input order.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
