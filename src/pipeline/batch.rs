@@ -181,8 +181,10 @@ impl Worker {
     /// Learns the termIDs that have come from the sequencer, and where to look for others.
     pub fn learn(&mut self, numbers: &Numbers, published: &Published) {
         self.dictionary = published.last();
-        for (first, ids) in numbers.take(self.resets) {
-            self.parser.terms.learn(first, &ids);
+        let parts = numbers.take(self.resets);
+        // else it is about to forget them: they may be those of an enormous document
+        if !self.parser.terms.is_full() {
+            parts.iter().for_each(|(first, ids)| self.parser.terms.learn(*first, ids));
         }
     }
 
@@ -204,7 +206,9 @@ impl Worker {
         self.parser.batch = batch;
         let end = self.reader.read(piece, &mut self.parser);
         let mut batch = std::mem::take(&mut self.parser.batch);
-        if let Some(dictionary) = &self.dictionary {
+        if let Some(dictionary) = &self.dictionary
+            && batch.new_terms.len() <= LOOKED_UP
+        {
             dictionary.find_all(&mut batch.new_terms);
         }
         batch.counts.disk_bytes = piece.disk_bytes();
@@ -236,6 +240,9 @@ impl TermSink for Counter<'_> {
         self.len += 1;
     }
 }
+
+/// The new terms of a batch with more of them, as that of an enormous document, are left to the sequencer to look up.
+const LOOKED_UP: usize = 1 << 17;
 
 /// Buffers that a larger document left are given back at once.
 const GIVE_BACK: usize = 8 << 20;

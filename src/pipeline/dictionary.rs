@@ -80,7 +80,7 @@ impl Dictionary {
         ids.iter_mut().zip(terms.found()).for_each(|(id, found)| *id = *found);
         let open: Vec<u32> = terms.order().iter().copied().filter(|&i| ids[i as usize] == OPEN).collect();
         for (at, &i) in open.iter().enumerate() {
-            self.prefetch(terms, &open, at);
+            self.prefetch(at, |at| open.get(at).map(|&i| terms.hashes()[i as usize]));
             let i = i as usize;
             ids[i] = self.intern(terms.get(i), terms.hashes()[i])?;
         }
@@ -89,19 +89,17 @@ impl Dictionary {
 
     /// Looks terms up for a later dictionary that has all terms of this one, with the same IDs.
     pub fn find_all(&self, terms: &mut NewTerms) {
-        let all: Vec<u32> = (0..terms.len() as u32).collect();
-        let find = |at: usize| {
-            self.prefetch(terms, &all, at);
+        let mut found = terms.take_found();
+        found.extend((0..terms.len()).map(|at| {
+            self.prefetch(at, |at| terms.hashes().get(at).copied());
             self.find(terms.get(at), terms.hashes()[at]).unwrap_or(OPEN)
-        };
-        let found = (0..all.len()).map(find).collect();
+        }));
         terms.set_found(found);
     }
 
-    /// Asks for what the look-ups behind number `at` of `order` will need.
+    /// Asks for what the look-ups behind number `at` will need, by the hashes of terms.
     #[inline(always)]
-    fn prefetch(&self, terms: &NewTerms, order: &[u32], at: usize) {
-        let hash_of = |at: usize| order.get(at).map(|&i| terms.hashes()[i as usize]);
+    fn prefetch(&self, at: usize, hash_of: impl Fn(usize) -> Option<u32>) {
         if let Some(later) = hash_of(at + 3 * AHEAD) {
             prefetch(&self.table[later as usize & (self.table.len() - 1)]);
         }

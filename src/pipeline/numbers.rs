@@ -20,21 +20,32 @@ pub struct Published {
 impl Published {
     /// The first one has so many terms at least, and each later one twice as many as the one before.
     const FIRST: usize = 1 << 14;
-    /// None has more.
+    /// No later one has more.
     const MOST: usize = 1 << 20;
+    /// A copy takes at most this part of what the sequencer may hold. Workers may still have earlier ones, which all
+    /// together take less than the last.
+    const PART: u64 = 32;
 
     /// Publishes a copy of the dictionary if it is time to. `held` is how many bytes the sequencer holds, of `most`:
-    /// from a half of them on nothing is published any more, since workers may hold two copies.
+    /// from a half of them on there is no copy any more.
     pub fn offer(&self, dictionary: &Dictionary, held: u64, most: u64) {
         let mut last = self.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = last.as_ref().map_or(0, |last| last.len());
+        let terms = dictionary.len();
+        let due = match last.as_ref() {
+            // a build that is resumed may begin with more than any later one has
+            None => terms >= Self::FIRST,
+            Some(last) => (2 * last.len()..=Self::MOST).contains(&terms),
+        };
         if held > most / 2 {
             *last = None;
-        } else if (Self::FIRST.max(2 * before)..=Self::MOST).contains(&dictionary.len())
-            && dictionary.memory() as u64 <= most / 8
-        {
+        } else if due && dictionary.memory() as u64 <= most / Self::PART {
             *last = Some(Arc::new(dictionary.clone()));
         }
+    }
+
+    /// Drops the last copy, once all input is sequenced.
+    pub fn close(&self) {
+        *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The last copy.
@@ -71,6 +82,11 @@ impl Numbers {
         sent.parts.push((first, ids.to_vec()));
     }
 
+    /// Drops what nobody has taken, once all input is sequenced.
+    pub fn close(&self) {
+        *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Sent::default();
+    }
+
     /// Takes what has come for a worker that has forgotten its terms `resets` times: in the order of local numbers, the
     /// first number and the termIDs of each part.
     pub fn take(&self, resets: u32) -> Vec<(usize, Vec<u32>)> {
@@ -94,15 +110,20 @@ mod tests {
                 let term = dictionary.len().to_string();
                 dictionary.intern(term.as_bytes(), hash(term.as_bytes())).unwrap();
             }
-            published.offer(&dictionary, held, 16 << 20);
+            published.offer(&dictionary, held, 64 << 20);
             published.last().map(|last| last.len())
         };
         assert_eq!(offer(Published::FIRST - 1, 0), None);
         assert_eq!(offer(Published::FIRST, 0), Some(Published::FIRST));
         assert_eq!(offer(2 * Published::FIRST - 1, 0), Some(Published::FIRST));
-        assert_eq!(offer(2 * Published::FIRST, 8 << 20), Some(2 * Published::FIRST));
+        assert_eq!(offer(2 * Published::FIRST, 32 << 20), Some(2 * Published::FIRST));
         assert_eq!(offer(8 * Published::FIRST, 0), Some(2 * Published::FIRST), "over 2 MiB");
-        assert_eq!(offer(8 * Published::FIRST, (8 << 20) + 1), None, "the room is needed");
+        assert_eq!(offer(8 * Published::FIRST, (32 << 20) + 1), None, "the room is needed");
+        let resumed = Published::default();
+        resumed.offer(&dictionary, 0, 1 << 30);
+        assert_eq!(resumed.last().map(|last| last.len()), Some(8 * Published::FIRST));
+        resumed.close();
+        assert!(resumed.last().is_none());
     }
 
     #[test]
@@ -118,5 +139,8 @@ mod tests {
         numbers.send(0, 7, &[11]);
         numbers.send(1, 0, &[12]);
         assert_eq!(numbers.take(1), [(0, vec![12])]);
+        numbers.send(1, 1, &[13]);
+        numbers.close();
+        assert_eq!(numbers.take(1), []);
     }
 }

@@ -241,7 +241,10 @@ mod tests {
                         let t = threads as u64;
                         let blocks = p.block_keys as u64 * 8 * (p.ring as u64 + 1);
                         let pieces = if texts { 8 } else { 4 };
-                        let workers = t * (pieces * p.piece_bytes as u64 + LocalTerms::bytes_for(p.local_terms) as u64);
+                        let workers = t
+                            * (pieces * p.piece_bytes as u64
+                                + LocalTerms::bytes_for(p.local_terms) as u64
+                                + 8 * p.local_terms as u64);
                         assert!(blocks + workers + p.dictionary_bytes <= budget, "{p:?}");
                         // Nearly all builds have a small dictionary when they meet an enormous record.
                         assert!(blocks + workers + p.record_bytes <= budget, "{p:?}");

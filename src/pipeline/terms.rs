@@ -61,7 +61,10 @@ struct Waiting {
 /// Posting of a batch: the term's number in the high half, [`KNOWN`] or 0, and tf.
 pub type LocalPosting = u64;
 
-/// The bit of a posting whose number is a termID, not a local term number.
+const _: () = assert!(crate::text::MAX_TERM_BYTES <= u16::MAX as usize, "a slot has the length of a term");
+
+/// The bit of a posting whose number is a termID, not a local term number. A document has fewer tokens than that: a
+/// token and what ends it take two bytes of a record.
 pub const KNOWN: LocalPosting = 1 << 31;
 
 /// Stands for a termID that is not known.
@@ -168,6 +171,7 @@ impl LocalTerms {
         self.long_terms.clear();
         self.long_terms.shrink_to(self.cap.saturating_mul(16));
         self.ids.clear();
+        self.ids.shrink_to(self.cap);
         self.len = 0;
         self.doc = 0;
     }

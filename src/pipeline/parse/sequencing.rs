@@ -9,6 +9,7 @@ use super::{Numbered, Parcel, ToStores, affordable, new_block};
 use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
 use crate::pipeline::batch::{Batch, BatchCounts, Worker};
 use crate::pipeline::dictionary::Dictionary;
+use crate::pipeline::numbers::Numbers;
 use crate::pipeline::report::{Lane, LongWords, Skipped};
 use crate::pipeline::resume::{Note, TermLog};
 use crate::pipeline::sequence::{Block, Sequencer};
@@ -127,6 +128,8 @@ impl<'a> Sequencing<'a> {
                 }
             }
         }
+        self.shared.published.close();
+        self.shared.numbers.iter().for_each(Numbers::close);
         if !early.is_empty() || self.shared.stopped() {
             return Err(Error::Interrupted);
         }

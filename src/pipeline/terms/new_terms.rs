@@ -51,6 +51,12 @@ impl NewTerms {
         &self.found
     }
 
+    /// The memory for [`Self::set_found`], empty.
+    pub fn take_found(&mut self) -> Vec<u32> {
+        self.found.clear();
+        std::mem::take(&mut self.found)
+    }
+
     /// What the worker has found, for each of them.
     pub fn set_found(&mut self, found: Vec<u32>) {
         debug_assert_eq!(found.len(), self.len());

@@ -203,7 +203,8 @@ impl Call<'_> {
         match self.topk {
             Chooser::Host => Sent::All(AllHits { queries, room }),
             Chooser::Kernels(_) => Sent::Best(BestRows { queries, most: results, room }),
-            Chooser::Histogram if queries == 1 && self.k <= FIRST_K => {
+            // without pruning there may be many more hits than that
+            Chooser::Histogram if queries == 1 && self.k <= FIRST_K && self.by != (By::Ranges { prune: false }) => {
                 Sent::First(FirstHits { most: FIRST_HITS.min(room), room })
             }
             Chooser::Histogram => {

@@ -245,7 +245,7 @@ impl Call<'_> {
             run(0, "bounds", QueryParams { queries: whole }.bytes(), whole * (padded / TILE)),
             run(4, "rarest", of_lists(0), rarest),
         ];
-        // for a few queries, passes take longer than ranges: fewer and larger waves, and each finds its cut itself
+        // for a few queries, passes take longer than ranges: fewer and larger waves, and the first finds its cut itself
         let few = queries <= FEW;
         let (waves, tiles) = if few { (2, 1) } else { (WAVES, SELECT_TILES) };
         if !few {
