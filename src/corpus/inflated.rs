@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::gzip::{GzipMember, gzip_members};
 use super::piece::{Piece, Work};
 use super::pieces::Pieces;
+use crate::Result;
 use crate::base::map::Map;
 use crate::gpu::GpuError;
 use crate::inflate::{Inflate, Load, Room, Running, Texts};
@@ -56,6 +57,18 @@ impl std::ops::AddAssign for MemberCounts {
 /// Hears when the device was at work: its kernels, or, without a clock of its own, transfers, too.
 pub type Busy = Box<dyn Fn(Instant, Instant) + Send>;
 
+/// Opens a device. `None`: there is none, and readers inflate. An error ends the pieces, see [`Device::sound`].
+pub type Open = Box<dyn FnOnce() -> Result<Option<Inflate>> + Send>;
+
+/// How many of the first pieces may go on as they are, so that readers have something to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeadStart {
+    /// While a device is opened: one at a time.
+    pub opening: usize,
+    /// While it takes its memory.
+    pub filling: usize,
+}
+
 /// Pieces in their order, with what a device inflated.
 pub struct Inflating {
     /// Those of a batch at a time: while readers have one, the next lies ready, and the thread sees to the one behind.
@@ -72,6 +85,10 @@ pub struct Device(Arc<Mutex<Fate>>);
 
 #[derive(Default)]
 struct Fate {
+    /// Its name, once it is open.
+    name: String,
+    /// Why it could not be opened, where that ends the pieces.
+    refused: Option<crate::Error>,
     error: Option<GpuError>,
     /// Gives the device's memory back.
     retiring: Option<JoinHandle<()>>,
@@ -80,6 +97,19 @@ struct Fate {
 impl Device {
     fn fate(&self) -> MutexGuard<'_, Fate> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its name; empty if none was opened.
+    pub fn name(&self) -> String {
+        self.fate().name.clone()
+    }
+
+    /// Whether the pieces went on to the end of the input. To be asked once, when there are no more.
+    ///
+    /// # Errors
+    /// That of [`Open`], which ended them.
+    pub fn sound(&self) -> Result<()> {
+        self.fate().refused.take().map_or(Ok(()), Err)
     }
 
     /// Why the rest was inflated on the CPU, if it was.
@@ -104,16 +134,15 @@ impl Drop for Fate {
 }
 
 impl Inflating {
-    /// Starts the thread. Transfers use `threads` threads. The first pieces, up to `head_start` of them, go on as they
-    /// are: readers have something to do while a device takes its memory.
+    /// Starts the thread, and one that opens the device. Transfers use `threads` threads.
     ///
     /// # Errors
     /// The system gives no threads.
     pub fn start(
         pieces: Pieces,
-        engine: Inflate,
+        open: Open,
         threads: usize,
-        head_start: usize,
+        head_start: HeadStart,
         busy: Busy,
     ) -> std::io::Result<Self> {
         let (sender, receiver) = sync_channel(1);
@@ -125,18 +154,18 @@ impl Inflating {
             .map_err(std::io::Error::other)?;
         let mut feeding = Feeding {
             pieces,
-            engine: Some(engine),
+            engine: None,
             sender,
             device: device.clone(),
             busy,
             on_the_way: VecDeque::new(),
             held: None,
             share: FIRST,
-            head_start,
             is_over: false,
         };
+        let opening = std::thread::Builder::new().name("gamut-open".into()).spawn(open)?;
         let body = move || {
-            pool.install(|| feeding.run());
+            pool.install(|| feeding.run(opening, head_start));
             feeding.engine
         };
         let thread = std::thread::Builder::new().name("gamut-inflate".into()).spawn(body)?;
@@ -247,17 +276,32 @@ struct Feeding {
     held: Option<Found>,
     /// A batch has this part of the room.
     share: usize,
-    /// So many pieces go on first, at most.
-    head_start: usize,
     is_over: bool,
 }
 
 impl Feeding {
-    fn run(&mut self) {
-        let first = self.first();
-        if !first.is_empty() && self.sender.send(first).is_err() {
-            return;
+    fn run(&mut self, opening: JoinHandle<Result<Option<Inflate>>>, head_start: HeadStart) {
+        let mut is_heard = true;
+        for _ in 0..head_start.opening {
+            if !is_heard || self.is_over || opening.is_finished() {
+                break;
+            }
+            is_heard = self.send_first(1);
         }
+        // no driver likes a process that ends while it opens a device
+        match opening.join() {
+            Ok(Ok(engine)) => self.engine = engine,
+            Ok(Err(error)) => self.device.fate().refused = Some(error),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        self.device.fate().name = self.engine.as_ref().map_or_else(String::new, |engine| engine.device().to_owned());
+        let is_refused = self.device.fate().refused.is_some();
+        if is_heard && !is_refused && self.send_first(head_start.filling) {
+            self.batches();
+        }
+    }
+
+    fn batches(&mut self) {
         let mut idle = Instant::now();
         loop {
             while self.on_the_way.len() < ON_THE_WAY && !self.is_over && !self.is_ready() {
@@ -291,11 +335,11 @@ impl Feeding {
         }
     }
 
-    /// Pieces that no device sees. They lie in mapped files, so that they take no memory; the first that does not is
-    /// the last of them.
-    fn first(&mut self) -> Vec<Piece> {
+    /// Sends up to so many pieces that no device sees. They lie in mapped files, so that they take no memory; the first
+    /// that does not is the last of them. False if nobody listens.
+    fn send_first(&mut self, most: usize) -> bool {
         let mut first = Vec::new();
-        while first.len() < self.head_start {
+        while first.len() < most {
             match self.next() {
                 Some(Ok(found)) => first.push(found.piece),
                 Some(Err(piece)) => {
@@ -308,7 +352,7 @@ impl Feeding {
                 None => break,
             }
         }
-        first
+        first.is_empty() || self.sender.send(first).is_ok()
     }
 
     /// Whether what comes next waits for no device. It must not wait for the piece behind it either: a thread that
@@ -362,7 +406,7 @@ impl Feeding {
     }
 
     /// The next piece: with members, or without.
-    fn next(&mut self) -> Option<Result<Found, Piece>> {
+    fn next(&mut self) -> Option<std::result::Result<Found, Piece>> {
         let Some(piece) = self.pieces.next() else {
             self.is_over = true;
             return None;

@@ -7,7 +7,7 @@ use super::plan::{MemoryPlan, budget_for, inflate_share};
 use super::report::{Clock, Lane};
 use crate::base::kept;
 use crate::corpus;
-use crate::corpus::{Corpus, Inflating, Piece, Pieces};
+use crate::corpus::{Corpus, HeadStart, Inflating, Open, Piece, Pieces};
 use crate::gpu::Gpu;
 use crate::inflate::{Inflate, InflateChoice, Room};
 use crate::{Error, Result};
@@ -17,7 +17,10 @@ pub(super) type PieceSource = Box<dyn Iterator<Item = Piece> + Send>;
 
 /// So many pieces for each thread, but no more than a sixteenth of the input, are inflated on the CPU, while a GPU
 /// takes its memory: it pins host memory, a GB in 0.3 s, and sees to a first batch.
-const HEAD_START: usize = 4;
+const FILLING: usize = 4;
+
+/// As long as the GPU is opened (0.3 s), the CPU inflates, but so much of the input at most: a sixteenth.
+const OPENING: u64 = 16;
 
 /// Batches of less text than this are not worth it.
 const LEAST_TEXT: u64 = 1 << 20;
@@ -34,7 +37,6 @@ pub(super) struct InflateOutcome {
 /// A GPU that inflates, or none.
 #[derive(Default)]
 pub(super) struct Inflater {
-    name: String,
     device: corpus::Device,
 }
 
@@ -66,53 +68,68 @@ pub(super) fn first_plan(
     }
 }
 
-/// The GPU that inflates, in the memory that the first plan has for it. `None`: the CPU does, and the plan needs no
-/// memory for a GPU.
+/// How the GPU that inflates is opened, in the memory that the first plan has for it. `None`: the CPU does, and the
+/// plan needs no memory for a GPU. A GPU that cannot be opened, refuses the kernel, or for which too little memory is
+/// left, ends a build that asked for it.
 ///
 /// # Errors
-/// The GPU that was asked for cannot be opened, or refuses the kernel, or too little memory is left for it. If the plan
-/// has none at all, `too_little` says why.
-pub(super) fn open(
+/// `too_little`, or with what a GPU is refused for that reason.
+pub(super) fn opening(
     options: &BuildOptions,
     corpus: &Corpus,
     plan: &MemoryPlan,
     too_little: Option<Error>,
-) -> Result<Option<Inflate>> {
+) -> Result<Option<Open>> {
     let is_asked = options.inflate == InflateChoice::Gpu;
-    let note = |line: String| options.means.progress.note(&format!("note: {line}"));
+    let progress = options.means.progress.clone();
+    let note = move |line: String| progress.note(&format!("note: {line}"));
     if !corpus.has_small_members() {
         if is_asked {
             note("--inflate gpu: no file is large and of many gzip members, so the CPU inflates".into());
         }
         return Ok(None);
     }
-    if plan.inflate_bytes == 0 && too_little.is_none() {
+    if let Some(too_little) = too_little {
+        // only a device that is open tells whose memory it takes
+        let shares = open(options)?.report().kind.shares_memory();
+        return Err(with_least(too_little, shares));
+    }
+    if plan.inflate_bytes == 0 {
         return Ok(None);
     }
-    match engine(options, plan, too_little) {
+    let (options, plan) = (options.clone(), *plan);
+    Ok(Some(Box::new(move || match engine(&options, &plan) {
         Ok(engine) => Ok(Some(engine)),
         Err(error) if is_asked => Err(error),
         Err(error) => {
             note(format!("the CPU inflates: {error}"));
             Ok(None)
         }
+    })))
+}
+
+fn open(options: &BuildOptions) -> Result<Gpu> {
+    Ok(Gpu::open_with_cache(&options.device, kept::folder().as_deref())?)
+}
+
+/// The error, with no less than what a GPU needs.
+fn with_least(error: Error, shares: bool) -> Error {
+    let least = budget_for(Room::host_bytes(LEAST_TEXT, shares));
+    match error {
+        Error::Memory { given, needed, what } => Error::Memory { given, needed: needed.max(least), what },
+        error => error,
     }
 }
 
-fn engine(options: &BuildOptions, plan: &MemoryPlan, too_little: Option<Error>) -> Result<Inflate> {
-    let gpu = Gpu::open_with_cache(&options.device, kept::folder().as_deref())?;
-    // only a device that is open tells whose memory it takes
+fn engine(options: &BuildOptions, plan: &MemoryPlan) -> Result<Inflate> {
+    let gpu = open(options)?;
     let shares = gpu.report().kind.shares_memory();
-    let least = budget_for(Room::host_bytes(LEAST_TEXT, shares));
     let text = Room::text_within(plan.inflate_bytes, shares);
-    match too_little {
-        Some(Error::Memory { given, needed, what }) => Err(Error::Memory { given, needed: needed.max(least), what }),
-        Some(error) => Err(error),
-        None if text < LEAST_TEXT => {
-            Err(Error::Memory { given: plan.budget, needed: least, what: "a build with --inflate gpu" })
-        }
-        None => Ok(Inflate::new(gpu.clone(), Room::for_text(text, &gpu), true)?),
+    if text < LEAST_TEXT {
+        let error = Error::Memory { given: plan.budget, needed: 0, what: "a build with --inflate gpu" };
+        return Err(with_least(error, shares));
     }
+    Ok(Inflate::new(gpu.clone(), Room::for_text(text, &gpu), true)?)
 }
 
 impl Inflater {
@@ -124,30 +141,39 @@ impl Inflater {
         options: &BuildOptions,
         corpus: &Corpus,
         threads: usize,
-        engine: Option<Inflate>,
+        open: Option<Open>,
         pieces: Pieces,
         clock: &Arc<Clock>,
     ) -> Result<(PieceSource, Self)> {
-        let Some(engine) = engine else { return Ok((Box::new(pieces), Self::default())) };
-        let name = engine.device().to_owned();
+        let Some(open) = open else { return Ok((Box::new(pieces), Self::default())) };
         let clock = clock.clone();
         // text has about four times the bytes that lie on the disk
         let all = corpus.total_bytes() * 4 / options.corpus.piece_bytes.max(1) as u64;
-        let head_start = (HEAD_START * threads).min((all / 16) as usize);
+        let head_start =
+            HeadStart { opening: (all / OPENING) as usize, filling: (FILLING * threads).min((all / 16) as usize) };
         let busy = Box::new(move |from, to| clock.record_span(Lane::Inflate, from, to));
-        let inflating = Inflating::start(pieces, engine, threads, head_start, busy)
+        let inflating = Inflating::start(pieces, open, threads, head_start, busy)
             .map_err(Error::io("start threads for", &options.output))?;
         let device = inflating.device();
-        Ok((Box::new(inflating), Self { name, device }))
+        Ok((Box::new(inflating), Self { device }))
+    }
+
+    /// Whether the build saw all its pieces. To be asked once, when they are parsed.
+    ///
+    /// # Errors
+    /// The GPU that was asked for cannot be opened, or refuses the kernel, or too little memory is left for it.
+    pub(super) fn sound(&self) -> Result<()> {
+        self.device.sound()
     }
 
     /// What became of it.
     pub(super) fn outcome(&self) -> InflateOutcome {
+        let device = self.device.name();
         let warning = self
             .device
             .problem()
-            .map(|error| format!("inflating on {} failed ({error}); the rest was inflated on the CPU", self.name));
-        InflateOutcome { device: self.name.clone(), warning }
+            .map(|error| format!("inflating on {device} failed ({error}); the rest was inflated on the CPU"));
+        InflateOutcome { device, warning }
     }
 }
 
@@ -210,11 +236,13 @@ mod tests {
             let Some(device) = device else { continue };
             options.device = device;
             options.inflate = InflateChoice::Auto;
-            assert!(open(&options, &corpus, plan, None).unwrap().is_none());
+            let open = opening(&options, &corpus, plan, None).unwrap().expect("a way to open it");
+            assert!(open().unwrap().is_none());
             options.inflate = InflateChoice::Gpu;
-            assert!(open(&options, &corpus, plan, None).is_err());
-            assert!(open(&options, &corpus, &none, Some(too_little(1))).is_err());
-            assert!(open(&options, &corpus, &none, None).unwrap().is_none());
+            let open = opening(&options, &corpus, plan, None).unwrap().expect("a way to open it");
+            assert!(open().is_err());
+            assert!(opening(&options, &corpus, &none, Some(too_little(1))).is_err());
+            assert!(opening(&options, &corpus, &none, None).unwrap().is_none());
         }
     }
 }

@@ -121,8 +121,8 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
         Some(feed) => Corpus::of_feed(feed, &corpus_options),
         None => Corpus::open(&options.inputs, &corpus_options)?,
     };
-    let engine = inflating::open(options, &corpus, &plan, too_little)?;
-    if plan.inflate_bytes > 0 && engine.is_none() {
+    let opening = inflating::opening(options, &corpus, &plan, too_little)?;
+    if plan.inflate_bytes > 0 && opening.is_none() {
         plan = divide(false)?;
     }
     if let Some(path) = &options.timeline {
@@ -131,7 +131,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let (writer, begin) = Begin::open(options, &corpus, threads)?;
     let position = begin.left.as_ref().map(Note::position).unwrap_or_default();
     let pieces = corpus.pieces_from(threads, position);
-    let (pieces, inflater) = Inflater::between(options, &corpus, threads, engine, pieces, &clock)?;
+    let (pieces, inflater) = Inflater::between(options, &corpus, threads, opening, pieces, &clock)?;
     let shared = Arc::new(Shared {
         pieces: Mutex::new(pieces),
         inflater,
@@ -314,6 +314,7 @@ async fn parse_phase(
     };
     let StoredDocuments { documents, links, texts, cut } = stored;
     options.means.go_on()?;
+    shared.inflater.sound()?;
     let Sequenced { dictionary, counts, long_words, skipped } = sequenced;
     let seconds = shared.clock.now() - began;
     (sorting.blocks, sorting.keys) = (sorting.blocks + earlier.0, sorting.keys + earlier.1);

@@ -13,6 +13,11 @@ use crate::base::random::SplitMix64;
 use crate::gpu::{Gpu, GpuError, testing};
 use crate::inflate::{Inflate, Room};
 
+/// A device that is open already.
+fn opened(engine: Inflate) -> Open {
+    Box::new(|| Ok(Some(engine)))
+}
+
 fn inflating(gpu: &Gpu, pieces: Pieces, text: u64, head_start: usize) -> (Inflating, Arc<AtomicUsize>) {
     let engine = Inflate::new(gpu.clone(), Room::for_text(text, gpu), false).expect("a kernel");
     let batches = Arc::<AtomicUsize>::default();
@@ -21,7 +26,8 @@ fn inflating(gpu: &Gpu, pieces: Pieces, text: u64, head_start: usize) -> (Inflat
         assert!(from <= to);
         heard.fetch_add(1, Ordering::Relaxed);
     });
-    (Inflating::start(pieces, engine, 2, head_start, busy).expect("a thread"), batches)
+    let head_start = HeadStart { opening: 0, filling: head_start };
+    (Inflating::start(pieces, opened(engine), 2, head_start, busy).expect("a thread"), batches)
 }
 
 /// Reads with a device ahead.
@@ -132,6 +138,52 @@ fn test_a_head_start_changes_no_document() {
     }
 }
 
+/// Readers have pieces while a device is opened, as many as it says; none comes twice, and none is lost.
+#[test]
+fn test_pieces_go_on_while_a_device_is_opened() {
+    let (_dir, path) = file("crawl.warc.gz", &crawl());
+    let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
+    let expected = read(&corpus);
+    let (is_read, opens) = std::sync::mpsc::channel();
+    let gpu = testing::gpu();
+    let is_gpu = gpu.is_some();
+    let open: Open = Box::new(move || {
+        opens.recv().expect("ten pieces");
+        Ok(gpu.map(|gpu| Inflate::new(gpu.clone(), Room::for_text(1 << 22, &gpu), false).expect("a kernel")))
+    });
+    let head_start = HeadStart { opening: 12, filling: 0 };
+    let pieces = Inflating::start(corpus.pieces(2), open, 1, head_start, Box::new(|_, _| ())).unwrap();
+    let device = pieces.device();
+    let mut number = 0;
+    let pieces = pieces.inspect(|_| {
+        number += 1;
+        if number == 10 {
+            assert_eq!(device.name(), "");
+            is_read.send(()).expect("a device that waits");
+        }
+    });
+    let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
+    assert!(reading.events == expected.events);
+    assert_eq!((device.name().is_empty(), reading.members.gpu > 200), (!is_gpu, is_gpu), "{:?}", reading.members);
+    device.sound().expect("no error");
+}
+
+/// An error ends the pieces, and whoever asks hears of it.
+#[test]
+fn test_a_device_that_was_asked_for_and_is_refused_ends_the_pieces() {
+    let (_dir, path) = file("crawl.warc.gz", &crawl());
+    let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
+    let all = corpus.pieces(2).count();
+    for opening in [0, 5] {
+        let open: Open = Box::new(|| Err(crate::Error::Interrupted));
+        let head_start = HeadStart { opening, filling: 1000 };
+        let mut pieces = Inflating::start(corpus.pieces(2), open, 1, head_start, Box::new(|_, _| ())).unwrap();
+        let (device, read) = (pieces.device(), pieces.by_ref().count());
+        assert!(read <= opening && opening < all, "{read} of {all}");
+        assert!(matches!(device.sound(), Err(crate::Error::Interrupted)));
+    }
+}
+
 #[test]
 fn test_a_lost_device_costs_no_document() {
     let Some(gpu) = testing::gpu() else { return };
@@ -213,7 +265,9 @@ fn test_a_panic_of_the_thread_is_no_end_of_the_input() {
     let (_dir, path) = file("crawl.warc.gz", &crawl());
     let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
     let engine = Inflate::new(gpu.clone(), Room::for_text(1 << 16, &gpu), false).unwrap();
-    let mut pieces = Inflating::start(corpus.pieces(2), engine, 1, 0, Box::new(|_, _| panic!("planted"))).unwrap();
+    let mut pieces =
+        Inflating::start(corpus.pieces(2), opened(engine), 1, HeadStart::default(), Box::new(|_, _| panic!("planted")))
+            .unwrap();
     let outcome = catch_unwind(AssertUnwindSafe(|| pieces.by_ref().count()));
     assert_eq!(outcome.expect_err("a panic").downcast_ref(), Some(&"planted"));
     // it comes once
@@ -228,7 +282,8 @@ fn test_wrong_texts_are_not_taken() {
     let corpus = Corpus::open(std::slice::from_ref(&path), &CorpusOptions::default()).unwrap().cut_into(3000, 1 << 25);
     let mut engine = Inflate::new(gpu.clone(), Room::for_text(1 << 20, &gpu), false).unwrap();
     engine.plant("carry = tail;", "");
-    let pieces = Inflating::start(corpus.pieces(2), engine, 1, 0, Box::new(|_, _| ())).unwrap();
+    let pieces =
+        Inflating::start(corpus.pieces(2), opened(engine), 1, HeadStart::default(), Box::new(|_, _| ())).unwrap();
     let reading = read_pieces(&corpus, pieces, Position::default(), &mut |_, _| {}).unwrap();
     let expected = read(&corpus);
     assert!(reading.events == expected.events);
