@@ -63,10 +63,12 @@ pub type Open = Box<dyn FnOnce() -> Result<Option<Inflate>> + Send>;
 /// How many of the first pieces may go on as they are, so that readers have something to do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeadStart {
-    /// While a device is opened: one at a time.
+    /// While a device is opened.
     pub opening: usize,
-    /// While it takes its memory.
-    pub filling: usize,
+    /// As many of those are handed on together; one if this is 0.
+    pub at_a_time: usize,
+    /// Once it is, while it sees to the first batch.
+    pub first_batch: usize,
 }
 
 /// Pieces in their order, with what a device inflated.
@@ -282,11 +284,11 @@ struct Feeding {
 impl Feeding {
     fn run(&mut self, opening: JoinHandle<Result<Option<Inflate>>>, head_start: HeadStart) {
         let mut is_heard = true;
-        for _ in 0..head_start.opening {
-            if !is_heard || self.is_over || opening.is_finished() {
-                break;
-            }
-            is_heard = self.send_first(1);
+        let mut left = head_start.opening;
+        while is_heard && left > 0 && !self.is_over && !opening.is_finished() {
+            let next = left.min(head_start.at_a_time.max(1));
+            is_heard = self.send_first(next);
+            left -= next;
         }
         // no driver likes a process that ends while it opens a device
         match opening.join() {
@@ -296,7 +298,7 @@ impl Feeding {
         }
         self.device.fate().name = self.engine.as_ref().map_or_else(String::new, |engine| engine.device().to_owned());
         let is_refused = self.device.fate().refused.is_some();
-        if is_heard && !is_refused && self.send_first(head_start.filling) {
+        if is_heard && !is_refused && self.send_first(head_start.first_batch) {
             self.batches();
         }
     }

@@ -224,6 +224,20 @@ impl Inflate {
         self.room
     }
 
+    /// Makes the buffers of so many batches now, four at most, which else the first batches wait for.
+    ///
+    /// # Errors
+    /// Out of memory, or the device was lost.
+    pub fn make_ready(&mut self, batches: usize) -> Result<(), GpuError> {
+        while self.made < batches.min(BATCHES) {
+            let slot = self.make()?;
+            self.made += 1;
+            // the receiver is here
+            let _ = self.back.send(slot);
+        }
+        Ok(())
+    }
+
     /// The name of the device.
     pub fn device(&self) -> &str {
         &self.gpu.report().name

@@ -15,12 +15,16 @@ use crate::{Error, Result};
 /// The pieces of a build, from wherever they come.
 pub(super) type PieceSource = Box<dyn Iterator<Item = Piece> + Send>;
 
-/// So many pieces for each thread, but no more than a sixteenth of the input, are inflated on the CPU, while a GPU
-/// takes its memory: it pins host memory, a GB in 0.3 s, and sees to a first batch.
-const FILLING: usize = 4;
+/// So many pieces for each thread, but no more than a sixteenth of the input, are inflated on the CPU while a GPU sees
+/// to its first batch.
+const FIRST_BATCH: usize = 4;
 
-/// As long as the GPU is opened (0.3 s), the CPU inflates, but so much of the input at most: a sixteenth.
-const OPENING: u64 = 16;
+/// As long as the GPU is opened (0.3 s) and pins host memory for its batches (a GB in 0.3 s), the CPU inflates, but so
+/// much of the input at most: an eighth.
+const OPENING: u64 = 8;
+
+/// Text has about so many times the bytes that lie on the disk.
+const TEXT: u64 = 4;
 
 /// Batches of less text than this are not worth it.
 const LEAST_TEXT: u64 = 1 << 20;
@@ -97,8 +101,8 @@ pub(super) fn opening(
     if plan.inflate_bytes == 0 {
         return Ok(None);
     }
-    let (options, plan) = (options.clone(), *plan);
-    Ok(Some(Box::new(move || match engine(&options, &plan) {
+    let (options, plan, text) = (options.clone(), *plan, corpus.total_bytes() * TEXT);
+    Ok(Some(Box::new(move || match engine(&options, &plan, text) {
         Ok(engine) => Ok(Some(engine)),
         Err(error) if is_asked => Err(error),
         Err(error) => {
@@ -121,7 +125,8 @@ fn with_least(error: Error, shares: bool) -> Error {
     }
 }
 
-fn engine(options: &BuildOptions, plan: &MemoryPlan) -> Result<Inflate> {
+/// With the buffers that so much text needs.
+fn engine(options: &BuildOptions, plan: &MemoryPlan, text_of_all: u64) -> Result<Inflate> {
     let gpu = open(options)?;
     let shares = gpu.report().kind.shares_memory();
     let text = Room::text_within(plan.inflate_bytes, shares);
@@ -129,7 +134,10 @@ fn engine(options: &BuildOptions, plan: &MemoryPlan) -> Result<Inflate> {
         let error = Error::Memory { given: plan.budget, needed: 0, what: "a build with --inflate gpu" };
         return Err(with_least(error, shares));
     }
-    Ok(Inflate::new(gpu.clone(), Room::for_text(text, &gpu), true)?)
+    let room = Room::for_text(text, &gpu);
+    let mut engine = Inflate::new(gpu, room, true)?;
+    engine.make_ready(text_of_all.div_ceil(room.text as u64) as usize)?;
+    Ok(engine)
 }
 
 impl Inflater {
@@ -140,17 +148,20 @@ impl Inflater {
     pub(super) fn between(
         options: &BuildOptions,
         corpus: &Corpus,
-        threads: usize,
+        plan: &MemoryPlan,
         open: Option<Open>,
         pieces: Pieces,
         clock: &Arc<Clock>,
     ) -> Result<(PieceSource, Self)> {
         let Some(open) = open else { return Ok((Box::new(pieces), Self::default())) };
         let clock = clock.clone();
-        // text has about four times the bytes that lie on the disk
-        let all = corpus.total_bytes() * 4 / options.corpus.piece_bytes.max(1) as u64;
-        let head_start =
-            HeadStart { opening: (all / OPENING) as usize, filling: (FILLING * threads).min((all / 16) as usize) };
+        let (threads, piece_bytes) = (plan.threads, options.corpus.piece_bytes.min(plan.piece_bytes));
+        let all = corpus.total_bytes() * TEXT / piece_bytes.max(1) as u64;
+        let head_start = HeadStart {
+            opening: (all / OPENING) as usize,
+            at_a_time: threads,
+            first_batch: (FIRST_BATCH * threads).min((all / 16) as usize),
+        };
         let busy = Box::new(move |from, to| clock.record_span(Lane::Inflate, from, to));
         let inflating = Inflating::start(pieces, open, threads, head_start, busy)
             .map_err(Error::io("start threads for", &options.output))?;

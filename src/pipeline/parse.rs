@@ -5,36 +5,35 @@
 //! flight, and with them memory, stay bounded however unequal they are.
 
 mod sequencing;
+mod storing;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Instant;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::assemble::{self, Parsed};
 use super::batch::{Batch, Stored, Worker};
-use super::begin::{Begin, Stores};
+use super::begin::Begin;
 use super::inflating::{self, Inflater};
-use super::links::{Spool, SpoolWriter};
 use super::numbers::{Numbers, Published};
 use super::options::{BuildOptions, Pipeline, stage};
 use super::plan::{self, MemoryPlan};
 use super::report::{self, BuildReport, Clock, Lane, Skipped};
-use super::resume::{Journal, Note};
-use super::run::{Run, RunWriter};
+use super::resume::Note;
 use super::sequence::Block;
-use super::shared::{Cause, CloseOnDrop, Shared, give_back, panicked, spawn};
+use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
 use super::sorting::BlockSorter;
 use crate::base::means::Means;
 use crate::base::turns;
 use crate::corpus::{Corpus, Piece, PieceEnd};
-use crate::index::{DocTable, IndexWriter, InputCut, TextSizes, TextWriter};
+use crate::index::IndexWriter;
 use crate::sort::Sorter;
 use crate::text::{Analyzer, Extractor, Keep};
 use crate::{Error, Result};
 use sequencing::{Sequenced, Sequencing, Start};
+use storing::{Spill, StoredDocuments, ToStores, spill, store_documents};
 
 /// Where the runs are, below the directory of the index in the making.
 pub(super) const RUNS: &str = "runs";
@@ -131,7 +130,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let (writer, begin) = Begin::open(options, &corpus, threads)?;
     let position = begin.left.as_ref().map(Note::position).unwrap_or_default();
     let pieces = corpus.pieces_from(threads, position);
-    let (pieces, inflater) = Inflater::between(options, &corpus, threads, opening, pieces, &clock)?;
+    let (pieces, inflater) = Inflater::between(options, &corpus, &plan, opening, pieces, &clock)?;
     let shared = Arc::new(Shared {
         pieces: Mutex::new(pieces),
         inflater,
@@ -216,22 +215,6 @@ fn why_none(skipped: &Skipped, in_memory: bool) -> String {
         ),
         None => format!("{} record(s) were skipped, {n} of them as {kind}", skipped.total()),
     }
-}
-
-/// A batch whose documents have their numbers.
-struct Numbered {
-    batch: Batch,
-    /// The file of the input that it comes from.
-    file: usize,
-    /// Kept until the texts are stored, if they are: so there are no more of them than the plan has room for.
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-/// What the stage of documents is told.
-enum ToStores {
-    Batch(Box<Numbered>),
-    /// What is stored so far belongs to a note.
-    Mark,
 }
 
 /// A batch on its way to the sequencer.
@@ -366,9 +349,7 @@ fn work(shared: &Shared, mut worker: Worker, window: &Arc<Semaphore>, out: &mpsc
         let batch = shared.pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
         let (batch, end) = {
             let _open = shared.gate.read();
-            if let Some(numbers) = shared.numbers.get(worker.number()) {
-                worker.learn(numbers, &shared.published);
-            }
+            worker.learn(&shared.numbers[worker.number()], &shared.published);
             worker.read(&piece, batch)
         };
         piece.free();
@@ -392,87 +373,4 @@ fn affordable(plan: &MemoryPlan, batch: &Batch) -> Result<()> {
         }),
         None => Ok(()),
     }
-}
-
-/// Where runs go.
-struct Spill {
-    runs: Vec<Run>,
-    writer: RunWriter,
-    journal: Option<Journal>,
-}
-
-fn spill(
-    shared: &Shared,
-    spill: Spill,
-    mut sorted: mpsc::Receiver<Block>,
-    empty: &mpsc::Sender<Block>,
-) -> Result<Vec<Run>> {
-    let Spill { mut runs, mut writer, mut journal } = spill;
-    while let Some(mut block) = sorted.blocking_recv() {
-        let from = Instant::now();
-        let run = match &block.lists {
-            Some(lists) => writer.write_lists(lists, block.first_doc)?,
-            None => writer.write(&block.keys, block.first_doc)?,
-        };
-        if let Some(journal) = &mut journal {
-            journal.run(&run, block.len())?;
-            if let Some(taken) = block.mark.take() {
-                shared.progress().safe(journal.commit(*taken, writer.bytes())?);
-            }
-        }
-        runs.push(run);
-        block.clear();
-        shared.clock.record(Lane::Spill, from);
-        // The sequencer may have ended already.
-        let _ = empty.blocking_send(block);
-    }
-    Ok(runs)
-}
-
-/// What is left of the stores.
-struct StoredDocuments {
-    documents: DocTable,
-    links: Option<Spool>,
-    texts: Option<TextSizes>,
-    cut: Option<InputCut>,
-}
-
-fn store_documents(
-    shared: &Shared,
-    mut stores: Stores,
-    mut batches: mpsc::Receiver<ToStores>,
-) -> Result<StoredDocuments> {
-    while let Some(next) = batches.blocking_recv() {
-        let from = Instant::now();
-        let Numbered { batch, file, _permit } = match next {
-            ToStores::Batch(numbered) => *numbered,
-            ToStores::Mark => {
-                stores.mark()?;
-                continue;
-            }
-        };
-        let Stores { table, texts, spool, last_file, cut, .. } = &mut stores;
-        for (i, doc) in batch.docs.iter().enumerate() {
-            let [id, url, title] = batch.name(i);
-            table.push(id, url, title, doc.len)?;
-        }
-        if let Some(spool) = spool {
-            spool.append(&batch.links)?;
-        }
-        cut.add(file, batch.docs.len());
-        shared.clock.record(Lane::Documents, from);
-        if std::mem::replace(last_file, file) != file
-            && let Some(texts) = texts
-        {
-            texts.end_frame()?;
-        }
-        if let Some(texts) = texts {
-            batch.texts().try_for_each(|text| texts.push(text))?;
-        }
-        give_back(shared, batch);
-    }
-    let Stores { table, texts, spool, cut, .. } = stores;
-    let texts = texts.map(TextWriter::finish).transpose()?;
-    let links = spool.map(SpoolWriter::finish).transpose()?;
-    Ok(StoredDocuments { documents: table.finish()?, links, cut: texts.as_ref().map(|_| cut.found), texts })
 }

@@ -26,7 +26,7 @@ fn inflating(gpu: &Gpu, pieces: Pieces, text: u64, head_start: usize) -> (Inflat
         assert!(from <= to);
         heard.fetch_add(1, Ordering::Relaxed);
     });
-    let head_start = HeadStart { opening: 0, filling: head_start };
+    let head_start = HeadStart { first_batch: head_start, ..HeadStart::default() };
     (Inflating::start(pieces, opened(engine), 2, head_start, busy).expect("a thread"), batches)
 }
 
@@ -151,7 +151,7 @@ fn test_pieces_go_on_while_a_device_is_opened() {
         opens.recv().expect("ten pieces");
         Ok(gpu.map(|gpu| Inflate::new(gpu.clone(), Room::for_text(1 << 22, &gpu), false).expect("a kernel")))
     });
-    let head_start = HeadStart { opening: 12, filling: 0 };
+    let head_start = HeadStart { opening: 12, at_a_time: 5, first_batch: 0 };
     let pieces = Inflating::start(corpus.pieces(2), open, 1, head_start, Box::new(|_, _| ())).unwrap();
     let device = pieces.device();
     let mut number = 0;
@@ -176,7 +176,7 @@ fn test_a_device_that_was_asked_for_and_is_refused_ends_the_pieces() {
     let all = corpus.pieces(2).count();
     for opening in [0, 5] {
         let open: Open = Box::new(|| Err(crate::Error::Interrupted));
-        let head_start = HeadStart { opening, filling: 1000 };
+        let head_start = HeadStart { opening, at_a_time: 2, first_batch: 1000 };
         let mut pieces = Inflating::start(corpus.pieces(2), open, 1, head_start, Box::new(|_, _| ())).unwrap();
         let (device, read) = (pieces.device(), pieces.by_ref().count());
         assert!(read <= opening && opening < all, "{read} of {all}");

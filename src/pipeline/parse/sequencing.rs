@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::{Numbered, Parcel, ToStores, affordable, new_block};
+use super::storing::{Numbered, ToStores};
+use super::{Parcel, affordable, new_block};
 use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
 use crate::pipeline::batch::{Batch, BatchCounts, Worker};
 use crate::pipeline::dictionary::Dictionary;
