@@ -23,6 +23,10 @@ const FIRST_BATCH: usize = 4;
 /// much of the input at most: an eighth.
 const OPENING: u64 = 8;
 
+/// An input of less text waits for the GPU: it could be over before that is open, and whoever asks for one wants it
+/// used.
+const LEAST_MEANWHILE: u64 = 256 << 20;
+
 /// Text has about so many times the bytes that lie on the disk.
 const TEXT: u64 = 4;
 
@@ -156,9 +160,10 @@ impl Inflater {
         let Some(open) = open else { return Ok((Box::new(pieces), Self::default())) };
         let clock = clock.clone();
         let (threads, piece_bytes) = (plan.threads, options.corpus.piece_bytes.min(plan.piece_bytes));
-        let all = corpus.total_bytes() * TEXT / piece_bytes.max(1) as u64;
+        let text = corpus.total_bytes() * TEXT;
+        let all = text / piece_bytes.max(1) as u64;
         let head_start = HeadStart {
-            opening: (all / OPENING) as usize,
+            opening: if text < LEAST_MEANWHILE { 0 } else { (all / OPENING) as usize },
             at_a_time: threads,
             first_batch: (FIRST_BATCH * threads).min((all / 16) as usize),
         };
