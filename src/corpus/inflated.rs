@@ -65,8 +65,6 @@ pub type Open = Box<dyn FnOnce() -> Result<Option<Inflate>> + Send>;
 pub struct HeadStart {
     /// While a device is opened.
     pub opening: usize,
-    /// As many of those are handed on together; one if this is 0.
-    pub at_a_time: usize,
     /// Once it is, while it sees to the first batch.
     pub first_batch: usize,
 }
@@ -136,7 +134,8 @@ impl Drop for Fate {
 }
 
 impl Inflating {
-    /// Starts the thread, and one that opens the device. Transfers use `threads` threads.
+    /// Starts the thread, and one that opens the device. Transfers use `threads` threads, as many as read: while the
+    /// device is opened, pieces go on by this number.
     ///
     /// # Errors
     /// The system gives no threads.
@@ -167,7 +166,7 @@ impl Inflating {
         };
         let opening = std::thread::Builder::new().name("gamut-open".into()).spawn(open)?;
         let body = move || {
-            pool.install(|| feeding.run(opening, head_start));
+            pool.install(|| feeding.run(opening, head_start, threads.max(1)));
             feeding.engine
         };
         let thread = std::thread::Builder::new().name("gamut-inflate".into()).spawn(body)?;
@@ -282,23 +281,27 @@ struct Feeding {
 }
 
 impl Feeding {
-    fn run(&mut self, opening: JoinHandle<Result<Option<Inflate>>>, head_start: HeadStart) {
+    fn run(&mut self, opening: JoinHandle<Result<Option<Inflate>>>, head_start: HeadStart, at_a_time: usize) {
         let mut is_heard = true;
         let mut left = head_start.opening;
         while is_heard && left > 0 && !self.is_over && !opening.is_finished() {
-            let next = left.min(head_start.at_a_time.max(1));
+            let next = left.min(at_a_time);
             is_heard = self.send_first(next);
             left -= next;
         }
         // no driver likes a process that ends while it opens a device
-        match opening.join() {
-            Ok(Ok(engine)) => self.engine = engine,
-            Ok(Err(error)) => self.device.fate().refused = Some(error),
+        self.engine = match opening.join() {
+            Ok(Ok(engine)) => engine,
+            Ok(Err(error)) => {
+                self.device.fate().refused = Some(error);
+                return;
+            }
             Err(panic) => std::panic::resume_unwind(panic),
+        };
+        if let Some(engine) = &self.engine {
+            self.device.fate().name = engine.device().to_owned();
         }
-        self.device.fate().name = self.engine.as_ref().map_or_else(String::new, |engine| engine.device().to_owned());
-        let is_refused = self.device.fate().refused.is_some();
-        if is_heard && !is_refused && self.send_first(head_start.first_batch) {
+        if is_heard && self.send_first(head_start.first_batch) {
             self.batches();
         }
     }

@@ -164,7 +164,6 @@ impl Inflater {
         let all = text / piece_bytes.max(1) as u64;
         let head_start = HeadStart {
             opening: if text < LEAST_MEANWHILE { 0 } else { (all / OPENING) as usize },
-            at_a_time: threads,
             first_batch: (FIRST_BATCH * threads).min((all / 16) as usize),
         };
         let busy = Box::new(move |from, to| clock.record_span(Lane::Inflate, from, to));

@@ -138,7 +138,7 @@ fn test_a_head_start_changes_no_document() {
     }
 }
 
-/// Readers have pieces while a device is opened, as many as it says; none comes twice, and none is lost.
+/// Readers have pieces while a device is opened; none comes twice, and none is lost.
 #[test]
 fn test_pieces_go_on_while_a_device_is_opened() {
     let (_dir, path) = file("crawl.warc.gz", &crawl());
@@ -151,8 +151,8 @@ fn test_pieces_go_on_while_a_device_is_opened() {
         opens.recv().expect("ten pieces");
         Ok(gpu.map(|gpu| Inflate::new(gpu.clone(), Room::for_text(1 << 22, &gpu), false).expect("a kernel")))
     });
-    let head_start = HeadStart { opening: 12, at_a_time: 5, first_batch: 0 };
-    let pieces = Inflating::start(corpus.pieces(2), open, 1, head_start, Box::new(|_, _| ())).unwrap();
+    let head_start = HeadStart { opening: 12, first_batch: 0 };
+    let pieces = Inflating::start(corpus.pieces(2), open, 2, head_start, Box::new(|_, _| ())).unwrap();
     let device = pieces.device();
     let mut number = 0;
     let pieces = pieces.inspect(|_| {
@@ -176,8 +176,8 @@ fn test_a_device_that_was_asked_for_and_is_refused_ends_the_pieces() {
     let all = corpus.pieces(2).count();
     for opening in [0, 5] {
         let open: Open = Box::new(|| Err(crate::Error::Interrupted));
-        let head_start = HeadStart { opening, at_a_time: 2, first_batch: 1000 };
-        let mut pieces = Inflating::start(corpus.pieces(2), open, 1, head_start, Box::new(|_, _| ())).unwrap();
+        let head_start = HeadStart { opening, first_batch: 1000 };
+        let mut pieces = Inflating::start(corpus.pieces(2), open, 2, head_start, Box::new(|_, _| ())).unwrap();
         let (device, read) = (pieces.device(), pieces.by_ref().count());
         assert!(read <= opening && opening < all, "{read} of {all}");
         assert!(matches!(device.sound(), Err(crate::Error::Interrupted)));
