@@ -18,6 +18,7 @@
 
 mod ahead;
 mod decode;
+mod detect;
 mod find;
 mod format;
 mod formats;

@@ -1,25 +1,26 @@
-//! From paths to files of known formats, and from files to pieces.
+//! From paths to a corpus, and from a corpus to pieces.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
+use super::detect::{UNKNOWN, plan_file};
 use super::find::find;
-use super::format::{Cut, FORMATS, Format, Head, format_named, format_names};
+use super::format::{FORMATS, Format, format_named, format_names};
 use super::json_doc::MAX_FIELDS;
-use super::members::{Compression, Dictionary, Inflater, Whole};
+use super::members::{Compression, Dictionary};
 use super::memory::Feed;
 use super::part::{self, Part};
-use super::piece::{PieceReader, Position, map};
+use super::piece::{PieceReader, Position};
 use super::pieces::Pieces;
-use super::rows;
-use super::sniff::{Look, look};
 use super::solo::Solo;
 use super::transcode;
 use super::walk::{PROOF, Source, Walker};
 use super::window::RecordSink;
+use crate::base::in_order::in_order;
+use crate::base::means::Means;
 use crate::{Error, Result};
 
 /// How input is to be read.
@@ -45,6 +46,8 @@ pub struct CorpusOptions {
     pub solo_bytes: usize,
     /// The part of the input that is read. Default: all.
     pub part: Part,
+    /// Threads that look into files to detect their formats. Default: 1.
+    pub threads: usize,
 }
 
 impl Default for CorpusOptions {
@@ -58,6 +61,7 @@ impl Default for CorpusOptions {
             piece_bytes: 8 << 20,
             solo_bytes: usize::MAX,
             part: Part::WHOLE,
+            threads: 1,
         }
     }
 }
@@ -183,17 +187,6 @@ pub struct Corpus {
     whole_bytes: u64,
 }
 
-/// Larger files that have to be read from their front are read ahead by a thread; smaller ones are
-/// one piece. In pieces of [`CorpusOptions::piece_bytes`].
-fn ahead_from(compression: Compression) -> u64 {
-    match compression {
-        Compression::None => 2,
-        Compression::Gzip | Compression::Zstd => 1,
-        // Slow to inflate.
-        Compression::Bzip2 => 0,
-    }
-}
-
 impl Corpus {
     /// Finds the input files, and what each one is, by its content.
     ///
@@ -215,14 +208,17 @@ impl Corpus {
         let found = find(paths, &mut corpus.passed_over)?;
         let sizes: Vec<u64> = found.iter().map(|file| file.bytes).collect();
         corpus.whole_bytes = sizes.iter().sum();
+        let opened = found.into_iter().zip(options.part.ranges(&sizes)).filter(|(_, range)| options.part.opens(range));
+        let opened: Vec<_> = opened.collect();
         let mut files = Vec::new();
-        for (file, range) in found.into_iter().zip(options.part.ranges(&sizes)) {
-            if !options.part.opens(&range) {
-                continue;
-            }
-            match plan_file(&file.path, file.name, options) {
+        let mut places = opened.iter();
+        let mut take = |planned: Result<Result<PlannedFile, String>>| {
+            let Some((file, range)) = places.next() else { return Ok(()) };
+            // A file that is passed over counts once: where its first byte lies.
+            let mut pass_over = |why| corpus.passed_over.extend((range.start == 0).then(|| (file.path.clone(), why)));
+            match planned {
                 Ok(Ok(planned)) if options.part.is_whole() => files.push(planned),
-                Ok(Ok(planned)) => files.extend(part::cut(planned, range, options)?),
+                Ok(Ok(planned)) => files.extend(part::cut(planned, range.clone(), options)?),
                 Ok(Err(why)) if file.named => {
                     let why = match why.as_str() {
                         UNKNOWN => format!("{why}; it is none of: {}", format_names().join(", ")),
@@ -230,14 +226,15 @@ impl Corpus {
                     };
                     return Err(Error::Invalid { what: file.path.display().to_string(), why });
                 }
-                // It counts once: where its first byte lies.
-                Ok(Err(why)) => corpus.passed_over.extend((range.start == 0).then_some((file.path, why))),
-                Err(Error::Io { source, .. }) if !file.named => {
-                    corpus.passed_over.extend((range.start == 0).then_some((file.path, source.to_string())));
-                }
+                Ok(Err(why)) => pass_over(why),
+                Err(Error::Io { source, .. }) if !file.named => pass_over(source.to_string()),
                 Err(error) => return Err(error),
             }
-        }
+            Ok(())
+        };
+        // It takes a few milliseconds a file, and a crawl has tens of thousands.
+        let look = |i: usize| Ok(plan_file(&opened[i].0.path, opened[i].0.name.clone(), options));
+        in_order(opened.len(), &Means::new(options.threads, 1), look, &mut take)?;
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
         corpus.plan = Arc::new(Plan { files, options: options.clone(), solo: Arc::default(), feed: None });
         Ok(corpus)
@@ -335,108 +332,4 @@ impl Corpus {
 
 fn empty_plan(options: &CorpusOptions) -> Arc<Plan> {
     Arc::new(Plan { files: Vec::new(), options: options.clone(), solo: Arc::default(), feed: None })
-}
-
-/// The usual reason why a file has no format.
-const UNKNOWN: &str = "unknown content";
-
-/// Detects a file's format; the inner error says why it has none.
-fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> Result<Result<PlannedFile, String>> {
-    let look = look(path)?;
-    let head = Head { bytes: &look.head, complete: look.complete };
-    let is_empty = look.complete && head.bytes.is_empty();
-    let forced = options.format.as_deref().map(format_named).transpose()?;
-    let mut compression = look.compression;
-    let mut found = match forced {
-        Some(format) => format.sniff(&head).then_some(format),
-        None => FORMATS.iter().copied().find(|format| format.sniff(&head)),
-    };
-    // Mere text may be junk before something better.
-    let text = *FORMATS.last().expect("there are formats");
-    if compression == Compression::None && found.is_none_or(|format| format.name() == text.name()) {
-        let formats = forced.as_ref().map_or(FORMATS, std::slice::from_ref);
-        if let Some((coding, format)) = look.behind_junk(formats) {
-            (compression, found) = (coding, Some(format));
-        }
-    }
-    let (format, label) = match forced.or(found) {
-        _ if is_empty => (text, "empty"),
-        Some(format) if !head.bytes.is_empty() => (format, format.name()),
-        _ if head.bytes.is_empty() => {
-            return Ok(Err(format!("{} data that breaks off before anything can be read", compression.name())));
-        }
-        _ => return Ok(Err(UNKNOWN.into())),
-    };
-    let is_table = format.name() == rows::NAME && !is_empty && format.sniff(&head);
-    if is_table && let Some(why) = rows::refused(path, compression, options) {
-        return Ok(Err(why));
-    }
-    let Look { bytes, utf16, dictionary, .. } = look;
-    let utf16 = utf16.filter(|_| format.cut() != Cut::File);
-    let compressed = compression.name();
-    let info = InputFile { path: path.to_path_buf(), bytes, format: label, compression: compressed, range: None };
-    let (way, extent) = (Way::Empty, 0..usize::MAX);
-    let mut file = PlannedFile { info, name, format, compression, utf16, way, extent, proof: PROOF, dictionary };
-    if !is_empty {
-        file.way = self::way(&file, options)?;
-    }
-    #[cfg(feature = "parquet")]
-    if is_table {
-        file.way = Way::Rows;
-    }
-    Ok(Ok(file))
-}
-
-/// A member that inflates to no more than this is small.
-const SMALL: usize = 1 << 20;
-
-/// Decides how to cut a file. The documents do not depend on it.
-fn way(file: &PlannedFile, options: &CorpusOptions) -> Result<Way> {
-    let piece = options.piece_bytes as u64;
-    let size = file.info.bytes;
-    if file.format.cut() == Cut::File {
-        return Ok(Way::Whole);
-    }
-    let front = if size > piece * ahead_from(file.compression) { Way::Ahead } else { Way::Whole };
-    if !file.may_be_cut() {
-        return Ok(front);
-    }
-    if file.compression == Compression::None {
-        return Ok(if size <= piece { Way::Whole } else { Way::Ranges(options.piece_bytes) });
-    }
-    // If the first members are small, there are many.
-    let map = map(&file.info.path).map_err(Error::io("map", &file.info.path))?;
-    let (mut consumed, mut produced) = (0, 0);
-    let mut out = Vec::new();
-    let mut inflater = Inflater::new();
-    while produced < options.piece_bytes.min(SMALL) {
-        match inflater.member(
-            file.compression,
-            file.dictionary.as_ref(),
-            &map[consumed.min(map.len())..],
-            &mut out,
-            0,
-            options.piece_bytes.min(SMALL),
-        ) {
-            Whole::Done { consumed: c, produced: p } => {
-                consumed += c;
-                produced += p;
-            }
-            // A large record among many, or one member that is the whole file: if a record begins in
-            // the middle of the file, it is not one member.
-            Whole::TooBig => {
-                let middle = map.len() / 2;
-                let source = file.source(&map, options);
-                if Walker::new().find_start(&source, middle, middle + 2 * options.piece_bytes).is_none() {
-                    return Ok(front);
-                }
-                break;
-            }
-            Whole::Bad => break,
-        }
-    }
-    // A ratio of four is usual, and is assumed if the first member is the large one.
-    let ratio = if produced < 1 << 16 { 4.0 } else { (produced as f64 / consumed as f64).clamp(1.0, 64.0) };
-    let range = (options.piece_bytes as f64 / ratio) as usize;
-    Ok(if size as usize <= range { Way::Whole } else { Way::Ranges(range.max(1)) })
 }

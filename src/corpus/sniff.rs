@@ -1,7 +1,7 @@
 //! The first look at a file.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read as _, Seek as _};
 use std::path::Path;
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
@@ -18,6 +18,9 @@ pub(super) const HEAD: usize = 64 << 10;
 /// be as large, and so may junk before the first record.
 pub(super) const RAW: usize = 2 << 20;
 
+/// How much of it is read first. More is seldom needed, and a crawl has tens of thousands of files.
+const FIRST: usize = 2 * HEAD;
+
 /// How many places behind junk are looked at.
 const TRIES: usize = 64;
 
@@ -33,8 +36,13 @@ pub(super) struct Look {
     pub complete: bool,
     /// Of a zstd file.
     pub dictionary: Option<Dictionary>,
-    /// The first bytes on disk.
-    raw: Vec<u8>,
+    file: File,
+}
+
+/// Adds bytes of a file, up to so many in all.
+fn read_to(file: &File, path: &Path, most: usize, raw: &mut Vec<u8>) -> Result<()> {
+    let missing = most.saturating_sub(raw.len()) as u64;
+    file.take(missing).read_to_end(raw).map(drop).map_err(Error::io("read", path))
 }
 
 /// Reads and inflates the first bytes of a file.
@@ -42,12 +50,25 @@ pub(super) fn look(path: &Path) -> Result<Look> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let bytes = file.metadata().map_err(Error::io("read", path))?.len();
     let mut raw = Vec::new();
-    file.take(RAW as u64).read_to_end(&mut raw).map_err(Error::io("read", path))?;
+    read_to(&file, path, FIRST, &mut raw)?;
     let compression = Compression::sniff(&raw);
+    if matches!(compression, Compression::Zstd | Compression::Bzip2) {
+        read_to(&file, path, RAW, &mut raw)?;
+    }
     let dictionary = if compression == Compression::Zstd { dictionary(&raw) } else { None };
     let (head, mut complete) = match compression {
         Compression::None => (raw[..raw.len().min(HEAD)].to_vec(), raw.len() <= HEAD),
-        coding => inflate(coding, dictionary.as_ref(), &raw),
+        coding => {
+            let mut inflated = inflate(coding, dictionary.as_ref(), &raw);
+            let read = raw.len();
+            if inflated.0.len() < HEAD {
+                read_to(&file, path, RAW, &mut raw)?;
+            }
+            if raw.len() > read {
+                inflated = inflate(coding, dictionary.as_ref(), &raw);
+            }
+            inflated
+        }
     };
     complete &= bytes == raw.len() as u64;
     let utf16 = match head.get(..2) {
@@ -59,14 +80,27 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         Some(encoding) => encoding.decode(&head).0.into_owned().into_bytes(),
         None => head,
     };
-    Ok(Look { bytes, compression, utf16, head, complete, dictionary, raw })
+    Ok(Look { bytes, compression, utf16, head, complete, dictionary, file })
 }
 
 impl Look {
     /// Looks behind junk, in a file that begins with nothing known, for the first compressed member with records of one
     /// of the formats, or else for the first unmistakable record.
-    pub(super) fn behind_junk(&self, formats: &[&'static dyn Format]) -> Option<(Compression, &'static dyn Format)> {
-        let raw = &self.raw[..];
+    ///
+    /// # Errors
+    /// [`Error::Io`] for the file at `path`, which is this one.
+    pub(super) fn behind_junk(
+        &self,
+        path: &Path,
+        formats: &[&'static dyn Format],
+    ) -> Result<Option<(Compression, &'static dyn Format)>> {
+        let mut raw = Vec::new();
+        (&self.file).rewind().map_err(Error::io("read", path))?;
+        read_to(&self.file, path, RAW, &mut raw)?;
+        Ok(self.in_raw(&raw, formats))
+    }
+
+    fn in_raw(&self, raw: &[u8], formats: &[&'static dyn Format]) -> Option<(Compression, &'static dyn Format)> {
         let mut head = vec![0; HEAD];
         for coding in [Compression::Gzip, Compression::Zstd, Compression::Bzip2] {
             let mut from = 1;

@@ -90,6 +90,38 @@ fn test_any_format_can_be_forced() {
     assert!(error.contains("tvs") && error.contains("tsv, text"), "{error}");
 }
 
+/// More than a first look reads.
+#[test]
+fn test_the_first_sound_byte_may_come_late() {
+    let noise: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 | 1).collect();
+    let members: Vec<u8> = (0..50).flat_map(|n| gzip(&page(&format!("http://a.test/{n}"), b"<p>x"), 6)).collect();
+    let damaged = [&gzip(&noise, 6)[..20], &noise[..], &members[..]].concat();
+    assert_eq!(found(&damaged), "warc");
+    assert_eq!(found(&[&noise[..], &members[..]].concat()), "warc");
+    assert_eq!(found(&[&noise[..], &noise[..]].concat()), "none");
+}
+
+#[test]
+fn test_many_files_keep_their_order_on_several_threads() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for n in 0..40 {
+        let bytes = if n % 7 == 3 { b"\0\x01\x02".to_vec() } else { gzip(&page("http://a.test/", b"<p>x"), 6) };
+        std::fs::write(dir.path().join(format!("f{n}")), bytes).expect("a temporary file");
+    }
+    let open = |threads| {
+        let options = CorpusOptions { threads, ..CorpusOptions::default() };
+        let corpus = Corpus::open(&[dir.path().to_path_buf()], &options).expect("a readable directory");
+        (corpus.files().to_vec(), corpus.passed_over().to_vec())
+    };
+    let (files, passed_over) = open(1);
+    assert_eq!((files.len(), passed_over.len()), (34, 6));
+    assert_eq!(open(7), (files, passed_over));
+    // the first one that was named and is nothing, whichever thread comes to it first
+    let named: Vec<_> = [5, 31, 10, 3].iter().map(|n| dir.path().join(format!("f{n}"))).collect();
+    let error = Corpus::open(&named, &CorpusOptions { threads: 4, ..CorpusOptions::default() }).err();
+    assert!(error.expect("no format").to_string().contains("f31"));
+}
+
 #[test]
 fn test_junk_before_the_first_member_or_record() {
     let pages: Vec<u8> = (0..50).flat_map(|n| page(&format!("http://a.test/{n}"), b"<p>x")).collect();
