@@ -30,6 +30,13 @@ pub struct EncodedLists {
     pub(in crate::index) codecs: Vec<EncodedCodec>,
 }
 
+impl EncodedLists {
+    /// Words of all files together, without those of rows.
+    pub(in crate::index) fn words(&self) -> usize {
+        self.tf.len() + self.codecs.iter().map(|codec| codec.words.len()).sum::<usize>()
+    }
+}
+
 /// The words of one codec; only lists of more than one document are here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::index) struct EncodedCodec {

@@ -1,6 +1,6 @@
 //! The files that grow list by list, written front to back.
 
-use super::encode::EncodedCodec;
+use super::encode::{EncodedCodec, EncodedLists};
 use super::output::Output;
 use crate::codec::Codec;
 use crate::index::format::Kind;
@@ -111,6 +111,26 @@ impl TermTableWriter {
         self.output.write_wide(&[self.count, self.lists, groups, at])?;
         self.output.finish()
     }
+}
+
+/// Appends the frequencies of lists, and their rows.
+pub(in crate::index) fn append_rows(
+    tf: &mut Output,
+    terms: &mut TermTableWriter,
+    postings: &mut u64,
+    lists: &EncodedLists,
+    window: u64,
+) -> Result<()> {
+    let mut tf = Appender::new(tf, window);
+    for row in &lists.rows {
+        let mut row = *row;
+        if row.df > 1 {
+            row.tf_at = tf.list(&lists.tf, row.tf_at, "words of a list of term frequencies")?;
+        }
+        *postings += u64::from(row.df);
+        terms.push(row)?;
+    }
+    tf.flush(&lists.tf)
 }
 
 /// Groups of places of lists, and their directory, on their way to the end of their file.

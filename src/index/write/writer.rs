@@ -3,7 +3,7 @@
 use super::automaton::Automaton;
 use super::encode::{EncodedLists, ListEncoder};
 use super::output::Output;
-use super::parts::{Appender, CodecWriter, TermTableWriter};
+use super::parts::{CodecWriter, TermTableWriter, append_rows};
 use super::publish;
 use super::texts::{TextMark, TextWriter};
 use super::unfinished::Unfinished;
@@ -39,6 +39,9 @@ pub struct IndexWriter {
     files: Arc<Mutex<Vec<FileSpec>>>,
     dictionary: Arc<Mutex<Option<u64>>>,
 }
+
+/// Fewer words than this are appended by one thread.
+const ALONE: usize = 1 << 16;
 
 /// Fields of the manifest that the writer cannot know by itself.
 #[derive(Clone, Debug)]
@@ -248,20 +251,21 @@ impl IndexWriter {
                 why: format!("{} is next", self.terms.count),
             });
         }
-        let mut tf = Appender::new(&mut self.tf, self.window);
-        for row in &lists.rows {
-            let mut row = *row;
-            if row.df > 1 {
-                row.tf_at = tf.list(&lists.tf, row.tf_at, "words of a list of term frequencies")?;
-            }
-            self.postings += u64::from(row.df);
-            self.terms.push(row)?;
+        let Self { tf, terms, lists: writers, postings, window, .. } = self;
+        let window = *window;
+        let codecs = writers.iter_mut().zip(&lists.codecs);
+        if lists.words() < ALONE {
+            codecs.into_iter().try_for_each(|(writer, encoded)| writer.append(encoded, window))?;
+            return append_rows(tf, terms, postings, &lists, window);
         }
-        tf.flush(&lists.tf)?;
-        for (writer, encoded) in self.lists.iter_mut().zip(&lists.codecs) {
-            writer.append(encoded, self.window)?;
-        }
-        Ok(())
+        // Each file has its bytes copied and summed by a thread, which takes longer than to start one.
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                codecs.map(|(writer, encoded)| scope.spawn(move || writer.append(encoded, window))).collect();
+            let rows = append_rows(tf, terms, postings, &lists, window);
+            threads.into_iter().try_for_each(joined)?;
+            rows
+        })
     }
 
     /// Completes the files, writes the manifest and moves the directory to its place.
