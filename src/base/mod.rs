@@ -11,6 +11,7 @@
 //! | [`map`] | mapped files, which may shrink while they are read |
 //! | [`means`] | threads, memory, cancellation and progress of long work |
 //! | [`memory`] | how much there is, and sizes as people write them |
+//! | `pages` | tables on large pages |
 //! | [`params`] | parameters of a registry's row |
 //! | `random` | random numbers and logarithms, the same on every machine |
 //! | [`simd`] | what the processor can do |
@@ -26,6 +27,7 @@ pub mod kept;
 pub mod map;
 pub mod means;
 pub mod memory;
+pub(crate) mod pages;
 pub mod params;
 pub(crate) mod random;
 pub mod simd;

@@ -8,8 +8,10 @@
 //! touches one cache line. Longer ones keep a hash in the slot and their bytes in an arena.
 //!
 //! The table is larger than the near caches, so tokens are counted sixteen at a time: their slots are prefetched when
-//! they come in, and read when the queue is full.
+//! they come in, and read when sixteen more have come. The table lies on large pages, or the prefetches would wait for
+//! page tables.
 
+mod key;
 mod new_terms;
 #[cfg(test)]
 mod tests;
@@ -17,13 +19,17 @@ mod tests;
 use rapidhash::v3::rapidhash_v3;
 
 use crate::base::memory::memory_in_use;
+use crate::base::pages::Table;
+pub(super) use key::prefetch;
+use key::{KEEP, eight, hash, inline_key};
 pub use new_terms::NewTerms;
 
 /// Bytes of a term that fit a slot.
 const INLINE: usize = 16;
 
-/// One slot: 32 bytes, two to a cache line.
-#[derive(Clone, Copy)]
+/// One slot: 32 bytes, two to a cache line, of which none lies in two.
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C, align(32))]
 struct Slot {
     /// First 8 bytes of the term, zero-padded; the hash of a long term.
     low: u64,
@@ -41,13 +47,14 @@ struct Slot {
     posting: u32,
 }
 
+/// As a new table has it.
 const EMPTY: Slot = Slot { low: 0, high: 0, number: 0, len: 0, known: 0, doc: 0, posting: 0 };
 
 /// Slots of an empty table.
 const FIRST_SLOTS: usize = 1 << 14;
 
-/// Tokens that wait for their slots.
-const QUEUE: usize = 16;
+/// Tokens of a half of the queue. While one fills, those of the other wait for their slots.
+const HALF: usize = 16;
 
 /// A token that waits: its key, which is all of it.
 #[derive(Clone, Copy, Default)]
@@ -77,14 +84,17 @@ pub fn split(posting: LocalPosting) -> (u32, u32) {
 
 /// See the module's page.
 pub struct LocalTerms {
-    slots: Vec<Slot>,
+    slots: Table<Slot>,
     mask: usize,
     len: usize,
     cap: usize,
     long_terms: Vec<u8>,
     doc: u32,
-    queue: [Waiting; QUEUE],
+    queue: [[Waiting; HALF]; 2],
+    /// The half that fills, and how many it has. The other one is full or empty.
+    half: usize,
     queued: usize,
+    other_is_full: bool,
     guard: Guard,
     /// The termIDs of local numbers, as far as they are known, or [`OPEN`].
     ids: Vec<u32>,
@@ -115,14 +125,16 @@ impl LocalTerms {
     /// An empty dictionary that asks to be reset once it holds `cap` terms.
     pub fn new(cap: usize) -> Self {
         Self {
-            slots: vec![EMPTY; FIRST_SLOTS],
+            slots: Table::zeroed(FIRST_SLOTS),
             mask: FIRST_SLOTS - 1,
             len: 0,
             cap: cap.max(1 << 12),
             long_terms: Vec::new(),
             doc: 0,
-            queue: [Waiting::default(); QUEUE],
+            queue: [[Waiting::default(); HALF]; 2],
+            half: 0,
             queued: 0,
+            other_is_full: false,
             guard: Guard::OFF,
             ids: Vec::new(),
         }
@@ -162,8 +174,8 @@ impl LocalTerms {
         // One enormous piece may have made the table much larger than the cap wants it.
         let usual = (self.cap * 10 / 6).next_power_of_two().max(FIRST_SLOTS) * 2;
         if self.slots.len() > usual {
-            self.slots = Vec::new();
-            self.slots = vec![EMPTY; usual];
+            self.slots = Table::zeroed(0);
+            self.slots = Table::zeroed(usual);
             self.mask = usual - 1;
         } else {
             self.slots.fill(EMPTY);
@@ -210,9 +222,9 @@ impl LocalTerms {
     /// Begins a document, the one before being [ended](Self::end_document): the next [`count`](Self::count) of any term
     /// is its first there.
     pub fn begin_document(&mut self) {
-        debug_assert_eq!(self.queued, 0, "the document before was ended");
+        debug_assert!(self.queued == 0 && !self.other_is_full, "the document before was ended");
         if self.doc == u32::MAX {
-            for slot in &mut self.slots {
+            for slot in &mut *self.slots {
                 slot.doc = 0;
             }
             self.doc = 0;
@@ -254,8 +266,17 @@ impl LocalTerms {
 
     /// Counts what still waits.
     pub fn end_document(&mut self, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
-        for i in 0..std::mem::take(&mut self.queued) {
-            let Waiting { low, high, hash, len } = self.queue[i];
+        if std::mem::take(&mut self.other_is_full) {
+            self.count_half(self.half ^ 1, HALF, postings, new_terms);
+        }
+        let queued = std::mem::take(&mut self.queued);
+        self.count_half(self.half, queued, postings, new_terms);
+    }
+
+    /// Counts so many tokens of a half.
+    fn count_half(&mut self, half: usize, n: usize, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
+        for i in 0..n {
+            let Waiting { low, high, hash, len } = self.queue[half & 1][i];
             let found = self.find(hash, low, len, |slot| slot.high == high);
             match found {
                 Ok(at) => self.again(at, postings),
@@ -271,10 +292,14 @@ impl LocalTerms {
     fn enqueue(&mut self, low: u64, high: u64, len: usize, postings: &mut Vec<LocalPosting>, new_terms: &mut NewTerms) {
         let hash = hash(low, high, len);
         prefetch(&self.slots[hash as usize & self.mask]);
-        self.queue[self.queued] = Waiting { low, high, hash, len };
+        self.queue[self.half & 1][self.queued] = Waiting { low, high, hash, len };
         self.queued += 1;
-        if self.queued == QUEUE {
-            self.end_document(postings, new_terms);
+        if self.queued == HALF {
+            // the last slot of this half was asked for just now, those of the other one some time ago
+            (self.half, self.queued) = (self.half ^ 1, 0);
+            if std::mem::replace(&mut self.other_is_full, true) {
+                self.count_half(self.half, HALF, postings, new_terms);
+            }
         }
     }
 
@@ -365,10 +390,10 @@ impl LocalTerms {
     }
 
     fn grow(&mut self) {
-        let bigger = vec![EMPTY; self.slots.len() * 2];
+        let bigger = Table::zeroed(self.slots.len() * 2);
         let old = std::mem::replace(&mut self.slots, bigger);
         self.mask = self.slots.len() - 1;
-        for slot in old.into_iter().filter(|s| s.number != 0) {
+        for &slot in old.iter().filter(|slot| slot.number != 0) {
             let high = if slot.len as usize <= INLINE { slot.high } else { 0 };
             let mut at = hash(slot.low, high, slot.len as usize) as usize & self.mask;
             while self.slots[at].number != 0 {
@@ -377,74 +402,4 @@ impl LocalTerms {
             self.slots[at] = slot;
         }
     }
-}
-
-/// Asks for the cache line of something that will be needed soon.
-#[inline(always)]
-pub(super) fn prefetch<T>(slot: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch touches no memory; the address is that of a live reference besides.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(slot).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = slot;
-}
-
-/// Masks that keep the first n bytes of a 16-byte key.
-const KEEP: [(u64, u64); INLINE + 1] = {
-    let mut masks = [(0, 0); INLINE + 1];
-    let mut n = 1;
-    while n <= INLINE {
-        let bits = n as u32 * 8;
-        masks[n] = if bits <= 64 { (u64::MAX >> (64 - bits), 0) } else { (u64::MAX, u64::MAX >> (128 - bits)) };
-        n += 1;
-    }
-    masks
-};
-
-/// The eight bytes at `at`, which must be there.
-#[inline(always)]
-fn eight(bytes: &[u8], at: usize) -> [u8; 8] {
-    *bytes[at..].first_chunk().expect("the caller knows that eight bytes are there")
-}
-
-/// The four bytes at `at`, which must be there.
-#[inline(always)]
-fn four(bytes: &[u8], at: usize) -> [u8; 4] {
-    *bytes[at..].first_chunk().expect("the caller knows that four bytes are there")
-}
-
-/// The first 16 bytes of a term of at most 16, as two little-endian words, zero-padded.
-#[inline]
-fn inline_key(term: &[u8]) -> (u64, u64) {
-    let n = term.len();
-    if n >= 8 {
-        let low = u64::from_le_bytes(eight(term, 0));
-        let tail = u64::from_le_bytes(eight(term, n - 8));
-        // The last 8 bytes overlap the first ones by 16 - n; shift the overlap out.
-        let high = if n == 8 { 0 } else { tail >> (8 * (16 - n)) };
-        (low, high)
-    } else if n >= 4 {
-        let head = u64::from(u32::from_le_bytes(four(term, 0)));
-        let tail = u64::from(u32::from_le_bytes(four(term, n - 4)));
-        (head | tail << (8 * (n - 4)), 0)
-    } else if n > 0 {
-        let word =
-            u64::from(term[0]) | u64::from(term[n / 2]) << (8 * (n / 2)) | u64::from(term[n - 1]) << (8 * (n - 1));
-        (word, 0)
-    } else {
-        (0, 0)
-    }
-}
-
-/// A folded multiply over the key; good enough for a table whose keys an adversary would have to fill
-/// with crawled pages, and a cap bounds the damage.
-#[inline]
-fn hash(low: u64, high: u64, len: usize) -> u64 {
-    let a = low ^ 0x9e37_79b9_7f4a_7c15 ^ (len as u64) << 56;
-    let b = high ^ 0xd6e8_feb8_6659_fd93;
-    let product = u128::from(a).wrapping_mul(u128::from(b) | 1);
-    let folded = (product as u64) ^ (product >> 64) as u64;
-    folded ^ folded >> 29
 }
