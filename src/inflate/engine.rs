@@ -1,6 +1,7 @@
 //! Batches of members on a device: two are on their way while a third one waits for readers and a fourth one is read.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
 
 use super::{MOST_TEXT, Member, PADDING, Params, kernel};
 use crate::gpu::{Bound, Buffer, Gpu, GpuError, Layout as _, Mapped, Part, Pending, Pipeline, Step, Upload, Usage};
@@ -193,8 +194,10 @@ pub struct Inflate {
     room: Room,
     timed: bool,
     made: usize,
-    free: Receiver<Slot>,
-    back: Sender<Slot>,
+    /// Buffers that are free, or why a thread could not make them.
+    free: Receiver<Result<Slot, GpuError>>,
+    back: Sender<Result<Slot, GpuError>>,
+    making: Option<JoinHandle<()>>,
 }
 
 impl Inflate {
@@ -207,7 +210,7 @@ impl Inflate {
         let (back, free) = channel();
         // the next batch is copied while the device computes
         let upload = if is_long(room.text as u64) { Upload::long() } else { Upload::default() };
-        Ok(Self { gpu, pipeline, upload, room, timed, made: 0, free, back })
+        Ok(Self { gpu, pipeline, upload, room, timed, made: 0, free, back, making: None })
     }
 
     /// Puts a fault into the kernel: `planted` in place of what is right.
@@ -224,18 +227,37 @@ impl Inflate {
         self.room
     }
 
-    /// Makes the buffers of so many batches now, four at most, which else the first batches wait for.
+    /// Makes the buffers of so many batches, four at most, which else the first batches wait for: those of one now,
+    /// and the others on a thread, while the first batch is on its way. What that thread meets, a later batch does.
     ///
     /// # Errors
     /// Out of memory, or the device was lost.
     pub fn make_ready(&mut self, batches: usize) -> Result<(), GpuError> {
-        while self.made < batches.min(BATCHES) {
-            let slot = self.make()?;
-            self.made += 1;
-            // the receiver is here
-            let _ = self.back.send(slot);
+        let missing = batches.min(BATCHES).saturating_sub(self.made);
+        if missing == 0 {
+            return Ok(());
         }
+        // the receiver is here
+        let _ = self.back.send(Ok(self.making().make()?));
+        self.made += 1;
+        let (making, back) = (self.making(), self.back.clone());
+        let others = move || {
+            for _ in 1..missing {
+                let made = making.make();
+                let is_last = made.is_err();
+                if back.send(made).is_err() || is_last {
+                    return;
+                }
+            }
+        };
+        // without a thread they are made when they are needed
+        self.making = std::thread::Builder::new().name("gamut-pin".into()).spawn(others).ok();
+        self.made += if self.making.is_some() { missing - 1 } else { 0 };
         Ok(())
+    }
+
+    fn making(&self) -> Making {
+        Making { gpu: self.gpu.clone(), pipeline: self.pipeline.clone(), room: self.room }
     }
 
     /// The name of the device.
@@ -246,27 +268,15 @@ impl Inflate {
     /// Whether a batch can be started without waiting for texts of earlier ones to go.
     fn slot(&mut self, wait: bool) -> Result<Option<Slot>, GpuError> {
         match self.free.try_recv() {
-            Ok(slot) => return Ok(Some(slot)),
+            Ok(slot) => return slot.map(Some),
             Err(TryRecvError::Empty) if self.made < BATCHES => {
                 self.made += 1;
-                return self.make().map(Some);
+                return self.making().make().map(Some);
             }
             Err(_) => {}
         }
         // texts that are gone give their buffers back, so that this ends when all of them are
-        Ok(if wait { self.free.recv().ok() } else { None })
-    }
-
-    fn make(&self) -> Result<Slot, GpuError> {
-        let (gpu, room) = (&self.gpu, self.room);
-        let packed = gpu.buffer("compressed members", (room.packed + PADDING) as u64, Usage::Storage)?;
-        let members = gpu.buffer("members", (room.members * size_of::<Member>()) as u64, Usage::Storage)?;
-        let text = gpu.buffer("inflated members", room.text as u64, Usage::Storage)?;
-        let ends = gpu.buffer("ends of members", 4 * room.members as u64, Usage::Storage)?;
-        let down = gpu.buffer("inflated members", room.download(), Usage::Download)?;
-        let buffers = [("packed", &packed), ("members", &members), ("text", &text), ("ends", &ends)];
-        let bound = gpu.bind("inflate", &self.pipeline, &buffers)?;
-        Ok(Slot { device: OnDevice { packed, members, text, ends, bound }, down })
+        if wait { self.free.recv().ok().transpose() } else { Ok(None) }
     }
 
     /// Sends a batch and starts it. If `wait`, waits until texts of an earlier batch are gone, where four batches
@@ -320,13 +330,43 @@ impl Inflate {
     }
 }
 
+impl Drop for Inflate {
+    /// No driver likes a process that ends while a thread allocates.
+    fn drop(&mut self) {
+        if let Some(making) = self.making.take() {
+            let _ = making.join();
+        }
+    }
+}
+
+/// What the buffers of a batch are made of.
+struct Making {
+    gpu: Gpu,
+    pipeline: Pipeline,
+    room: Room,
+}
+
+impl Making {
+    fn make(&self) -> Result<Slot, GpuError> {
+        let (gpu, room) = (&self.gpu, self.room);
+        let packed = gpu.buffer("compressed members", (room.packed + PADDING) as u64, Usage::Storage)?;
+        let members = gpu.buffer("members", (room.members * size_of::<Member>()) as u64, Usage::Storage)?;
+        let text = gpu.buffer("inflated members", room.text as u64, Usage::Storage)?;
+        let ends = gpu.buffer("ends of members", 4 * room.members as u64, Usage::Storage)?;
+        let down = gpu.buffer("inflated members", room.download(), Usage::Download)?;
+        let buffers = [("packed", &packed), ("members", &members), ("text", &text), ("ends", &ends)];
+        let bound = gpu.bind("inflate", &self.pipeline, &buffers)?;
+        Ok(Slot { device: OnDevice { packed, members, text, ends, bound }, down })
+    }
+}
+
 /// What a batch inflated to. Its buffers are used again when this is gone.
 #[derive(Debug)]
 pub struct Texts {
     parts: Option<(Mapped, OnDevice)>,
     places: Vec<Place>,
     seconds: Option<f64>,
-    back: Sender<Slot>,
+    back: Sender<Result<Slot, GpuError>>,
 }
 
 impl Texts {
@@ -368,7 +408,7 @@ impl Drop for Texts {
             && let Some(down) = mapped.unmap()
         {
             // nobody needs them any more if the other end is gone
-            let _ = self.back.send(Slot { device, down });
+            let _ = self.back.send(Ok(Slot { device, down }));
         }
     }
 }
