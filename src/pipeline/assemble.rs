@@ -173,7 +173,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         device: sorting.device,
         driver: sorting.driver,
         inflate: InflateReport { device: inflater.device, members: counts.members },
-        plan,
+        plan: shared.plan_with_sizes(),
         disk_bytes: corpus.total_bytes(),
         inflated_bytes: counts.inflated_bytes,
         body_bytes: counts.body_bytes,

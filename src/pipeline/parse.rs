@@ -8,7 +8,7 @@ mod sequencing;
 mod storing;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -24,7 +24,7 @@ use super::report::{self, BuildReport, Clock, Lane, Skipped};
 use super::resume::Note;
 use super::sequence::Block;
 use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
-use super::sorting::BlockSorter;
+use super::sorting::{BlockSorter, Coming};
 use crate::base::means::Means;
 use crate::base::turns;
 use crate::corpus::{Corpus, Piece, PieceEnd};
@@ -86,7 +86,7 @@ struct Prepared {
     corpus: Corpus,
     writer: IndexWriter,
     begin: Begin,
-    sorter: BlockSorter,
+    sorter: Coming,
 }
 
 /// Checks everything that can be checked before work starts.
@@ -97,24 +97,20 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let ring = if overlaps { plan::RING } else { 1 };
     Analyzer::new(&options.analyzer)?;
     let sorter = match sorter {
-        Some(sorter) => BlockSorter::with(sorter, threads)?,
-        None => BlockSorter::choose(options, threads)?,
+        Some(sorter) => Coming::Here(BlockSorter::with(sorter, threads)?),
+        None => Coming::choose(options, threads)?,
     };
     let divide = |beside: bool| {
         let plan = if beside { MemoryPlan::beside_inflating } else { MemoryPlan::new };
         let mut plan = plan(memory, threads, ring, options.block_keys, options.store_texts)?;
-        plan.fit_sorter(sorter.max_keys(), |keys| sorter.host_bytes(keys));
-        plan.fit_device(options.device_memory, |keys| sorter.device_bytes(keys))?;
-        if !sorter.is_on_cpu() {
-            // Small ones gain a device nothing: each costs a transfer both ways.
-            plan.first_block_keys = plan.block_keys;
-        }
+        sorter.fit(&mut plan, options.device_memory)?;
         Ok::<_, Error>(plan)
     };
     let (mut plan, too_little) = inflating::first_plan(inflating::wanted(options), options.inflate, divide)?;
     let mut corpus_options = options.corpus.clone();
     corpus_options.piece_bytes = corpus_options.piece_bytes.min(plan.piece_bytes);
     corpus_options.solo_bytes = corpus_options.solo_bytes.min(plan.solo_bytes);
+    corpus_options.threads = threads;
     plan::bound_allocator(&plan);
     let corpus = match &options.feed {
         Some(feed) => Corpus::of_feed(feed, &corpus_options),
@@ -138,6 +134,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
         published: Published::default(),
         options: options.clone(),
         plan,
+        block_sizes: OnceLock::new(),
         clock,
         failed: AtomicBool::new(false),
         pool: Mutex::default(),
@@ -151,7 +148,7 @@ impl Prepared {
     /// Runs `body` on a runtime of its own.
     fn block_on<T, F: Future<Output = Result<T>>>(
         self,
-        body: impl FnOnce(Arc<Shared>, Corpus, IndexWriter, Begin, BlockSorter) -> F,
+        body: impl FnOnce(Arc<Shared>, Corpus, IndexWriter, Begin, Coming) -> F,
     ) -> Result<T> {
         let Self { shared, corpus, writer, begin, sorter } = self;
         let safe = shared.safe.clone();
@@ -172,7 +169,7 @@ async fn run(
     corpus: Corpus,
     writer: IndexWriter,
     begin: Begin,
-    sorter: BlockSorter,
+    sorter: Coming,
 ) -> Result<BuildReport> {
     let corpus = Arc::new(corpus);
     shared.progress().begin(stage::PARSE, corpus.total_bytes());
@@ -230,7 +227,7 @@ async fn parse_phase(
     corpus: &Arc<Corpus>,
     writer: IndexWriter,
     begin: Begin,
-    sorter: BlockSorter,
+    sorter: Coming,
 ) -> Result<Parsed> {
     let began = shared.clock.now();
     let (plan, options) = (shared.plan, &shared.options);
@@ -270,7 +267,14 @@ async fn parse_phase(
     });
     let sort = spawn(shared, {
         let shared = shared.clone();
-        move || sorter.run(&shared.clock, full, &sorted_in)
+        move || {
+            let sorter = sorter.here()?;
+            let mut plan = shared.plan;
+            sorter.fit(&mut plan, shared.options.device_memory)?;
+            // the first stage that sorts is the only one
+            let _ = shared.block_sizes.set(plan.block_sizes());
+            sorter.run(&shared.clock, full, &sorted_in)
+        }
     });
     let spill = spawn(shared, {
         let shared = shared.clone();

@@ -161,6 +161,15 @@ impl Sequencer {
         self.block.first_doc = documents as u32;
     }
 
+    /// From now on blocks take other numbers of keys, also the one that is being filled, which keeps what it has. No
+    /// block may take more than it has room for.
+    pub fn resize(&mut self, sizes: BlockSizes) {
+        if self.sizes != sizes {
+            self.sizes = sizes;
+            self.block_keys = sizes.behind(self.before).max(self.block.keys.len());
+        }
+    }
+
     /// The terms so far.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary

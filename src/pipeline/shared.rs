@@ -1,7 +1,7 @@
 //! What the threads of a build share, how they are started, and which error is the cause.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -13,6 +13,7 @@ use super::options::{BuildOptions, Pipeline};
 use super::plan::MemoryPlan;
 use super::report::Clock;
 use super::resume::Safe;
+use super::sequence::BlockSizes;
 use crate::base::means::Progress;
 use crate::{Error, Result};
 
@@ -20,6 +21,8 @@ use crate::{Error, Result};
 pub(super) struct Shared {
     pub options: BuildOptions,
     pub plan: MemoryPlan,
+    /// How large blocks become, once the sorter is there. Until then the plan knows.
+    pub block_sizes: OnceLock<BlockSizes>,
     pub clock: Arc<Clock>,
     /// Set by the first error, so that the other threads stop.
     pub failed: AtomicBool,
@@ -44,6 +47,12 @@ impl Shared {
 
     pub(super) fn progress(&self) -> &dyn Progress {
         &*self.options.means.progress
+    }
+
+    /// The plan with the sizes that blocks had in the end.
+    pub(super) fn plan_with_sizes(&self) -> MemoryPlan {
+        let sizes = self.block_sizes.get().copied().unwrap_or(self.plan.block_sizes());
+        MemoryPlan { block_keys: sizes.most, first_block_keys: sizes.first, ..self.plan }
     }
 
     pub(super) fn serial(&self) -> bool {

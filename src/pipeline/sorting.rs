@@ -1,15 +1,17 @@
-//! The sort stage: one thread that owns the sorter, and falls back to the CPU when a device fails.
+//! The sort stage: one thread that owns the sorter, and falls back to the CPU when a device fails. The device is opened
+//! while the first documents are parsed.
 
 use std::time::Instant;
 
 use tokio::sync::mpsc;
 
 use super::options::{BuildOptions, Pipeline};
+use super::plan::MemoryPlan;
 use super::report::{Clock, Lane};
 use super::sequence::Block;
 use super::shared;
 use crate::sort::cpu::Cpu;
-use crate::sort::{SortTimes, Sorter};
+use crate::sort::{SortTimes, Sorter, SorterChoice};
 use crate::{Error, Result};
 
 /// Within a block, keys of one term come in document order already: only the bits above decide.
@@ -21,6 +23,70 @@ pub struct BlockSorter {
     /// What the CPU sorter runs on, so that `--threads` holds for it too.
     pool: rayon::ThreadPool,
     outcome: SortOutcome,
+}
+
+/// A sort stage before its first block.
+pub enum Coming {
+    /// Its sorter is there.
+    Here(BlockSorter),
+    /// Its sorter's device is opened once pieces are parsed, behind one that inflates, which is needed first.
+    Later(Box<BuildOptions>, usize),
+}
+
+impl Coming {
+    /// The stage with the sorter that the options ask for, on so many threads. A device is opened later, unless
+    /// somebody set limits for blocks that the device has to allow.
+    ///
+    /// # Errors
+    /// A sorter that the pipeline cannot have; a device that cannot be opened, as far as that is known now.
+    pub fn choose(options: &BuildOptions, threads: usize) -> Result<Self> {
+        check(options)?;
+        let on_cpu = matches!(options.pipeline, Pipeline::Cpu | Pipeline::Spimi);
+        let may_open = !on_cpu && (options.sorter.on_gpu() || matches!(options.sorter, SorterChoice::Auto));
+        if may_open && options.block_keys == 0 && options.device_memory == 0 {
+            return Ok(Self::Later(Box::new(options.clone()), threads));
+        }
+        BlockSorter::choose(options, threads).map(Self::Here)
+    }
+
+    /// Makes the blocks of a plan suit the sorter, or one on the CPU as long as it is not known.
+    ///
+    /// # Errors
+    /// As of [`MemoryPlan::fit_device`].
+    pub fn fit(&self, plan: &mut MemoryPlan, device_memory: u64) -> Result<()> {
+        if let Self::Here(sorter) = self {
+            return sorter.fit(plan, device_memory);
+        }
+        let cpu = Cpu::new();
+        plan.fit_sorter(cpu.max_keys(), |keys| cpu.host_bytes(keys));
+        Ok(())
+    }
+
+    /// The stage with its sorter.
+    ///
+    /// # Errors
+    /// An unknown device, or one that cannot be opened.
+    pub fn here(self) -> Result<BlockSorter> {
+        match self {
+            Self::Here(sorter) => Ok(sorter),
+            Self::Later(options, threads) => BlockSorter::choose(&options, threads),
+        }
+    }
+}
+
+/// Fails if the pipeline cannot have the sorter.
+fn check(options: &BuildOptions) -> Result<()> {
+    let sorter = options.sorter.name();
+    let (pipeline, why) = match options.pipeline {
+        Pipeline::Spimi if options.sorter.on_gpu() => {
+            ("spimi", "it sorts nothing but terms; take another pipeline for a sorter on a GPU")
+        }
+        Pipeline::Cpu if options.sorter.on_gpu() => {
+            ("cpu", "it sorts on the CPU; take the serial pipeline for a GPU sort in turn with parsing")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Invalid { what: format!("the {pipeline} pipeline with sorter {sorter}"), why: why.into() })
 }
 
 /// The outcome of sorting the blocks.
@@ -44,25 +110,10 @@ pub struct SortOutcome {
 
 impl BlockSorter {
     /// The sorter that the options ask for.
-    ///
-    /// # Errors
-    /// An unknown device, or a named device that cannot be used.
-    pub fn choose(options: &BuildOptions, threads: usize) -> Result<Self> {
+    fn choose(options: &BuildOptions, threads: usize) -> Result<Self> {
         let sorter: Box<dyn Sorter> = match options.pipeline {
-            Pipeline::Cpu | Pipeline::Spimi if !options.sorter.on_gpu() => Box::new(Cpu::new()),
+            Pipeline::Cpu | Pipeline::Spimi => Box::new(Cpu::new()),
             Pipeline::Overlapped | Pipeline::Serial => options.sorter.make(&options.device)?,
-            Pipeline::Spimi => {
-                return Err(Error::Invalid {
-                    what: format!("the spimi pipeline with sorter {}", options.sorter.name()),
-                    why: "it sorts nothing but terms; take another pipeline for a sorter on a GPU".into(),
-                });
-            }
-            Pipeline::Cpu => {
-                return Err(Error::Invalid {
-                    what: format!("the cpu pipeline with sorter {}", options.sorter.name()),
-                    why: "it sorts on the CPU; take the serial pipeline for a GPU sort in turn with parsing".into(),
-                });
-            }
         };
         Self::with(sorter, threads)
     }
@@ -87,19 +138,18 @@ impl BlockSorter {
         self.sorter.name() == "cpu"
     }
 
-    /// The most keys that the sorter takes at once.
-    pub fn max_keys(&self) -> usize {
-        self.sorter.max_keys()
-    }
-
-    /// Host memory that the sorter holds besides a block of `keys` keys.
-    pub fn host_bytes(&self, keys: usize) -> u64 {
-        self.sorter.host_bytes(keys)
-    }
-
-    /// Device memory that a block of `keys` keys takes.
-    pub fn device_bytes(&self, keys: usize) -> u64 {
-        self.sorter.device_bytes(keys)
+    /// Makes the blocks of a plan suit the sorter, within so much memory of its device; 0 is no limit.
+    ///
+    /// # Errors
+    /// As of [`MemoryPlan::fit_device`].
+    pub fn fit(&self, plan: &mut MemoryPlan, device_memory: u64) -> Result<()> {
+        plan.fit_sorter(self.sorter.max_keys(), |keys| self.sorter.host_bytes(keys));
+        plan.fit_device(device_memory, |keys| self.sorter.device_bytes(keys))?;
+        if !self.is_on_cpu() {
+            // Small ones gain a device nothing: each costs a transfer both ways.
+            plan.first_block_keys = plan.block_keys;
+        }
+        Ok(())
     }
 
     /// Sorts blocks until the channel closes.
@@ -150,7 +200,7 @@ impl BlockSorter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::GpuError;
+    use crate::gpu::{Choice, GpuError};
 
     /// Fails from its second block on, as a device that is lost does.
     struct Failing {
@@ -178,6 +228,34 @@ mod tests {
             keys.sort_unstable();
             Ok(SortTimes::default())
         }
+    }
+
+    #[test]
+    fn a_device_is_opened_later_unless_blocks_have_to_fit_it() {
+        let mut options = BuildOptions::new(Vec::new(), "out".into());
+        options.device = Choice::Named("no such card".into());
+        let plan = MemoryPlan::new(1 << 30, 2, 3, 0, false).unwrap();
+        let fitted = |coming: &Coming| {
+            let mut plan = plan;
+            coming.fit(&mut plan, 0).unwrap();
+            plan
+        };
+        for name in ["auto", "radix", "bitonic"] {
+            options.sorter = SorterChoice::parse(name).unwrap();
+            let coming = Coming::choose(&options, 2).unwrap();
+            assert_eq!(fitted(&coming), fitted(&Coming::Here(BlockSorter::with(Box::new(Cpu::new()), 1).unwrap())));
+            assert!(coming.here().is_err(), "the device that was named is not there");
+            for (keys, memory) in [(5000, 0), (0, 1 << 20)] {
+                let limited = BuildOptions { block_keys: keys, device_memory: memory, ..options.clone() };
+                assert!(Coming::choose(&limited, 2).is_err(), "{name}: known at once");
+            }
+            for pipeline in [Pipeline::Cpu, Pipeline::Spimi] {
+                let other = Coming::choose(&BuildOptions { pipeline, ..options.clone() }, 2).map(Coming::here);
+                assert_eq!(matches!(other, Ok(Ok(_))), name == "auto", "{name} in {pipeline:?}");
+            }
+        }
+        options.sorter = SorterChoice::parse("cpu").unwrap();
+        assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Here(sorter)) if sorter.is_on_cpu()));
     }
 
     #[test]

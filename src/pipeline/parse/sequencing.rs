@@ -201,6 +201,9 @@ impl<'a> Sequencing<'a> {
             }
         }
         let shared = self.shared;
+        if let Some(&sizes) = shared.block_sizes.get() {
+            sequencer.resize(sizes);
+        }
         let before = (sequencer.open_block().0, sequencer.used().0);
         sequencer.accept(&batch, &mut exchange(shared, &self.full, &mut self.empty))?;
         // the spare one, whose terms are few, does not ask

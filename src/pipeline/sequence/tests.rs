@@ -175,6 +175,37 @@ fn blocks_grow_with_the_keys_before_them() {
 }
 
 #[test]
+fn sizes_that_come_later_hold_for_the_open_block() {
+    for (sizes, expected) in [
+        // it goes on to fill
+        (one_size(60), vec![60, 40]),
+        // it has what it has, and the next ones are smaller
+        (one_size(7), vec![20, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 3]),
+        (one_size(32), vec![32, 32, 32, 4]),
+    ] {
+        let mut maker = Maker::new(0);
+        let mut sequencer = Sequencer::new(1, one_size(32), Block::default());
+        let mut blocks = Vec::new();
+        for number in 0..100 {
+            if number == 20 {
+                sequencer.resize(sizes);
+            }
+            let batch = maker.batch(&[vec!["word".to_owned()]], false);
+            sequencer.learn(&batch);
+            let mut exchange = |block: Block| {
+                blocks.push(block.len());
+                Ok(Block::default())
+            };
+            sequencer.accept(&batch, &mut exchange).unwrap();
+            // again says nothing new
+            sequencer.resize(sequencer.sizes);
+        }
+        blocks.push(sequencer.finish().1.len());
+        assert_eq!(blocks, expected, "{sizes:?}");
+    }
+}
+
+#[test]
 fn a_block_ends_where_its_documents_no_longer_fit_24_bits() {
     let mut maker = Maker::new(0);
     let mut sequencer = Sequencer::new(1, one_size(1 << 10), Block::default());
