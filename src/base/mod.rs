@@ -2,7 +2,8 @@
 //!
 //! | module | its one job |
 //! |---|---|
-//! | `avx512` | registers of 64 bytes, if the processor has them |
+//! | `avx2` | registers of 32 bytes, if the processor has them |
+//! | `avx512` | registers of 64 bytes, if it has them |
 //! | [`bits`] | fields of bits in words |
 //! | [`choice`] | rows of a registry by name |
 //! | [`in_order`] | tasks on several threads, results in order |
@@ -17,6 +18,8 @@
 //! | [`simd`] | what the processor can do |
 //! | [`turns`] | longer turns on a processor for long work |
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 pub mod bits;

@@ -15,7 +15,7 @@ pub enum Level {
     /// SSE4.1.
     #[cfg(target_arch = "x86_64")]
     Sse41,
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, PCLMULQDQ (Intel since Haswell, AMD since Zen).
+    /// AVX2, FMA, BMI1, BMI2, LZCNT, POPCNT, PCLMULQDQ (Intel since Haswell, AMD since Zen).
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 F, BW, VL, VBMI, VBMI2, VNNI: with permutations of bytes (Intel since Ice Lake, AMD since Zen 4).
@@ -56,7 +56,7 @@ fn detect() -> Level {
     }
     if !has!("sse4.1") {
         Level::Sse2
-    } else if !has!("avx2" "bmi1" "bmi2" "lzcnt" "popcnt" "pclmulqdq") {
+    } else if !has!("avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt" "pclmulqdq") {
         Level::Sse41
     } else if !has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "avx512vnni") {
         Level::Avx2

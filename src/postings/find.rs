@@ -1,17 +1,20 @@
 //! Where a docID stands in a decoded block.
 
-#[cfg(target_arch = "x86_64")]
-use crate::base::avx512;
 use crate::base::bits::set_places;
+#[cfg(target_arch = "x86_64")]
+use crate::base::{avx2, avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod eights;
 
 /// The first position from `from` on whose docID is at least `target`, or the length. DocIDs increase, and those before
 /// `from` are less than `target`.
 #[inline]
 pub fn find(docs: &[u32], from: usize, target: u32) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(docs) = docs.first_chunk().filter(|_| avx512::available()) {
-        // SAFETY: the processor has the features that the function is compiled for.
-        let at = unsafe { wide(docs, target) };
+    if let Some(docs) = docs.first_chunk().filter(|_| avx2::available()) {
+        // SAFETY: the processor has the features that the functions are compiled for.
+        let at = unsafe { if avx512::available() { wide(docs, target) } else { eights::less(docs, target) } };
         if at < docs.len() {
             return at;
         }
@@ -25,9 +28,14 @@ pub fn find(docs: &[u32], from: usize, target: u32) -> usize {
 pub fn common(docs: &[u32], targets: &[u32], which: &mut [u32], places: &mut [u32]) -> usize {
     assert!(which.len() >= targets.len() && places.len() >= targets.len());
     #[cfg(target_arch = "x86_64")]
-    if let Some(docs) = docs.first_chunk().filter(|first| first.len() == docs.len() && avx512::available()) {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { common_wide(docs, targets, which, places) };
+    if let Some(docs) = docs.first_chunk().filter(|first| first.len() == docs.len() && avx2::available()) {
+        // SAFETY: the processor has the features that the functions are compiled for.
+        return unsafe {
+            match avx512::available() {
+                true => common_wide(docs, targets, which, places),
+                false => eights::common(docs, targets, which, places),
+            }
+        };
     }
     let (mut found, mut at) = (0, 0);
     for (i, &target) in (0..).zip(targets) {
@@ -68,9 +76,11 @@ fn common_wide(docs: &[u32; 128], targets: &[u32], which: &mut [u32], places: &m
 pub fn matches(docs: &[u32], targets: &[u32]) -> (u128, u128) {
     assert!(docs.len() <= 128 && targets.len() <= 128);
     #[cfg(target_arch = "x86_64")]
-    if let Some(docs) = docs.first_chunk().filter(|_| avx512::available()) {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { matches_wide(docs, targets) };
+    if let Some(docs) = docs.first_chunk().filter(|_| avx2::available()) {
+        // SAFETY: the processor has the features that the functions are compiled for.
+        return unsafe {
+            if avx512::available() { matches_wide(docs, targets) } else { eights::matches(docs, targets) }
+        };
     }
     let (mut those, mut these, mut at) = (0, 0, 0);
     for (i, &target) in targets.iter().enumerate() {
@@ -225,6 +235,24 @@ mod tests {
                         let expected = sorted.iter().filter(|doc| docs.contains(doc));
                         prop_assert!(picked.iter().zip(expected).all(|(a, b)| a == b));
                         prop_assert_eq!(those.count_ones(), these.count_ones());
+                    }
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            if let Some(docs) = docs.first_chunk::<128>().filter(|_| avx2::available()) {
+                // Where there are wider registers, nothing else asks for these.
+                let (mut which, mut places) = (vec![0; sorted.len()], vec![0; sorted.len()]);
+                let expected = (0u32..).zip(&sorted).filter_map(|(i, target)| Some((i, docs.binary_search(target).ok()? as u32)));
+                // SAFETY: the processor has the features that the functions are compiled for.
+                unsafe {
+                    let found = eights::common(docs, &sorted, &mut which, &mut places);
+                    let found = which[..found].iter().copied().zip(places[..found].iter().copied());
+                    prop_assert!(found.eq(expected.clone()));
+                    let (those, these) = eights::matches(docs, &sorted);
+                    let bits = expected.fold((0u128, 0u128), |(those, these), (i, at)| (those | 1 << i, these | 1 << at));
+                    prop_assert_eq!((those, these), bits);
+                    for &target in sorted.iter().chain(docs) {
+                        prop_assert_eq!(eights::less(docs, target), docs.partition_point(|&doc| doc < target));
                     }
                 }
             }

@@ -85,15 +85,23 @@ macro_rules! rank {
 }
 pub(super) use rank;
 
-/// Calls an inlined method, compiled a second time for [`crate::base::avx512`]: there the inner loops, which have these
-/// features, become part of it.
+/// Calls an inlined method, compiled once more for [`crate::base::avx512`] and for [`crate::base::avx2`]: there the
+/// inner loops, which have these features, become part of it.
 macro_rules! wide {
     ($run:ident($terms:ident, $scorer:ident, $top:ident)) => {{
         #[cfg(target_arch = "x86_64")]
         {
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-            fn wide(
+            fn sixteen(
+                terms: &mut [$crate::query::cpu::Scored<'_>],
+                scorer: &impl $crate::query::cpu::Scorer,
+                top: &mut $crate::query::topk::TopK<'_>,
+            ) {
+                $run(terms, scorer, top);
+            }
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            fn eight(
                 terms: &mut [$crate::query::cpu::Scored<'_>],
                 scorer: &impl $crate::query::cpu::Scorer,
                 top: &mut $crate::query::topk::TopK<'_>,
@@ -102,7 +110,10 @@ macro_rules! wide {
             }
             if $crate::base::avx512::available() {
                 // SAFETY: the processor has the features that the function is compiled for.
-                return unsafe { wide($terms, $scorer, $top) };
+                return unsafe { sixteen($terms, $scorer, $top) };
+            } else if $crate::base::avx2::available() {
+                // SAFETY: as above.
+                return unsafe { eight($terms, $scorer, $top) };
             }
         }
         $run($terms, $scorer, $top);

@@ -1,18 +1,35 @@
-//! The inner loops: sixteen postings at a time where the processor can, one at a time elsewhere, with the same results
-//! to the last bit.
+//! The inner loops: sixteen or eight postings at a time where the processor can, one at a time elsewhere, with the same
+//! results to the last bit.
+
+#[cfg(target_arch = "x86_64")]
+mod eight;
+#[cfg(target_arch = "x86_64")]
+mod sixteen;
 
 use super::Bm25Scorer;
 #[cfg(target_arch = "x86_64")]
-use crate::base::avx512;
+use crate::base::{avx2, avx512};
+
+/// Returns what the function for the widest registers gives that the processor has, if it has any.
+macro_rules! widest {
+    ($name:ident($($arg:expr),*)) => {
+        #[cfg(target_arch = "x86_64")]
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for; lengths were checked.
+            return unsafe { sixteen::$name($($arg),*) };
+        } else if avx2::available() {
+            // SAFETY: as above.
+            return unsafe { eight::$name($($arg),*) };
+        }
+    };
+}
 
 /// Writes the parts of postings (docID, frequency) of a term of this weight to `out`, all of one length.
 #[inline(always)]
 pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32], tfs: &[u32], out: &mut [f32]) {
     assert!(docs.len() == tfs.len() && docs.len() == out.len());
-    #[cfg(target_arch = "x86_64")]
-    if avx512::available() && scorer.lens.len() <= i32::MAX as usize {
-        // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
-        return unsafe { wide::score(scorer, weight, docs, tfs, out) };
+    if scorer.lens.len() <= i32::MAX as usize {
+        widest!(score(scorer, weight, docs, tfs, out));
     }
     for ((part, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
         *part = scorer.share(weight, doc, tf);
@@ -37,19 +54,31 @@ pub(in crate::query) fn promising(
         return score(scorer, weight, docs, tfs, parts);
     }
     #[cfg(target_arch = "x86_64")]
-    if avx512::available() {
-        #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-        fn wide(
-            scorer: &Bm25Scorer<'_>,
-            weight: f32,
-            postings: (&[u32], &[u32]),
-            least: u32,
-            room: (&mut Vec<u32>, &mut Vec<f32>),
-        ) {
-            sift(scorer, weight, postings, least, room);
+    {
+        /// Compiled once more for each level, with the functions that it calls.
+        macro_rules! compiled {
+            ($name:ident, $features:literal) => {
+                #[target_feature(enable = $features)]
+                fn $name(
+                    scorer: &Bm25Scorer<'_>,
+                    weight: f32,
+                    postings: (&[u32], &[u32]),
+                    least: u32,
+                    room: (&mut Vec<u32>, &mut Vec<f32>),
+                ) {
+                    sift(scorer, weight, postings, least, room);
+                }
+            };
         }
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { wide(scorer, weight, (docs, tfs), least, (some, parts)) };
+        compiled!(by_sixteen, "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt");
+        compiled!(by_eight, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+        if avx512::available() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { by_sixteen(scorer, weight, (docs, tfs), least, (some, parts)) };
+        } else if avx2::available() {
+            // SAFETY: as above.
+            return unsafe { by_eight(scorer, weight, (docs, tfs), least, (some, parts)) };
+        }
     }
     sift(scorer, weight, (docs, tfs), least, (some, parts));
 }
@@ -86,11 +115,7 @@ fn frequent(
     few_tfs: &mut [u32; CHUNK + 16],
 ) -> usize {
     assert!(docs.len() == tfs.len() && docs.len() <= CHUNK);
-    #[cfg(target_arch = "x86_64")]
-    if avx512::available() {
-        // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
-        return unsafe { wide::frequent(docs, tfs, least, few, few_tfs) };
-    }
+    widest!(frequent(docs, tfs, least, few, few_tfs));
     let mut found = 0;
     for (&doc, &tf) in docs.iter().zip(tfs) {
         (few[found], few_tfs[found]) = (doc, tf);
@@ -119,11 +144,7 @@ impl Hope {
     #[inline(always)]
     pub(in crate::query) fn mask(self, sums: &[f32]) -> u64 {
         assert!(sums.len() <= 64);
-        #[cfg(target_arch = "x86_64")]
-        if avx512::available() {
-            // SAFETY: the processor has the features that the function is compiled for; the length was checked.
-            return unsafe { wide::mask(self, sums) };
-        }
+        widest!(mask(self, sums));
         let bits = (0..).zip(sums).map(|(i, &sum)| u64::from(sum > 0.0 && self.has(sum)) << i);
         bits.fold(0, |all, bit| all | bit)
     }
@@ -148,11 +169,7 @@ impl Hope {
     pub(in crate::query) fn select(self, (docs, sums): (&[u32], &[f32]), end: u32, few: &mut Few) -> (usize, usize) {
         assert_eq!(docs.len(), sums.len());
         let (docs, sums) = (&docs[..docs.len().min(CHUNK)], &sums[..docs.len().min(CHUNK)]);
-        #[cfg(target_arch = "x86_64")]
-        if avx512::available() {
-            // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
-            return unsafe { wide::select(self, docs, sums, end, few) };
-        }
+        widest!(select(self, docs, sums, end, few));
         let (mut passed, mut n) = (0, 0);
         while passed < docs.len() && docs[passed] < end {
             (few.docs[n], few.sums[n]) = (docs[passed], sums[passed]);
@@ -166,11 +183,7 @@ impl Hope {
     #[inline(always)]
     pub(in crate::query) fn keep(self, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
         assert_eq!(docs.len(), sums.len());
-        #[cfg(target_arch = "x86_64")]
-        if avx512::available() {
-            // SAFETY: the processor has the features that the function is compiled for; the lengths were checked.
-            return unsafe { wide::keep(self, docs, sums, kept) };
-        }
+        widest!(keep(self, docs, sums, kept));
         for (&doc, &sum) in docs.iter().zip(sums) {
             if sum > 0.0 && self.has(sum) {
                 kept.0.push(doc);
@@ -180,178 +193,52 @@ impl Hope {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod wide {
-    use super::super::Bm25Scorer;
-    use super::{CHUNK, Few, Hope};
-    use crate::score::whole::MAX_TF;
-    use std::arch::x86_64::*;
-
-    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-
-    /// Ones for the first `n` of sixteen lanes.
-    fn first(n: usize) -> u16 {
-        if n < 16 { (1 << n) - 1 } else { u16::MAX }
-    }
-
-    /// # Safety
-    /// The slices have one length; there are at most 2^31 - 1 lengths of documents.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in crate::query) unsafe fn score(
-        scorer: &Bm25Scorer<'_>,
-        weight: f32,
-        docs: &[u32],
-        tfs: &[u32],
-        out: &mut [f32],
-    ) {
-        let base = _mm512_set1_ps(scorer.norm.base);
-        let slope = _mm512_set1_ps(scorer.norm.slope);
-        let (weight, one) = (_mm512_set1_ps(weight), _mm512_set1_ps(1.0));
-        let most = _mm512_set1_epi32(MAX_TF.cast_signed());
-        let documents = _mm512_set1_epi32((scorer.lens.len() as u32).cast_signed());
-        for at in (0..docs.len()).step_by(16) {
-            let lanes = first(docs.len() - at);
-            // SAFETY: only lanes below the slices' length are read and written, and only lengths of existing docIDs.
-            unsafe {
-                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
-                let known = _mm512_mask_cmplt_epu32_mask(lanes, doc, documents);
-                let zero = _mm512_setzero_si512();
-                let len = _mm512_mask_i32gather_epi32::<4>(zero, known, doc, scorer.lens.as_ptr().cast());
-                let tf = _mm512_maskz_loadu_epi32(lanes, tfs.as_ptr().add(at).cast());
-                let tf = _mm512_cvtepu32_ps(_mm512_min_epu32(tf, most));
-                let k = _mm512_add_ps(base, _mm512_mul_ps(slope, _mm512_cvtepu32_ps(len)));
-                let (above, below) = (_mm512_mul_ps(weight, tf), _mm512_add_ps(tf, k));
-                // The quotient of single precision may be rounded to the wrong whole number, but not by more than one;
-                // the remainder, which one fused operation gives exactly, tells.
-                let near = _mm512_roundscale_ps::<NEAREST>(_mm512_div_ps(above, below));
-                let rest = _mm512_fnmadd_ps(near, below, above);
-                let twice = _mm512_add_ps(rest, rest);
-                let low = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(twice, below);
-                let high = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(twice, _mm512_sub_ps(_mm512_setzero_ps(), below));
-                let share = _mm512_mask_sub_ps(_mm512_mask_add_ps(near, low, near, one), high, near, one);
-                _mm512_mask_storeu_ps(out.as_mut_ptr().add(at), lanes, _mm512_max_ps(share, one));
-            }
-        }
-    }
-
-    /// # Safety
-    /// There are as many frequencies as documents, [`super::CHUNK`] at most.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-    pub(in crate::query) unsafe fn frequent(
-        docs: &[u32],
-        tfs: &[u32],
-        least: u32,
-        few: &mut [u32; CHUNK + 16],
-        few_tfs: &mut [u32; CHUNK + 16],
-    ) -> usize {
-        let least = _mm512_set1_epi32(least.cast_signed());
-        let mut found = 0;
-        for at in (0..docs.len()).step_by(16) {
-            let lanes = first(docs.len() - at);
-            // SAFETY: only lanes below the slices' length are read. As many as `CHUNK` were found at most, and there is
-            // room for sixteen behind them.
-            unsafe {
-                let tf = _mm512_maskz_loadu_epi32(lanes, tfs.as_ptr().add(at).cast());
-                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
-                let some = _mm512_mask_cmpge_epu32_mask(lanes, tf, least);
-                _mm512_storeu_epi32(few.as_mut_ptr().add(found).cast(), _mm512_maskz_compress_epi32(some, doc));
-                _mm512_storeu_epi32(few_tfs.as_mut_ptr().add(found).cast(), _mm512_maskz_compress_epi32(some, tf));
-                found += some.count_ones() as usize;
-            }
-        }
-        found
-    }
-
-    /// # Safety
-    /// There are as many sums as documents, [`super::CHUNK`] at most.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-    pub(in crate::query) unsafe fn select(
-        hope: Hope,
-        docs: &[u32],
-        sums: &[f32],
-        end: u32,
-        few: &mut Few,
-    ) -> (usize, usize) {
-        let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
-        let end = _mm512_set1_epi32(end.cast_signed());
-        let (mut passed, mut n) = (0, 0);
-        for at in (0..docs.len()).step_by(16) {
-            let lanes = first(docs.len() - at);
-            // SAFETY: only lanes below the slices' length are read. At most `CHUNK` are kept, and there is room for
-            // sixteen behind them.
-            unsafe {
-                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
-                let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
-                let inside = _mm512_mask_cmplt_epu32_mask(lanes, doc, end);
-                let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(inside, _mm512_add_ps(sum, more), threshold);
-                _mm512_storeu_epi32(few.docs.as_mut_ptr().add(n).cast(), _mm512_maskz_compress_epi32(some, doc));
-                _mm512_storeu_ps(few.sums.as_mut_ptr().add(n), _mm512_maskz_compress_ps(some, sum));
-                passed += inside.count_ones() as usize;
-                n += some.count_ones() as usize;
-                if inside != u16::MAX {
-                    break;
-                }
-            }
-        }
-        (passed, n)
-    }
-
-    /// # Safety
-    /// There are as many sums as documents.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-    pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
-        let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
-        let (kept_docs, kept_sums) = kept;
-        for at in (0..docs.len()).step_by(16) {
-            let lanes = first(docs.len() - at);
-            // Whole registers are written.
-            kept_docs.reserve(16);
-            kept_sums.reserve(16);
-            let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
-            // SAFETY: only lanes below the slices' length are read; there is room for sixteen behind the vectors' ends,
-            // and as many as become part of them were written.
-            unsafe {
-                let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
-                let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
-                let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
-                let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, _mm512_add_ps(sum, more), threshold);
-                let (doc, sum) = (_mm512_maskz_compress_epi32(some, doc), _mm512_maskz_compress_ps(some, sum));
-                _mm512_storeu_epi32(kept_docs.as_mut_ptr().add(doc_end).cast(), doc);
-                _mm512_storeu_ps(kept_sums.as_mut_ptr().add(sum_end), sum);
-                kept_docs.set_len(doc_end + some.count_ones() as usize);
-                kept_sums.set_len(sum_end + some.count_ones() as usize);
-            }
-        }
-    }
-
-    /// # Safety
-    /// There are at most 64 sums.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in crate::query) unsafe fn mask(hope: Hope, sums: &[f32]) -> u64 {
-        let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
-        let mut bits = 0;
-        for at in (0..sums.len()).step_by(16) {
-            // SAFETY: only lanes below the slice's length are read.
-            let sum = unsafe { _mm512_maskz_loadu_ps(first(sums.len() - at), sums.as_ptr().add(at)) };
-            let best = _mm512_add_ps(sum, more);
-            let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
-            bits |= u64::from(_mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, best, threshold)) << at;
-        }
-        bits
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::score::bound::code_below;
     use crate::score::{Bound, BoundReader, Norm};
     use proptest::prelude::*;
+
+    /// Where there are wider registers, nothing else asks for these.
+    #[cfg(target_arch = "x86_64")]
+    fn eights_agree(scorer: &Bm25Scorer<'_>, weight: f32, (docs, tfs, parts): (&[u32], &[u32], &[f32]), hope: Hope) {
+        let mut scored = vec![0.0; docs.len()];
+        // SAFETY: the caller has asked for the processor's features, and the lengths are those that are expected.
+        unsafe { eight::score(scorer, weight, docs, tfs, &mut scored) };
+        assert!(scored.iter().zip(parts).all(|(a, b)| a.to_bits() == b.to_bits()), "{scored:?} {parts:?}");
+        let is_hopeful = |sum: f32| sum > 0.0 && hope.has(sum);
+        let pairs = || docs.iter().copied().zip(parts.iter().copied());
+        let mut kept = (Vec::new(), Vec::new());
+        // SAFETY: as above.
+        unsafe { eight::keep(hope, docs, parts, (&mut kept.0, &mut kept.1)) };
+        assert!(kept.0.into_iter().zip(kept.1).eq(pairs().filter(|pair| is_hopeful(pair.1))));
+        for sums in parts.chunks(61) {
+            // SAFETY: as above.
+            let bits = unsafe { eight::mask(hope, sums) };
+            let expected = (0..).zip(sums).fold(0, |bits, (i, &sum)| bits | u64::from(is_hopeful(sum)) << i);
+            assert_eq!(bits, expected);
+        }
+        let mut sorted: Vec<(u32, f32)> = pairs().take(CHUNK).collect();
+        sorted.sort_by_key(|pair| pair.0);
+        let (in_order, sums): (Vec<u32>, Vec<f32>) = sorted.iter().copied().unzip();
+        let (mut few, mut few_tfs) = (Few::default(), [0; CHUNK + 16]);
+        for end in [0, 40, 80, u32::MAX] {
+            // SAFETY: as above.
+            let (passed, n) = unsafe { eight::select(hope, &in_order, &sums, end, &mut few) };
+            assert_eq!(passed, in_order.partition_point(|&doc| doc < end));
+            let expected = sorted[..passed].iter().copied().filter(|pair| hope.has(pair.1));
+            assert!(few.docs.into_iter().zip(few.sums).take(n).eq(expected));
+        }
+        for (docs, tfs) in docs.chunks(CHUNK).zip(tfs.chunks(CHUNK)) {
+            for least in [0, 2, 1 << 31] {
+                // SAFETY: as above.
+                let n = unsafe { eight::frequent(docs, tfs, least, &mut few.docs, &mut few_tfs) };
+                let expected = docs.iter().zip(tfs).filter(|(_, tf)| **tf >= least);
+                assert!(few.docs.iter().zip(&few_tfs).take(n).eq(expected));
+            }
+        }
+    }
 
     proptest! {
         #[test]
@@ -378,6 +265,10 @@ mod tests {
             score(&scorer, weight, &docs, &tfs, &mut parts);
             for (part, (doc, tf)) in parts.iter().zip(postings) {
                 prop_assert_eq!(part.to_bits(), scorer.share(weight, doc, tf).to_bits());
+            }
+            #[cfg(target_arch = "x86_64")]
+            if avx2::available() {
+                eights_agree(&scorer, weight, (&docs, &tfs, &parts), Hope { more, threshold });
             }
             let hope = Hope { more, threshold };
             let (docs_kept, sums_kept): (Vec<u32>, Vec<f32>) =

@@ -3,9 +3,9 @@
 use super::probe::{Gathered, NONE_GATHERED, Probe};
 use super::simd::{Few, Hope};
 use super::{Scored, Scorer};
-#[cfg(target_arch = "x86_64")]
-use crate::base::avx512;
 use crate::base::bits::set_places;
+#[cfg(target_arch = "x86_64")]
+use crate::base::{avx2, avx512};
 use crate::query::topk::{Hit, TopK};
 
 /// Documents in increasing order with the sum of their parts so far.
@@ -67,22 +67,33 @@ impl Survivors {
     ) {
         /// Compiled once more with the features of the inner loops, which then become part of it.
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn wide(
-            survivors: &mut Survivors,
-            term: &mut Scored<'_>,
-            bound: f32,
-            required: bool,
-            hope: Hope,
-            scorer: &impl Scorer,
-        ) {
-            survivors.look_up_in(term, bound, required, hope, scorer);
+        macro_rules! compiled {
+            ($name:ident, $features:literal) => {
+                #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+                #[target_feature(enable = $features)]
+                fn $name(
+                    survivors: &mut Survivors,
+                    term: &mut Scored<'_>,
+                    bound: f32,
+                    required: bool,
+                    hope: Hope,
+                    scorer: &impl Scorer,
+                ) {
+                    survivors.look_up_in(term, bound, required, hope, scorer);
+                }
+            };
         }
         #[cfg(target_arch = "x86_64")]
-        if avx512::available() {
-            // SAFETY: the processor has the features that the function is compiled for.
-            return unsafe { wide(self, term, bound, required, hope, scorer) };
+        {
+            compiled!(sixteen, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni");
+            compiled!(eight, "fma");
+            if avx512::available() {
+                // SAFETY: the processor has the features that the function is compiled for.
+                return unsafe { sixteen(self, term, bound, required, hope, scorer) };
+            } else if avx2::available() {
+                // SAFETY: as above.
+                return unsafe { eight(self, term, bound, required, hope, scorer) };
+            }
         }
         self.look_up_in(term, bound, required, hope, scorer);
     }

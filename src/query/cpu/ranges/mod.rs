@@ -35,7 +35,7 @@ pub(in crate::query) use tables::{Found, Tables};
 
 use super::{Scored, Scorer};
 #[cfg(target_arch = "x86_64")]
-use crate::base::avx512;
+use crate::base::{avx2, avx512};
 use crate::postings::List;
 use crate::postings::table::{GROUP, RANGE, TableView};
 use crate::query::topk::TopK;
@@ -93,6 +93,9 @@ fn evaluate(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top:
     if avx512::available() {
         // SAFETY: the processor has the features that the function is compiled for.
         return unsafe { evaluate_wide(terms, required, scorer, top, room) };
+    } else if avx2::available() {
+        // SAFETY: as above.
+        return unsafe { evaluate_eight(terms, required, scorer, top, room) };
     }
     evaluate_any(terms, required, scorer, top, room);
 }
@@ -101,6 +104,13 @@ fn evaluate(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top:
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
 fn evaluate_wide(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK<'_>, room: &mut Room) {
+    evaluate_any(terms, required, scorer, top, room);
+}
+
+/// As [`evaluate_wide`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn evaluate_eight(terms: &mut [Scored<'_>], required: bool, scorer: &impl Scorer, top: &mut TopK<'_>, room: &mut Room) {
     evaluate_any(terms, required, scorer, top, room);
 }
 
