@@ -6,6 +6,7 @@
 //! | `avx512` | registers of 64 bytes, if it has them |
 //! | [`bits`] | fields of bits in words |
 //! | [`choice`] | rows of a registry by name |
+//! | `guard` | calls into crates that may panic |
 //! | [`in_order`] | tasks on several threads, results in order |
 //! | [`json`] | results as JSON |
 //! | [`kept`] | files in the user's cache |
@@ -24,6 +25,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub mod bits;
 pub mod choice;
+pub(crate) mod guard;
 pub mod in_order;
 pub mod json;
 pub mod kept;

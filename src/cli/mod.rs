@@ -94,6 +94,7 @@ pub fn command() -> clap::Command {
 
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
+    crate::base::guard::show_no_answers();
     main_of(std::env::args_os())
 }
 

@@ -1,5 +1,6 @@
 //! The values of a column of a row group, few rows at a time.
 
+use crate::base::guard::unpanicked;
 use bytes::Bytes;
 use parquet::basic::Type as Physical;
 use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
@@ -52,6 +53,11 @@ impl Column {
     /// # Errors
     /// What is wrong.
     pub(super) fn open(file: &Bytes, group: &RowGroupMetaData, column: usize, row: u64) -> Result<Self, String> {
+        // The crate panics at some pages that are damaged.
+        unpanicked(|| Self::open_at(file, group, column, row))
+    }
+
+    fn open_at(file: &Bytes, group: &RowGroupMetaData, column: usize, row: u64) -> Result<Self, String> {
         let chunk = group.column(column);
         let rows = usize::try_from(group.num_rows()).map_err(|error| error.to_string())?;
         let pages = SerializedPageReader::new(Arc::new(file.clone()), chunk, rows, None);
@@ -76,13 +82,13 @@ impl Column {
     /// Reads the next rows.
     ///
     /// # Errors
-    /// What is wrong; also if there are not so many.
+    /// What is wrong; also if there are not so many. Nothing is to be read after that.
     pub(super) fn read(&mut self, rows: usize) -> Result<(), String> {
-        match self {
+        unpanicked(|| match self {
             Self::Bytes(typed) => typed.read(rows),
             Self::Int32(typed) => typed.read(rows),
             Self::Int64(typed) => typed.read(rows),
-        }
+        })
     }
 
     /// The value of one of the rows that were read last; numbers in digits.

@@ -2,6 +2,7 @@
 
 use super::column::{Column, kind};
 use super::{ENCRYPTED, MAGIC};
+use crate::base::guard::unpanicked;
 use crate::base::map::Map;
 use crate::corpus::format::Context;
 use crate::corpus::json_doc::{ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS};
@@ -214,8 +215,8 @@ fn metadata(file: &[u8]) -> Result<ParquetMetaData, String> {
         return Err(format!("has a footer of {length} bytes, and gamut reads none over {MOST_FOOTER}"));
     }
     let footer = &body[body.len() - length..];
-    ParquetMetaDataReader::decode_metadata(footer)
-        .map_err(|error| format!("is damaged: its footer cannot be read: {}", plain(&error.to_string())))
+    unpanicked(|| ParquetMetaDataReader::decode_metadata(footer).map_err(|error| error.to_string()))
+        .map_err(|why| format!("is damaged: its footer cannot be read: {}", plain(&why)))
 }
 
 /// The column of a dotted name; an error if it is no text, no number, or in a list.

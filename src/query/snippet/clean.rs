@@ -38,8 +38,11 @@ pub(super) fn clean(passage: &str, marks: &[Range<usize>]) -> (String, Vec<Range
     for mark in marks {
         put(&passage[at..mark.start], &mut out);
         let place = put(&passage[mark.clone()], &mut out);
-        if !place.is_empty() {
-            places.push(place);
+        match places.last_mut() {
+            _ if place.is_empty() => {}
+            // What stood between them is not shown.
+            Some(Range { end, .. }) if *end == place.start => *end = place.end,
+            _ => places.push(place),
         }
         at = mark.end;
     }
@@ -80,6 +83,9 @@ mod tests {
         // a mark with white space within and around it
         let (text, marks) = clean("a  b\n c  d", &[1..8, 9..10]);
         assert_eq!((text.as_str(), &text[marks[0].clone()], marks.len()), ("a b c d", "b c", 2));
+        // what stood between two marks is gone
+        let (text, marks) = clean("a\u{202e}bc", &[0..1, 4..5]);
+        assert_eq!((text.as_str(), &text[marks[0].clone()], marks.len()), ("abc", "ab", 1));
         assert_eq!(clean("\u{1}\n", &[0..1, 1..2]), (String::new(), Vec::new()));
         assert_eq!(clean("", &[]), (String::new(), Vec::new()));
     }
