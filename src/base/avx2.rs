@@ -93,3 +93,37 @@ pub fn floats(x: __m256i) -> __m256 {
     let high = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_srli_epi32(x, 16)), _mm256_set1_ps(65536.0));
     _mm256_add_ps(high, _mm256_cvtepi32_ps(_mm256_and_si256(x, _mm256_set1_epi32(0xffff))))
 }
+
+/// Widest fields that [`unpack`] takes: four of them, behind up to seven bits, begin in 13 bytes, and each lies in
+/// four.
+pub const NEAR: u32 = 25;
+
+/// Words that [`unpack`] may read behind the one in which the last eight fields begin.
+pub const BEHIND: usize = 11;
+
+/// Unpacks eights of fields of `width` (1 to [`NEAR`]) bits from bit `at` on; [`BEHIND`] words follow.
+#[target_feature(enable = "avx2")]
+pub fn unpack(words: &[u32], at: usize, width: u32, out: &mut [[u32; 8]]) {
+    debug_assert!((1..=NEAR).contains(&width), "fields in four bytes");
+    let bytes: &[u8] = bytemuck::cast_slice(words);
+    let half = at + 4 * width as usize;
+    // Eight fields take whole bytes, so these hold for all eights.
+    let starts = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3), _mm256_set1_epi32(width as i32));
+    let (low, high) = ((at % 8) as i32, (half % 8) as i32);
+    let starts = _mm256_add_epi32(starts, _mm256_setr_epi32(low, low, low, low, high, high, high, high));
+    let places = _mm256_mullo_epi32(_mm256_srli_epi32(starts, 3), _mm256_set1_epi32(0x0101_0101));
+    let places = _mm256_add_epi8(places, _mm256_set1_epi32(0x0302_0100));
+    let shifts = _mm256_and_si256(starts, _mm256_set1_epi32(7));
+    let mask = _mm256_set1_epi32(((1u32 << width) - 1).cast_signed());
+    let (mut low, mut high) = (at / 8, half / 8);
+    let sixteen = |at: usize| -> __m128i {
+        let bytes: &[u8; 16] = bytes[at..].first_chunk().expect("words behind the fields");
+        // SAFETY: sixteen bytes are there, and the load has no alignment to keep.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    };
+    for out in out {
+        let fields = _mm256_shuffle_epi8(_mm256_set_m128i(sixteen(high), sixteen(low)), places);
+        store(out, _mm256_and_si256(_mm256_srlv_epi32(fields, shifts), mask));
+        (low, high) = (low + width as usize, high + width as usize);
+    }
+}

@@ -197,6 +197,15 @@ pub fn unpack(words: &[u32], at: usize, width: u32, n: usize, out: &mut [u32; UN
             super::avx512::unpack(words, at, width, &mut out.as_chunks_mut().0[..n.div_ceil(16)]);
         });
     }
+    #[cfg(target_arch = "x86_64")]
+    if (1..=super::avx2::NEAR).contains(&width) && super::avx2::available() {
+        let last = at + n.saturating_sub(1) / 8 * 8 * width as usize;
+        if last / 32 + super::avx2::BEHIND < words.len() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            unsafe { super::avx2::unpack(words, at, width, &mut out.as_chunks_mut().0[..n.div_ceil(8)]) };
+            return Some(());
+        }
+    }
     unpack_plain(words, at, width, n, out)
 }
 
@@ -272,6 +281,8 @@ pub fn bits_of(value: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::base::avx2;
     use proptest::prelude::*;
 
     proptest! {
@@ -300,7 +311,7 @@ mod tests {
             }
             prop_assert_eq!(get_bits(&words, 32 * words.len(), 1), None);
             // The same in blocks, with and without words behind the last field.
-            for padding in [0, 3] {
+            for padding in [0, 3, 12] {
                 words.resize(words.len() + padding, u32::MAX);
                 let mut at = 0;
                 for (width, values) in &runs {
@@ -309,6 +320,13 @@ mod tests {
                         let mut out = [7; UNPACKED];
                         prop_assert_eq!(unpack(&words, at, *width, values.len(), &mut out), Some(()));
                         prop_assert_eq!(&out[..values.len()], &expected[..]);
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    if padding == 12 && (1..=avx2::NEAR).contains(width) && avx2::available() {
+                        let mut out = [[7; 8]; 3];
+                        // SAFETY: the processor has the features that the function is compiled for.
+                        unsafe { avx2::unpack(&words, at, *width, &mut out[..values.len().div_ceil(8)]) };
+                        prop_assert_eq!(&out.as_flattened()[..values.len()], &expected[..]);
                     }
                     at += values.len() * *width as usize;
                 }

@@ -22,7 +22,7 @@
 //! Range: every docID up to 2^32 - 1. Size: at most `14 + m (b + 3)` bits. Words read past the block where the
 //! slice has them: up to sixteen.
 
-use crate::base::bits::{Packer, UNPACKED, bits_of, unpack_groups};
+use crate::base::bits::{self, Packer, UNPACKED, bits_of};
 use crate::base::simd;
 use std::sync::Arc;
 
@@ -173,13 +173,12 @@ fn unpack(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -
     let used = (HEADER_BITS + high_len + out.len() * b as usize).div_ceil(32);
     // Eight bytes are loaded at a time, up to two words past the block.
     let mut padded: [u32; MAX_WORDS + 3];
-    let words = match words.get(..used + 3) {
-        Some(words) => words,
-        None => {
-            padded = [0; MAX_WORDS + 3];
-            padded[..used].copy_from_slice(&words[..used]);
-            &padded[..used + 3]
-        }
+    let words = if words.len() >= used + 3 {
+        words
+    } else {
+        padded = [0; MAX_WORDS + 3];
+        padded[..used].copy_from_slice(&words[..used]);
+        &padded[..used + 3]
     };
     unpack_slow(words, first, b, high_len, out)
 }
@@ -190,7 +189,7 @@ simd::avx2! {
     }
 }
 
-/// The two halves of a block. `words` has three words more than the block uses.
+/// The two halves of a block. `words` has at least three words more than the block uses.
 #[inline(always)]
 fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32]) -> Result<(), CodecError> {
     let m = out.len();
@@ -228,7 +227,7 @@ fn unpack_any(words: &[u32], first: u32, b: u32, high_len: usize, out: &mut [u32
         return Err(WRONG_COUNT);
     }
     let mut lows = [0u32; UNPACKED];
-    unpack_groups(words, end, b, m, &mut lows);
+    bits::unpack(words, end, b, m, &mut lows).ok_or(CodecError::Truncated)?;
     let offset = first.wrapping_add(1);
     for (i, ((slot, one), low)) in out.iter_mut().zip(&ones).zip(&lows).enumerate() {
         let high = one.wrapping_sub(HEADER_BITS as u32 + i as u32);
