@@ -221,6 +221,16 @@ fn shares_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     );
 }
 
+// What the parts of postings at four positions need, as for `shares_of`, besides their documents.
+fn values_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
+    return tfs_of(t, position);
+}
+
+// The part of a posting with this value in the score of its document.
+fn part_by_value(t: Term, value: u32, doc: u32) -> u32 {
+    return share(t, value, doc);
+}
+
 // Their impacts as bytes, 1 to 255, rounded up.
 fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     let tfs = tfs_of(t, position);

@@ -15,6 +15,16 @@ fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(four & 255u, four >> 8u & 255u, four >> 16u & 255u, four >> 24u);
 }
 
+// What the parts of postings at four positions need, as for `shares_of`.
+fn values_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
+    return bytes_of(t, position, docs);
+}
+
+// The part of a posting with this value in the score of its document.
+fn part_by_value(t: Term, value: u32, doc: u32) -> u32 {
+    return value * t.weight;
+}
+
 // What a posting with this byte as its impact adds to a score.
 fn share_bound(t: Term, byte: u32) -> u32 {
     return byte * t.weight;

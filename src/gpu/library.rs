@@ -23,6 +23,7 @@ pub(super) static LIBRARY: &[Text] = &[
     wgsl!("inflate/bits"),
     wgsl!("inflate/codes"),
     wgsl!("inflate/text"),
+    wgsl!("or/ranges/group"),
     wgsl!("or/ranges/range"),
     wgsl!("or/ranges/state"),
     wgsl!("or/ranges/wave"),

@@ -1,14 +1,18 @@
 //#import or/ranges/range
+//#import or/ranges/group
+//#import by_range
 //#import scores
 //#import or/ranges/state
 //#import params
 
-// The scores of the documents of the queued ranges. A workgroup takes some neighbours in the queue, range after range,
-// adds up the terms' blocks for a range in workgroup memory, and keeps documents that may be among the query's best.
+// The scores of the documents of the queued ranges. A workgroup takes some neighbours in the queue, adds up the terms'
+// postings there in workgroup memory, and keeps documents that may be among the query's best.
 //
-// What the terms need is fetched for all of them at once, and for several ranges of a query, a thread a term of a
-// range, since most of the time is waiting for memory. Before threads of the team tell each other something, they meet
-// at a barrier, if they may have gone apart: else an H200 has been seen to add up the terms of only some of them.
+// Most of the time is waiting for memory. So what is wanted of several ranges of a query is fetched at once: a thread
+// finds what there is of one term in one range. Then all postings that lie by range are added, a thread a posting,
+// whichever term and range they belong to. Terms without such postings come after them, range after range and block
+// after block. Before threads of the team tell each other something, they meet at a barrier, if they may have gone
+// apart: else an H200 has been seen to add up the terms of only some of them.
 
 var<storage, read> norms: array<f32>;
 var<storage, read> bounds: array<u32>;
@@ -19,9 +23,8 @@ var<storage, read_write> state: array<atomic<u32>>;
 // (docID, score), `room` a query
 var<storage, read_write> hits: array<vec2<u32>>;
 
-var<workgroup> scores: array<atomic<u32>, WIDTH>;
-// how many terms a document has
-var<workgroup> matches: array<atomic<u32>, WIDTH>;
+// For each document of the ranges at hand the sum of its parts, and from bit 24 on how many terms it has, modulo 256.
+var<workgroup> sums: array<atomic<u32>, MATES * WIDTH>;
 // documents of a block that are in the range: the position in the block, and the place in the range
 var<workgroup> together: array<u32, 128>;
 // how many ranges are in the queue, and how many with the candidate ranges
@@ -30,9 +33,12 @@ var<workgroup> threshold: u32;
 var<workgroup> news: u32;
 // ranges of one query: the number of the range, and the bound
 var<workgroup> mates: array<vec2<u32>, MATES>;
+// of what each thread found: the first of the postings by range, and how many those of the threads before it are
+var<workgroup> places: array<vec2<u32>, 32>;
+// a bit for each of these ranges that has a hit
+var<workgroup> with_hits: atomic<u32>;
 
-// A workgroup takes so many neighbours in the queue. More are no faster on an H100, 4 are slower.
-const MATES: u32 = 8u;
+const ONE_TERM: u32 = 1u << 24u;
 
 // A range of a query, as it comes from the queue.
 struct Item {
@@ -54,13 +60,16 @@ fn item_of(number: u32, items: vec2<u32>) -> Item {
     return Item(true, one.x, one.y);
 }
 
-// What a thread knows of the term that it stands for.
+// What a thread knows of a term in a range.
 struct Mine {
     // the most that the term adds in the range; 0 without a table
     share: u32,
-    // its blocks for the range
-    start: u32,
+    // its postings by range: the first, and how many
+    position: u32,
     count: u32,
+    // if there are none, its blocks for the range
+    start: u32,
+    blocks: u32,
     // the first of these: its first docID, its words, and its frequencies
     first: u32,
     at: u32,
@@ -76,13 +85,19 @@ fn find(number: u32, range: u32) -> Mine {
         step = extractBits(table_word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
         mine.share = select(0u, share_bound(t, step), step > 0u);
     }
-    if step > 0u {
+    if step > 0u && t.kept.z != NONE {
+        let group = t.kept.z + (range >> group_bits(t));
+        mine.position = by_range_word(group);
+        mine.count = by_range_word(group + 1u) - mine.position;
+    } else if step > 0u {
         mine.start = block_at(t, range);
-        mine.count = 1u;
+        mine.blocks = 1u;
         let end = (range << SHIFT) + WIDTH;
-        while mine.start + mine.count < t.blocks && first_of(t, mine.start + mine.count) < end {
-            mine.count += 1u;
+        while mine.start + mine.blocks < t.blocks && first_of(t, mine.start + mine.blocks) < end {
+            mine.blocks += 1u;
         }
+        // no more than documents
+        mine.blocks = min(mine.blocks, WIDTH);
         let block = block_of(t, mine.start);
         mine.first = block.first;
         mine.at = block.at;
@@ -131,16 +146,9 @@ fn main(
                 own.there = false;
             }
             workgroupBarrier();
-            var found: Mine;
-            if query.terms <= 32u && me.lane < count * query.terms {
-                found = find(query.first + me.lane % query.terms, mates[me.lane / query.terms].x);
-            }
-            workgroupBarrier();
-            for (var r = 0u; r < count; r++) {
-                let work = evaluate(q, query, mates[r], found, r * query.terms, thread, me);
-                evaluated += work.x;
-                decoded += work.y;
-            }
+            let work = evaluate(q, query, count, thread, me);
+            evaluated += work.x;
+            decoded += work.y;
             workgroupBarrier();
         }
     }
@@ -150,57 +158,158 @@ fn main(
     }
 }
 
-// Evaluates a range, by its number and bound. Up to 32 terms are `found` already, by threads from `place` on. Returns
-// how many ranges were evaluated, 1 or 0, and how many blocks decoded.
-fn evaluate(q: u32, query: Query, one: vec2<u32>, found: Mine, place: u32, thread: u32, me: Me) -> vec2<u32> {
+// Evaluates ranges of a query, the first `count` of `mates`. Returns how many were evaluated, and how many blocks
+// decoded.
+fn evaluate(q: u32, query: Query, count: u32, thread: u32, me: Me) -> vec2<u32> {
     let at = state_of(q);
     if thread == 0u {
         threshold = max(atomicLoad(&state[at + STATE_THRESHOLD]), 1u);
+        atomicStore(&with_hits, 0u);
+    }
+    for (var i = thread; i < count * WIDTH; i += THREADS) {
+        atomicStore(&sums[i], 0u);
     }
     let least = workgroupUniformLoad(&threshold);
-    if params.prune == 1u && one.y < (least >> query.bound_shift) {
+    // a bit for each range that may have a hit
+    var live = 0u;
+    for (var r = 0u; r < count; r++) {
+        live |= select(0u, 1u << r, params.prune == 0u || mates[r].y >= least >> query.bound_shift);
+    }
+    if live == 0u {
         return vec2<u32>(0u);
     }
-    let range = one.x;
-    let low = range << SHIFT;
-    for (var i = thread; i < WIDTH; i += THREADS) {
-        atomicStore(&scores[i], 0u);
-        atomicStore(&matches[i], 0u);
+    var decoded = 0u;
+    for (var first = 0u; first < query.terms; first += 32u) {
+        let terms = min(query.terms - first, 32u);
+        let r = me.lane / terms;
+        var found: Mine;
+        var by_range = 0u;
+        if r < count && (live >> r & 1u) == 1u {
+            let number = query.first + first + me.lane % terms;
+            found = find(number, mates[r].x);
+            by_range = select(0u, 1u, term_of(number).kept.z != NONE);
+        }
+        workgroupBarrier();
+        add_postings(query, first, terms, found, least, me);
+        if team_max(found.blocks, me) > 0u {
+            // terms that are done; all ranges have the same
+            let own = select(0u, by_range, r == firstTrailingBit(live));
+            let done = first + team_sum(own, me);
+            for (var r = 0u; r < count; r++) {
+                if (live >> r & 1u) == 1u {
+                    decoded += add_blocks(query, vec3<u32>(first, terms, done), r, found, least, me);
+                }
+            }
+        }
     }
     workgroupBarrier();
-    var decoded = 0u;
-    // the most that the terms from this one on can add
-    var rest = NONE;
-    if params.prune == 1u && one.y < 0xffffu {
-        rest = one.y << query.bound_shift;
+    if thread == 0u {
+        news = atomicLoad(&with_hits);
     }
-    var hopeful = true;
-    // the best score so far; of a document with all terms so far, if all are needed
-    var best = 0u;
-    var mine = found;
-    for (var n = 0u; n < query.terms && hopeful; n++) {
-        if query.terms > 32u && (n & 31u) == 0u {
-            if n + me.lane < query.terms {
-                mine = find(query.first + n + me.lane, range);
-            }
-            workgroupBarrier();
+    var rest = workgroupUniformLoad(&news);
+    while rest != 0u {
+        let r = firstTrailingBit(rest);
+        rest &= rest - 1u;
+        keep(q, query, at, r, least, thread, me);
+        workgroupBarrier();
+    }
+    return vec2<u32>(countOneBits(live), decoded);
+}
+
+// Adds the part of a posting to the sum of its document, document i of range r. Returns the sum.
+fn add(query: Query, r: u32, i: u32, part: u32, least: u32) -> u32 {
+    let more = part + ONE_TERM;
+    let sum = atomicAdd(&sums[r * WIDTH + i], more) + more;
+    if is_hit(query, sum, least) {
+        atomicOr(&with_hits, 1u << r);
+    }
+    return sum;
+}
+
+fn is_hit(query: Query, sum: u32, least: u32) -> bool {
+    let enough = query.all == 0u || sum >> 24u == (query.terms & 255u);
+    return enough && (sum & (ONE_TERM - 1u)) >= least;
+}
+
+// Adds the postings that lie by range. Thread r * terms + n has `found` what there is of term first + n in range r.
+fn add_postings(query: Query, first: u32, terms: u32, found: Mine, least: u32, me: Me) {
+    let before = team_sum_before(found.count, me);
+    let all = team_read(before + found.count, 31u, me);
+    places[me.lane] = vec2<u32>(found.position, before);
+    workgroupBarrier();
+    for (var slot = me.lane; slot < all; slot += 32u) {
+        // the thread that found it: the last one before which there are no more
+        var finder = 0u;
+        for (var half = 16u; half > 0u; half >>= 1u) {
+            finder += select(0u, half, places[finder + half].y <= slot);
         }
-        // team_read takes it modulo 32
-        let source = select(place, 0u, query.terms > 32u) + n;
-        let t = term_of(query.first + n);
+        let place = places[finder];
+        let r = finder / terms;
+        let t = term_of(query.first + first + finder % terms);
+        let position = place.x + (slot - place.y);
+        let group = group_bits(t);
+        let bits = SHIFT + group;
+        let pair = by_range_word(t.kept.z + (PADDED >> group) + 1u + (position >> 1u));
+        let posting = extractBits(pair, 16u * (position & 1u), 16u);
+        let range = mates[r].x;
+        let here = posting & ((1u << bits) - 1u);
+        if here >> SHIFT == (range & ((1u << group) - 1u)) {
+            let i = here & (WIDTH - 1u);
+            let doc = (range << SHIFT) + i;
+            var value = posting >> bits;
+            if value == 0xffffu >> bits {
+                value = values_of(t, position & ~3u, vec4<u32>(doc))[position & 3u];
+            }
+            add(query, r, i, part_by_value(t, value, doc), least);
+        }
+    }
+    workgroupBarrier();
+}
+
+// Adds the blocks of terms whose postings do not lie by range, in range r, as far as it may have a hit. `which`: the
+// first term, how many there are, and how many terms of the query are done before. Returns how many blocks it decoded.
+fn add_blocks(query: Query, which: vec3<u32>, r: u32, found: Mine, least: u32, me: Me) -> u32 {
+    let low = mates[r].x << SHIFT;
+    let mine = me.lane / which.y == r;
+    // the most that the terms to come can add
+    var rest = NONE;
+    let shares = team_sum(select(0u, found.share, mine && found.blocks == 0u), me);
+    if params.prune == 1u && mates[r].y < 0xffffu && query.terms <= 32u {
+        rest = mates[r].y << query.bound_shift;
+        rest -= min(rest, shares);
+    }
+    var decoded = 0u;
+    var done = which.z;
+    for (var n = 0u; n < which.y; n++) {
+        let source = r * which.y + n;
+        let t = term_of(query.first + which.x + n);
+        if t.kept.z != NONE {
+            continue;
+        }
+        // the best sum so far; of a document with all terms so far, if all are needed
+        var best = 0u;
+        for (var i = me.lane; i < WIDTH; i += 32u) {
+            let sum = atomicLoad(&sums[r * WIDTH + i]);
+            let lost = query.all == 1u && sum >> 24u != (done & 255u);
+            best = select(max(best, sum & (ONE_TERM - 1u)), best, lost);
+        }
+        workgroupBarrier();
+        best = team_max(best, me);
+        if (rest != NONE && best + rest < least) || (query.all == 1u && done > 0u && best == 0u) {
+            break;
+        }
         let tabled = t.table != NONE;
-        let start = team_read(mine.start, source, me);
-        let count = min(team_read(mine.count, source, me), WIDTH);
-        decoded += count;
-        var greatest = 0u;
+        let start = team_read(found.start, source, me);
+        let blocks = team_read(found.blocks, source, me);
+        decoded += blocks;
         var greatest_share = 0u;
-        for (var b = start; b < start + count; b++) {
+        for (var b = start; b < start + blocks; b++) {
             var block = Block(t.list, 0u, 0u, min(t.df - b * BLOCK, BLOCK), b);
             var tf: vec2<u32>;
             if b == start {
-                block.first = team_read(mine.first, source, me);
-                block.at = team_read(mine.at, source, me);
-                tf = vec2<u32>(team_read(mine.tf.x, source, me), team_read(mine.tf.y, source, me));
+                block.first = team_read(found.first, source, me);
+                block.at = team_read(found.at, source, me);
+                tf = vec2<u32>(team_read(found.tf.x, source, me), team_read(found.tf.y, source, me));
             } else {
                 block = block_of(t, b);
                 tf = tf_place(t, (b * BLOCK) >> 7u);
@@ -217,9 +326,9 @@ fn evaluate(q: u32, query: Query, one: vec2<u32>, found: Mine, place: u32, threa
                 //#for 4
                 near[@u] = near[@u] && p + @u < block.len;
                 if near[@u] && tabled {
-                    let place@ = docs[j][@u] - low;
-                    let lost@ = query.all == 1u && atomicLoad(&matches[place@]) < n;
-                    near[@u] = !lost@ && (rest == NONE || atomicLoad(&scores[place@]) + rest >= least);
+                    let sum@ = atomicLoad(&sums[r * WIDTH + docs[j][@u] - low]);
+                    let lost@ = query.all == 1u && sum@ >> 24u != (done & 255u);
+                    near[@u] = !lost@ && (rest == NONE || (sum@ & (ONE_TERM - 1u)) + rest >= least);
                 }
                 //#end
                 // these documents come together, one a thread: of most blocks there are few
@@ -248,44 +357,34 @@ fn evaluate(q: u32, query: Query, one: vec2<u32>, found: Mine, place: u32, threa
                     let one = together[slot];
                     let i = one & 0xffffu;
                     let part = part_at(t, tfs, one >> 16u, low + i);
-                    let score = atomicAdd(&scores[i], part) + part;
                     greatest_share = max(greatest_share, part);
-                    // only documents with all terms so far count, if all are needed
-                    if query.all == 0u || atomicAdd(&matches[i], 1u) == n {
-                        greatest = max(greatest, score);
-                    }
+                    add(query, r, i, part, least);
                 }
                 workgroupBarrier();
             }
         }
         workgroupBarrier();
+        done += 1u;
+        let greatest = team_max(greatest_share, me);
         if rest != NONE {
-            rest -= min(rest, select(team_max(greatest_share, me), team_read(mine.share, source, me), tabled));
+            rest -= min(rest, select(greatest, team_read(found.share, source, me), tabled));
         }
-        let here = team_max(greatest, me);
-        best = select(max(best, here), here, query.all == 1u);
-        let possible = best >= least || rest == NONE || best + rest >= least;
-        hopeful = possible && (query.all == 0u || best > 0u);
     }
-    if hopeful {
-        keep(q, query, at, low, least, thread, me);
-    }
-    return vec2<u32>(1u, decoded);
+    return decoded;
 }
 
-// Whether a document is a match that reaches `least`; its score.
-fn score_at(i: u32, query: Query, least: u32) -> u32 {
-    let score = atomicLoad(&scores[i]);
-    let enough = query.all == 0u || atomicLoad(&matches[i]) == query.terms;
-    return select(0u, score, enough && score >= least);
+// Whether a document of range r is a match that reaches `least`; its score.
+fn score_at(r: u32, i: u32, query: Query, least: u32) -> u32 {
+    let sum = atomicLoad(&sums[r * WIDTH + i]);
+    return select(0u, sum & (ONE_TERM - 1u), is_hit(query, sum, least));
 }
 
 // Documents of the range that reach the threshold go to the query's hits, and the threshold rises: at once for a small
 // k, and for a large one whenever an eighth of k have come.
-fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32, me: Me) {
+fn keep(q: u32, query: Query, at: u32, r: u32, least: u32, thread: u32, me: Me) {
     var mine = 0u;
     for (var i = thread; i < WIDTH; i += THREADS) {
-        let score = score_at(i, query, least);
+        let score = score_at(r, i, query, least);
         if score > 0u {
             mine += 1u;
             let bucket = score_class(score, query.class_times, query.class_shift, BUCKETS);
@@ -315,7 +414,7 @@ fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32, me: Me
     if reached > least {
         mine = 0u;
         for (var i = thread; i < WIDTH; i += THREADS) {
-            mine += select(0u, 1u, score_at(i, query, reached) > 0u);
+            mine += select(0u, 1u, score_at(r, i, query, reached) > 0u);
         }
     }
     workgroupBarrier();
@@ -324,8 +423,9 @@ fn keep(q: u32, query: Query, at: u32, low: u32, least: u32, thread: u32, me: Me
         news = atomicAdd(&state[at + STATE_HITS], before + mine);
     }
     var to = workgroupUniformLoad(&news) + before;
+    let low = mates[r].x << SHIFT;
     for (var i = thread; i < WIDTH; i += THREADS) {
-        let score = score_at(i, query, reached);
+        let score = score_at(r, i, query, reached);
         if score > 0u {
             if to < params.room {
                 hits[q * params.room + to] = vec2<u32>(low + i, score);

@@ -208,7 +208,9 @@ pub(super) fn device<'a>(
     };
     let Clock { memory, workgroups, .. } = clock;
     let make = |preload: bool| {
-        let options = Options { memory, preload, timed, workgroups, ..Options::default() };
+        // what is measured is the state in which lists have been asked for often
+        let by_range_at = Some(1);
+        let options = Options { memory, preload, timed, by_range_at, workgroups, ..Options::default() };
         GpuEngine::new(&place.searcher, gpu, options, methods.clone(), mode)
     };
     match make(memory.is_none()) {

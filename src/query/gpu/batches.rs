@@ -34,9 +34,10 @@ impl Context<'_> {
     /// The same buffers, and those of the tables of range maxima.
     pub(super) fn lists_and_tables(&self) -> Outside<'_> {
         let mut outside = self.lists();
-        if let Some(tables) = self.residence.tables() {
-            outside.buffers.extend(tables.buffers());
-            outside.stamp[1] = tables.stamp();
+        for (arena, at) in [(self.residence.tables(), 1), (self.residence.by_range(), 2)] {
+            let Some(arena) = arena else { continue };
+            outside.buffers.extend(arena.buffers());
+            outside.stamp[at] = arena.stamp();
         }
         outside
     }

@@ -4,7 +4,7 @@ use super::batches::{self, Answer, Context, Way};
 use super::candidates::{self, Candidates, Steps};
 use super::kernels::Parts;
 use super::ranges::ByRanges;
-use super::ranges::kernels::{Ranges, TABLES};
+use super::ranges::kernels::{BY_RANGE, Ranges, TABLES};
 use super::report::{Report, Use};
 use super::residence::Residence;
 use super::slot::Slot;
@@ -21,15 +21,19 @@ use std::time::{Duration, Instant};
 /// How a device is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Bytes for lists and for tables of range maxima. `None`: as many as all lists and the tables of the longest lists
-    /// need, but at most 16 GiB for the lists and 16 GiB for the tables.
+    /// Bytes for lists, for tables of range maxima, and for postings by range. `None`: as many as all lists and the
+    /// tables of the longest lists need, and 8 bytes a posting, but at most 16 GiB for each of the three.
     pub memory: Option<u64>,
     /// Bring all lists at once, before the first query.
     pub preload: bool,
     /// Time each pass.
     pub timed: bool,
-    /// A range has 2 to the power of this many docIDs, 5 to 10. `None`: the size of the collection decides.
+    /// A range has 2 to the power of this many docIDs, 6 to 10: with 5, an H200 does not
+    /// evaluate impacts. `None`: the size of the collection decides.
     pub range_bits: Option<u32>,
+    /// When a list is asked for this many times, from 1 on, its postings are laid out by range, which takes as long as
+    /// some twenty queries save by it at k = 1,000. `None`: 32.
+    pub by_range_at: Option<u32>,
     /// Each pass of an intersector has at most so many workgroups, as if the device had fewer processors (Ao et al.,
     /// figure 9a). `None`: as many as there is work for.
     pub workgroups: Option<u32>,
@@ -37,6 +41,8 @@ pub struct Options {
 
 /// From so many words on, lists lie in several buffers.
 const LARGE: u64 = 1 << 28;
+/// By default this use of a list lays it out by range.
+const BY_RANGE_AT: u32 = 32;
 /// By default there is room for the tables of at most so many lists.
 const DEFAULT_TABLES: u64 = 1 << 16;
 /// The thread that drives the device chooses the best of so many hits in less time than it takes to wake others. While
@@ -177,17 +183,25 @@ impl<'a> GpuEngine<'a> {
         let ranges = Ranges::of(statistics.documents as u32, self.options.range_bits);
         // lists with a table are on average some fifty times as long as the shortest of them
         let tabled = (statistics.postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
-        let words = match self.options.memory {
-            Some(bytes) => bytes / 4 - Residence::words_of_all(searcher).min(bytes / 6),
-            None => tabled * u64::from(ranges.table_words()),
+        let whole = tabled * u64::from(ranges.table_words());
+        // half a word a posting, and where ranges begin in each list; no more is made than is taken
+        let by_range = 2 * statistics.postings;
+        let (tables, by_range) = match self.options.memory {
+            Some(bytes) => {
+                let words = bytes / 4 - Residence::words_of_all(searcher).min(bytes / 6);
+                let by_range = by_range.min(words.saturating_sub(whole) / 2);
+                (words - by_range, by_range)
+            }
+            None => (whole, by_range),
         };
-        let tables = Arena::new(gpu, TABLES, words)?;
-        let memory = tables.memory();
-        residence.add_tables(tables, ranges);
+        let tables = Arena::new(gpu, TABLES, tables)?;
+        let by_range = Arena::new(gpu, BY_RANGE, by_range)?;
+        let memories = [tables.memory(), by_range.memory()];
+        residence.add_tables(tables, by_range, self.options.by_range_at.unwrap_or(BY_RANGE_AT), ranges);
         let Context { searcher, gpu, residence, .. } = &self.context;
         let lists = residence.lists().memory();
         let parts = Parts::new(gpu, searcher.device_codec().codec(), lists, self.documents(), self.scores());
-        self.ranges = Some(ByRanges::new(gpu, &parts, memory, ranges, or)?);
+        self.ranges = Some(ByRanges::new(gpu, &parts, memories, ranges, or)?);
         Ok(())
     }
 

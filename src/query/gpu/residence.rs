@@ -34,6 +34,10 @@ pub struct Placed {
     pub table: Option<u32>,
     /// Whether that table has not been computed yet.
     pub new_table: bool,
+    /// Address of its postings by range, if it has them; it has a table then.
+    pub by_range: Option<u32>,
+    /// Whether these have not been written yet.
+    pub new_by_range: bool,
 }
 
 /// How the frequencies or impacts of a list are kept.
@@ -70,6 +74,8 @@ struct Entry {
     /// The batch by which it stands in [`Residence::ages`], which is moved only when it is looked at there: most lists
     /// that queries ask for are there, and nothing has to make room.
     aged: u64,
+    /// How often it was asked for.
+    uses: u32,
     placed: Placed,
 }
 
@@ -119,11 +125,21 @@ impl Hasher for Spread {
     }
 }
 
-/// Tables of range maxima.
+/// Tables of range maxima, and postings by range.
 #[derive(Debug)]
 struct Tables {
     arena: Arena,
+    by_range: Arena,
+    /// The use of a list with which its postings are laid out by range.
+    at_use: u32,
     ranges: Ranges,
+}
+
+impl Tables {
+    /// Words of a list's postings by range, if it shall have them.
+    fn by_range_words(&self, df: u32) -> Option<u32> {
+        self.ranges.lies_by_range(df).then(|| self.ranges.by_range_words(df))
+    }
 }
 
 impl<'a> Residence<'a> {
@@ -145,9 +161,10 @@ impl<'a> Residence<'a> {
         }
     }
 
-    /// From now on lists can have tables of the maxima of these ranges in `arena`.
-    pub fn add_tables(&mut self, arena: Arena, ranges: Ranges) {
-        self.tables = Some(Tables { arena, ranges });
+    /// From now on lists can have tables of the maxima of these ranges in `arena`, and when they are asked for the
+    /// `at_use`-th time, from 1 on, their postings are laid out in `by_range`.
+    pub fn add_tables(&mut self, arena: Arena, by_range: Arena, at_use: u32, ranges: Ranges) {
+        self.tables = Some(Tables { arena, by_range, at_use, ranges });
     }
 
     /// Words of all lists that `searcher` reads, without tables.
@@ -218,6 +235,11 @@ impl<'a> Residence<'a> {
         self.tables.as_ref().map(|tables| &tables.arena)
     }
 
+    /// The memory for postings by range.
+    pub fn by_range(&self) -> Option<&Arena> {
+        self.tables.as_ref().map(|tables| &tables.by_range)
+    }
+
     /// How the memory has been used.
     pub fn counts(&self) -> Use {
         self.counts
@@ -242,8 +264,9 @@ impl<'a> Residence<'a> {
         {
             self.counts.hits += 1;
             entry.tick = self.tick;
-            let placed = entry.placed;
-            return self.tabled(number, placed, wanted).map(Request::Placed);
+            entry.uses = entry.uses.saturating_add(1);
+            let (placed, uses) = (entry.placed, entry.uses);
+            return self.tabled(number, placed, wanted, uses).map(Request::Placed);
         }
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
@@ -257,24 +280,39 @@ impl<'a> Residence<'a> {
             Ok(found) => found,
             Err(refused) => return Ok(refused),
         };
-        self.entries.insert(list.number, Entry { own, tick: self.tick, aged: self.tick, placed });
+        self.entries.insert(list.number, Entry { own, tick: self.tick, aged: self.tick, uses: 1, placed });
         self.ages.insert((self.tick, list.number), ());
-        self.tabled(list.number, placed, wanted).map(Request::Placed)
+        self.tabled(list.number, placed, wanted, 1).map(Request::Placed)
     }
 
-    /// The place of a list that has an entry, with a table of so many words if one is wanted and there is room.
+    /// The place of a list that has an entry, with a table of so many words if one is wanted and there is room, and
+    /// with postings by range if this use calls for them.
     ///
     /// # Errors
     /// The device was lost.
-    fn tabled(&mut self, number: u32, placed: Placed, wanted: Option<u32>) -> Result<Placed> {
-        let Some(words) = wanted.filter(|_| placed.table.is_none()) else { return Ok(placed) };
-        // without room for a table the device looks through the list, which takes longer
-        let Some(at) = self.make_room(words, true)? else { return Ok(placed) };
-        let placed = Placed { table: Some(at), ..placed };
-        if let Some(entry) = self.entries.get_mut(&number) {
-            entry.placed = placed;
+    fn tabled(&mut self, number: u32, placed: Placed, wanted: Option<u32>, uses: u32) -> Result<Placed> {
+        let at_use = self.tables.as_ref().map_or(0, |tables| tables.at_use);
+        let Some(words) = wanted.filter(|_| placed.table.is_none() || uses == at_use) else { return Ok(placed) };
+        let mut found = placed;
+        if placed.table.is_none() {
+            // without room for a table the device looks through the list, which takes longer
+            let Some(at) = self.make_room(words, true)? else { return Ok(placed) };
+            found.table = Some(at);
         }
-        Ok(Placed { new_table: true, ..placed })
+        if placed.by_range.is_none() && uses >= at_use {
+            // without room for these it decodes blocks
+            found.by_range = match &mut self.tables {
+                Some(tables) => tables.by_range_words(placed.df).map(|words| tables.by_range.take(words)),
+                None => None,
+            }
+            .transpose()?
+            .flatten();
+        }
+        if let Some(entry) = self.entries.get_mut(&number) {
+            entry.placed = found;
+        }
+        let new_by_range = found.by_range != placed.by_range;
+        Ok(Placed { new_table: placed.table.is_none(), new_by_range, ..found })
     }
 
     /// Finds the place of a list that has no entry, in a window or in newly taken words. Returns the place, and the
@@ -359,6 +397,9 @@ impl<'a> Residence<'a> {
         }
         if let (Some(at), Some(tables)) = (entry.placed.table, &mut self.tables) {
             tables.arena.give(at, tables.ranges.table_words());
+            if let (Some(at), Some(words)) = (entry.placed.by_range, tables.by_range_words(entry.placed.df)) {
+                tables.by_range.give(at, words);
+            }
         }
         entry.own.is_some() || entry.placed.table.is_some()
     }

@@ -21,6 +21,14 @@ pub const DIRECTORY: u32 = 16;
 pub const BOUND_BITS: u32 = 16;
 /// The memory for tables, by the name that kernels have for it.
 pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::ONE };
+/// The memory for postings by range, by the name that kernels have for it.
+pub const BY_RANGE: Memory = Memory { name: "by_range", prefix: "by_range_", ..Memory::ONE };
+/// A group of ranges has 2 to the power of this many of them.
+const GROUP: u32 = 4;
+/// A workgroup evaluates so many ranges at a time, at most. More are no faster on an H100, 4 are slower.
+const MATES: u32 = 8;
+/// These have so many documents, at most, unless one range has more.
+const MATES_DOCUMENTS: u32 = 512;
 
 /// The ranges of docIDs that an index is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +45,7 @@ impl Ranges {
     /// docIDs.
     pub fn of(documents: u32, bits: Option<u32>) -> Self {
         let narrow = (documents >> 19).checked_ilog2().map_or(0, |bits| bits + 1);
-        Self { documents, shift: bits.unwrap_or(narrow.max(6)).clamp(5, 10) }
+        Self { documents, shift: bits.unwrap_or(narrow.max(6)).clamp(6, 10) }
     }
 
     /// Number of ranges, rounded up to whole tiles.
@@ -48,6 +56,23 @@ impl Ranges {
     /// Words of a list's table: a byte a range, and a directory.
     pub fn table_words(self) -> u32 {
         self.padded() / 4 + self.padded() / DIRECTORY + 1
+    }
+
+    /// Whether a list lies by range, too, if there is room: a range then needs no block of it. Only lists with tables
+    /// do, and only if a document's place in a group of ranges leaves bits for a frequency.
+    pub fn lies_by_range(self, df: u32) -> bool {
+        df >= self.table_df() && self.shift + GROUP <= 11
+    }
+
+    /// A list with so many postings lies by single ranges, a shorter one by groups of ranges.
+    fn dense_df(self) -> u32 {
+        self.padded() / 4
+    }
+
+    /// Words of a list's postings by range: where each group begins, and the postings.
+    pub fn by_range_words(self, df: u32) -> u32 {
+        let groups = if df < self.dense_df() { self.padded() >> GROUP } else { self.padded() };
+        groups + 1 + df.div_ceil(4) * 2
     }
 
     /// A list with so many postings at most has few enough ranges to look them up one by one in the other terms'
@@ -72,7 +97,7 @@ impl Ranges {
 /// The kernels, in the order in which they run.
 #[derive(Debug)]
 pub struct Kernels {
-    /// `maxima` and `pack`.
+    /// `maxima`, `pack` and `unpack`.
     pub tables: Vec<Pipeline>,
     /// `bounds`, `cuts`, `select`, `evaluate`, `rarest` and `choose`.
     pub ranges: Vec<Pipeline>,
@@ -82,16 +107,16 @@ pub struct Kernels {
     pub accumulators: Vec<Pipeline>,
 }
 
-/// The kernels of ranges: maxima, pack, bounds, cuts, select, evaluate, rarest, choose, gather; and those of
+/// The kernels of ranges: maxima, pack, unpack, bounds, cuts, select, evaluate, rarest, choose, gather; and those of
 /// accumulators: accumulate, tally, collect.
 ///
 /// # Errors
 /// [`GpuError::Shader`]
 pub(in crate::query::gpu) fn texts(
     parts: &Parts<'_>,
-    tables: Memory,
+    [tables, by_range]: [Memory; 2],
     ranges: Ranges,
-) -> Result<([Kernel; 9], [Kernel; 3]), GpuError> {
+) -> Result<([Kernel; 10], [Kernel; 3]), GpuError> {
     let shared = [
         ("SHIFT", ranges.shift),
         ("WIDTH", 1 << ranges.shift),
@@ -105,18 +130,24 @@ pub(in crate::query::gpu) fn texts(
         ("DIRECTORY", DIRECTORY),
         ("TABLE", ranges.table_words()),
         ("NO_CUT", u32::MAX),
+        ("MATES", (MATES_DOCUMENTS >> ranges.shift).clamp(1, MATES)),
+        ("GROUP", GROUP),
+        ("DENSE", ranges.dense_df()),
     ];
     let with_state = |assembler: Assembler| {
         let assembler = assembler.constants(&shared).constants(Head::CONSTANTS).constants(State::CONSTANTS);
         assembler.rows::<QueryRow>("queries").rows::<BlocksJob>("jobs").rows::<PlaceRow>("places")
     };
     let reads = |teams| with_state(parts.assembler(teams)).provide("tables", [tables.piece(Access::Read)]);
-    let (teams, team) = (reads(TEAMS), reads(1));
+    let teams = reads(TEAMS);
+    let team = reads(1).provide("by_range", [by_range.piece(Access::Read)]);
+    let unpacks = teams.clone().provide("by_range", [by_range.piece(Access::ReadWrite)]);
     let writes = teams.clone().provide("tables", [tables.piece(Access::ReadWrite)]);
     let plain = with_state(Assembler::new().constants(&[("THREADS", THREADS), ("DOCS", ranges.documents)]));
     let ranges = [
         teams.clone().params::<JobParams>().kernel("maxima", wgsl!("or/ranges/maxima"))?,
         writes.clone().params::<ListParams>().kernel("pack", wgsl!("or/ranges/pack"))?,
+        unpacks.params::<JobParams>().kernel("unpack", wgsl!("or/ranges/unpack"))?,
         teams.clone().params::<QueryParams>().kernel("bounds", wgsl!("or/ranges/bounds"))?,
         plain.clone().params::<CutParams>().kernel("cuts", wgsl!("or/ranges/cuts"))?,
         plain.clone().params::<SelectParams>().kernel("select", wgsl!("or/ranges/select"))?,
@@ -141,19 +172,19 @@ impl Kernels {
     pub(in crate::query::gpu) fn new(
         gpu: &Gpu,
         parts: &Parts<'_>,
-        tables: Memory,
+        memories: [Memory; 2],
         ranges: Ranges,
         accumulators: bool,
     ) -> Result<Self, GpuError> {
-        let (by_ranges, by_accumulators) = texts(parts, tables, ranges)?;
-        let [maxima, pack, bounds, cuts, select, evaluate, rarest, choose, gather] = &by_ranges;
+        let (by_ranges, by_accumulators) = texts(parts, memories, ranges)?;
+        let [maxima, pack, unpack, bounds, cuts, select, evaluate, rarest, choose, gather] = &by_ranges;
         let [accumulate, tally, collect] = &by_accumulators;
         // all at once, on all cores
         let wanted = by_ranges.iter().chain(by_accumulators.iter().filter(|_| accumulators));
         gpu.pipelines(wanted)?;
         let pipelines = |kernels: &[&Kernel]| gpu.pipelines(kernels.iter().copied());
         Ok(Self {
-            tables: pipelines(&[maxima, pack])?,
+            tables: pipelines(&[maxima, pack, unpack])?,
             ranges: pipelines(&[bounds, cuts, select, evaluate, rarest, choose])?,
             gather: gpu.pipeline(gather)?,
             accumulators: if accumulators { pipelines(&[accumulate, tally, collect])? } else { Vec::new() },

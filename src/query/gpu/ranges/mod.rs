@@ -1,17 +1,20 @@
 //! Batches answered by ranges of docIDs, the best first.
 //!
 //! The docIDs are cut into ranges of 2^n. Each list of some length has a table with a byte for each range: the greatest
-//! impact of a posting there. A batch of queries goes through a chain of passes:
+//! impact of a posting there. A list that is asked for often is laid out by range, too: the documents of a range and
+//! their frequencies are then read at once, and no block of the list is decoded for it. A batch of queries goes through
+//! a chain of passes:
 //!
 //! ```text
 //! maxima     range maxima of lists that have come to the device and have no table yet
 //! pack       turns these maxima into bytes
+//! unpack     lays lists out by range
 //! bounds     for each range of a query the sum of the terms' maxima: no document there scores more
 //! rarest     the same where all terms are needed and one list is short, for the ranges of that list alone
 //! cuts       deals the ranges out to waves, those with the highest bounds to the first
 //! select     a wave's ranges whose bound reaches the query's threshold                  ┐ once a wave: after
 //! choose     the same for queries whose ranges are those of a short list                │ each wave the threshold
-//! evaluate   range after range: decode the blocks there, add up scores, keep the best   ┘ is higher
+//! evaluate   some ranges at a time: add up the postings there, keep the best            ┘ is higher
 //! gather     sends the hits that reach the last threshold to the host, which sorts them
 //! ```
 //!
@@ -94,14 +97,14 @@ pub(super) struct Call<'d> {
     most_candidates: u32,
 }
 
-/// A table of range maxima that a batch has to make.
+/// A table of range maxima that a batch has to make, or a list that it has to lay out by range.
 #[derive(Clone, Copy, Debug)]
 struct NewTable {
     /// The row of the list's term.
     row: u32,
     /// Blocks of the list.
     blocks: u32,
-    /// Address of the table.
+    /// Address of the list's table.
     at: u32,
 }
 
@@ -117,6 +120,8 @@ pub(super) struct Rows {
     candidates: u32,
     /// Tables that the terms need and that are not there yet.
     tables: Vec<NewTable>,
+    /// Lists whose postings by range are not there yet.
+    unpacked: Vec<NewTable>,
 }
 
 impl ByRanges {
@@ -124,8 +129,14 @@ impl ByRanges {
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
-    pub(super) fn new(gpu: &Gpu, parts: &Parts<'_>, tables: Memory, ranges: Ranges, or: By) -> Result<Self, GpuError> {
-        let kernels = Kernels::new(gpu, parts, tables, ranges, or == By::Accumulators)?;
+    pub(super) fn new(
+        gpu: &Gpu,
+        parts: &Parts<'_>,
+        memories: [Memory; 2],
+        ranges: Ranges,
+        or: By,
+    ) -> Result<Self, GpuError> {
+        let kernels = Kernels::new(gpu, parts, memories, ranges, or == By::Accumulators)?;
         Ok(Self { kernels, ranges, or, limit: usize::MAX })
     }
 
@@ -263,8 +274,8 @@ impl Way for Call<'_> {
 
     fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, least: u32) -> Result<Added> {
         let count = plan.terms.len();
-        // bounds count on what terms add
-        if count > QUERY_TERMS || plan.has_negative() {
+        // bounds count on what terms add, and a document's terms are counted modulo 256
+        if count > QUERY_TERMS || plan.has_negative() || (self.all && count > 255) {
             return Ok(Added::Never);
         }
         if rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS {
@@ -292,8 +303,10 @@ impl Way for Call<'_> {
                 // tables that were promised to earlier terms of this query are made with the batch
                 return Ok(Added::Lacks(Lack::Lists));
             };
-            if let Some(at) = placed.table.filter(|_| placed.new_table) {
-                rows.tables.push(NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at });
+            if let Some(at) = placed.table {
+                let table = NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at };
+                rows.tables.extend(placed.new_table.then_some(table));
+                rows.unpacked.extend(placed.new_by_range.then_some(table));
             }
             rows.terms.push(searcher.row_of(term, bound, &placed));
         }
@@ -351,8 +364,8 @@ impl Way for Call<'_> {
     }
 
     fn abandon(&mut self, context: &mut Context<'_>, rows: &Rows) {
-        if !rows.tables.is_empty() {
-            let tables: Vec<u32> = rows.tables.iter().map(|table| table.at).collect();
+        let tables: Vec<u32> = rows.tables.iter().chain(&rows.unpacked).map(|table| table.at).collect();
+        if !tables.is_empty() {
             context.residence.abandon(&tables);
         }
     }

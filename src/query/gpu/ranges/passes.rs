@@ -64,33 +64,37 @@ impl Run {
 /// Tables that are made at once.
 struct Round {
     lists: u32,
-    maxima: Run,
-    pack: Run,
+    runs: [Run; 2],
 }
 
 fn tables_at_once(ranges: Ranges) -> u32 {
     (TABLE_WORDS / ranges.padded()).max(1)
 }
 
-/// The runs that make tables. Appends to `jobs` which workgroup looks through which blocks.
+/// A run over lists, some blocks a workgroup. Appends to `jobs` which workgroup looks through which blocks.
+fn over_blocks(name: &'static str, kernel: usize, tables: &[NewTable], jobs: &mut Vec<BlocksJob>) -> Run {
+    let first = jobs.len() as u32;
+    for (to, table) in (0..).zip(tables) {
+        for block in (0..table.blocks).step_by(JOB_BLOCKS as usize) {
+            let blocks = (table.blocks - block).min(JOB_BLOCKS);
+            jobs.push(BlocksJob { term: table.row, block, blocks, to });
+        }
+    }
+    let count = jobs.len() as u32 - first;
+    Run { name, kernel, parameters: JobParams { first, jobs: count }.bytes(), groups: count }
+}
+
+/// The runs that make tables. Appends to `jobs` as [`over_blocks`].
 fn table_rounds(ranges: Ranges, tables: &[NewTable], jobs: &mut Vec<BlocksJob>) -> Vec<Round> {
     let mut first_list = 0;
     let rounds = tables.chunks(tables_at_once(ranges) as usize).map(|tables| {
-        let (lists, first) = (tables.len() as u32, jobs.len() as u32);
-        for (to, table) in (0..).zip(tables) {
-            for block in (0..table.blocks).step_by(JOB_BLOCKS as usize) {
-                let blocks = (table.blocks - block).min(JOB_BLOCKS);
-                jobs.push(BlocksJob { term: table.row, block, blocks, to });
-            }
-        }
-        let count = jobs.len() as u32 - first;
-        let parameters = JobParams { first, jobs: count }.bytes();
-        let maxima = Run { name: "maxima", kernel: 0, parameters, groups: count };
+        let lists = tables.len() as u32;
+        let maxima = over_blocks("maxima", 0, tables, jobs);
         let parameters = ListParams { first: first_list, lists }.bytes();
         let words = lists * ranges.table_words();
         let pack = Run { name: "pack", kernel: 1, parameters, groups: words.div_ceil(THREADS) };
         first_list += lists;
-        Round { lists, maxima, pack }
+        Round { lists, runs: [maxima, pack] }
     });
     rounds.collect()
 }
@@ -133,6 +137,7 @@ impl Call<'_> {
         let room = self.room();
         let mut jobs = Vec::new();
         let rounds = table_rounds(ranges, &rows.tables, &mut jobs);
+        let unpack = over_blocks("unpack", 2, &rows.unpacked, &mut jobs);
         let places: Vec<_> = rows.tables.iter().map(|table| PlaceRow { at: table.at, term: table.row }).collect();
         let maxima = if rounds.is_empty() { 0 } else { u64::from(tables_at_once(ranges)) * u64::from(ranges.padded()) };
         let runs = match self.by {
@@ -178,7 +183,8 @@ impl Call<'_> {
 
         let outside = context.lists_and_tables();
         let mut bind = |what, kernels| slot.bound(Key { what, number: 0 }, &outside, kernels);
-        let for_tables = if rounds.is_empty() { None } else { Some(bind("tables", &kernels.tables)?) };
+        let some = !rounds.is_empty() || unpack.groups > 0;
+        let for_tables = if some { Some(bind("tables", &kernels.tables)?) } else { None };
         let for_hits = match self.by {
             By::Accumulators => bind("accumulators", &kernels.accumulators)?,
             By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
@@ -186,10 +192,11 @@ impl Call<'_> {
         let gather = slot.bound(Key { what: "gather", number: 0 }, &outside, [&kernels.gather])?;
         let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * state)];
         if let Some(bound) = &for_tables {
-            for Round { lists, maxima, pack } in &rounds {
+            for Round { lists, runs } in &rounds {
                 steps.push(Step::Clear(slot.buffer("maxima"), 4 * u64::from(*lists) * padded));
-                steps.extend([maxima, pack].map(|run| run.step(bound)));
+                steps.extend(runs.iter().map(|run| run.step(bound)));
             }
+            steps.extend((unpack.groups > 0).then(|| unpack.step(bound)));
         }
         if self.by == By::Accumulators {
             steps.push(Step::Clear(slot.buffer("sums"), 4 * each(ranges.documents.into())));

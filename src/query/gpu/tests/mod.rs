@@ -1,6 +1,7 @@
 //! Answers of the device against those of the CPU.
 
 mod answers;
+mod by_range;
 mod shaders;
 mod trouble;
 

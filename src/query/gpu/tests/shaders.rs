@@ -3,15 +3,15 @@
 
 use super::super::candidates::kernels as candidates;
 use super::super::kernels::Parts;
-use super::super::ranges::kernels::{Ranges, TABLES, texts};
+use super::super::ranges::kernels::{BY_RANGE, Ranges, TABLES, texts};
 use super::*;
 use crate::gpu::testing::{check, check_all_is_used};
 use crate::query::and::{AND, GpuAnd};
 use crate::query::topk::{GpuTopKWay, TOPK};
 
 /// Memories over one buffer, or over three.
-fn memories(several: bool) -> [Memory; 2] {
-    [Memory::ONE, TABLES].map(|one| if several { Memory { segments: 3, bits: 25, ..one } } else { one })
+fn memories(several: bool) -> [Memory; 3] {
+    [Memory::ONE, TABLES, BY_RANGE].map(|one| if several { Memory { segments: 3, bits: 25, ..one } } else { one })
 }
 
 #[test]
@@ -26,9 +26,9 @@ fn test_kernels_are_valid() {
         all.extend(shader.docid_at_kernel(codec.block_len(), subgroups).unwrap());
         all.extend(shader.gaps_kernel(codec.block_len(), subgroups).unwrap());
         for scores in [Scores::Bm25, Scores::Impacts] {
-            let [lists, tables] = memories(subgroups);
+            let [lists, tables, by_range] = memories(subgroups);
             let parts = Parts { codec: codec.as_ref(), lists, documents: 1_000_000, scores, subgroups };
-            let (ranges, accumulators) = texts(&parts, tables, Ranges::of(1_000_000, None)).unwrap();
+            let (ranges, accumulators) = texts(&parts, [tables, by_range], Ranges::of(1_000_000, None)).unwrap();
             let assembler = candidates::assembler(&parts, subgroups.then_some(7));
             all.extend(ranges.into_iter().chain(accumulators).chain(candidates::texts(&assembler).unwrap()));
             for method in AND.rows {

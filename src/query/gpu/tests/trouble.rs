@@ -104,7 +104,7 @@ fn test_damaged_lists() {
                 .filter(|plan| !plan.terms.is_empty())
                 .collect();
             for preload in [false, true] {
-                let options = Options { preload, ..Options::default() };
+                let options = Options { preload, by_range_at: preload.then_some(1), ..Options::default() };
                 let mut engine = engine(&searcher, &gpu, options).unwrap_or_else(|error| panic!("{codec}: {error}"));
                 for mode in [Mode::And, Mode::Or] {
                     for plan in &plans {

@@ -1,0 +1,84 @@
+//#import shared/list
+//#import or/ranges/group
+//#import by_range
+//#import scores
+//#import params
+//#import jobs
+
+// Lays the postings of lists out by range. A workgroup takes some blocks of a list.
+
+var<storage, read> norms: array<f32>;
+
+// The groups from `first` to `last`, of so many, begin at a position.
+fn begin(list: u32, groups: u32, first: u32, last: u32, position: u32) {
+    for (var group = first; group <= min(last, groups); group++) {
+        by_range_store(list + group, position);
+    }
+}
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+    //#slot team_builtins
+) {
+    let number = group.y * grid.x + group.x;
+    if number >= params.jobs {
+        return;
+    }
+    //#slot me
+    let job = job_of(params.first + number);
+    let t = term_of(job.term);
+    let list = t.kept.z;
+    if list == NONE {
+        return;
+    }
+    let bits = SHIFT + group_bits(t);
+    let groups = (PADDED << SHIFT) >> bits;
+    for (var b = 0u; b < job.blocks; b += TEAMS) {
+        // a team without a block repeats the last one, and writes the same
+        let number = job.block + min(b + me.team, job.blocks - 1u);
+        let block = block_of(t, number);
+        let docs = docs_of(block, me);
+        if SCRATCH > 0u {
+            team_barrier();
+        }
+        // the group of the posting behind the block
+        var behind = groups;
+        if number + 1u < t.blocks {
+            behind = first_of(t, number + 1u) >> bits;
+        }
+        for (var j = 0u; j < ITEMS; j++) {
+            let p = 128u * j + 4u * me.lane;
+            let own = docs[j] >> vec4<u32>(bits);
+            // the group of the posting behind each one
+            var next = vec4<u32>(own.yzw, 0u);
+            let right = team_read(own.x, me.lane + 1u, me);
+            var first = 0u;
+            if j + 1u < ITEMS {
+                first = team_read(docs[j + 1u].x >> bits, 0u, me);
+            }
+            next.w = select(right, first, me.lane == 31u);
+            if p < block.len {
+                let position = number * BLOCK + p;
+                let values = min(values_of(t, position, docs[j]), vec4<u32>(0xffffu >> bits));
+                let pairs = (docs[j] & vec4<u32>((1u << bits) - 1u)) | (values << vec4<u32>(bits));
+                let to = list + groups + 1u + (position >> 1u);
+                by_range_store(to, pairs.x | pairs.y << 16u);
+                by_range_store(to + 1u, pairs.z | pairs.w << 16u);
+                if position == 0u {
+                    begin(list, groups, 0u, own.x, 0u);
+                }
+                //#for 4
+                if p + @u < block.len {
+                    let last@ = select(next[@u], behind, p + @u + 1u >= block.len);
+                    begin(list, groups, own[@u] + 1u, last@, position + @u + 1u);
+                }
+                //#end
+            }
+            // threads have gone apart
+            workgroupBarrier();
+        }
+    }
+}

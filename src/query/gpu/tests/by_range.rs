@@ -1,0 +1,94 @@
+//! Postings that lie range by range.
+
+use super::*;
+use crate::query::gpu::ranges::QUERY_TERMS;
+
+const AT_ONCE: Options =
+    Options { memory: None, preload: false, timed: false, range_bits: None, by_range_at: Some(1), workgroups: None };
+
+/// Frequencies about those that a posting by range has bits for, in lists that lie by single ranges and by groups of
+/// them. One list has all documents of some groups and none elsewhere; others begin late and end early.
+#[test]
+fn test_postings_of_every_shape() {
+    let Some(gpu) = gpu() else { return };
+    let tfs = [1, 2, 14, 15, 16, 30, 31, 32, 62, 63, 64, 510, 511, 512, 1022, 1023, 1024, 3000];
+    let mut random = Random(11);
+    let text = |doc: u32| {
+        let mut text = format!("x{}", doc % 7);
+        let mut add = |word: &str, times: usize| text += &format!(" {word}").repeat(times);
+        let tf = tfs[random.below(tfs.len() as u32) as usize];
+        // 600 and 2,000 documents, and 300 and 400
+        if doc % 10 == 3 {
+            add("often", if random.once_in(20) { tf } else { 1 });
+        }
+        if !doc.is_multiple_of(3) && doc < 3000 {
+            add("early", 1 + random.below(3) as usize);
+        }
+        if doc % 20 == 3 {
+            add("seldom", if random.once_in(3) { tf } else { 2 });
+        }
+        if (3968..4368).contains(&doc) {
+            add("together", 1 + (doc % 5) as usize);
+        }
+        text
+    };
+    let built = Built::with(&(0..6000).map(text).collect::<Vec<_>>(), "simdbp,raw", Some(1));
+    let index = built.open();
+    let texts = ["often seldom", "early together often", "seldom together x1", "often", "seldom", "early x3 x4 often"];
+    for (codec, scores) in [("simdbp", Scores::Bm25), ("raw", Scores::Impacts)] {
+        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap().with_scores(scores).unwrap();
+        let plans = plans(&searcher, &texts);
+        for bits in 6..=8 {
+            let mut engine = engine(&searcher, &gpu, Options { range_bits: Some(bits), ..AT_ONCE }).unwrap();
+            for k in [3, 700] {
+                let report = check_batch(&mut engine, &plans, k, &format!("{codec}, ranges of 2^{bits}"));
+                assert_eq!(report.decoded == 0, bits <= 7, "{bits}: {report:?}");
+            }
+        }
+    }
+}
+
+/// A list is laid out when it was asked for often enough, and not again; until then it is decoded. It goes with its
+/// table.
+#[test]
+fn test_lists_are_laid_out_when_asked_for_often() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(3000), "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["w1 w2"]);
+    let mut engine = engine(&searcher, &gpu, Options { by_range_at: Some(3), ..AT_ONCE }).unwrap();
+    let free = |engine: &GpuEngine<'_>| engine.lists().by_range().unwrap().free_words();
+    let all = free(&engine);
+    let mut left = Vec::new();
+    for turn in 1..=5 {
+        let (hits, report) = search(&mut engine, &plans, Mode::Or, 10).unwrap();
+        check(&searcher, &plans[0], Mode::Or, 10, &hits[0], "one more time");
+        assert_eq!(report.decoded == 0, turn >= 3, "{turn}: {report:?}");
+        left.push(free(&engine));
+    }
+    assert!(left[1] == all && left[2] < all && left[2] == left[4], "{left:?} of {all}");
+}
+
+/// Documents count their terms modulo 256, so no conjunction of more terms goes to the device.
+#[test]
+fn test_conjunctions_of_many_terms() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(2000), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let word = plans(&searcher, &["all"])[0].terms[0];
+    let other = plans(&searcher, &["w3"])[0].terms[0];
+    let plan = |n: usize| {
+        let terms = (0..n).map(|i| crate::query::PlannedTerm { weight: 50.0, ..if i == 7 { other } else { word } });
+        Plan { terms: terms.collect(), ..plans(&searcher, &["all"])[0].clone() }
+    };
+    const { assert!(QUERY_TERMS > 257) };
+    let mut engine = engine(&searcher, &gpu, AT_ONCE).unwrap();
+    for n in [31, 32, 33, 64, 255, 256, 257] {
+        let plans = [plan(n)];
+        let (hits, report) = search(&mut engine, &plans, Mode::And, 5).unwrap();
+        assert_eq!(report.by_cpu, usize::from(n > 255), "{n} terms");
+        assert_eq!(hits[0], searcher.search(&plans[0], Mode::And, 5).unwrap(), "{n} terms");
+    }
+}
