@@ -24,6 +24,7 @@ pub(super) static LIBRARY: &[Text] = &[
     wgsl!("inflate/codes"),
     wgsl!("inflate/text"),
     wgsl!("or/ranges/group"),
+    wgsl!("or/ranges/next"),
     wgsl!("or/ranges/range"),
     wgsl!("or/ranges/state"),
     wgsl!("or/ranges/wave"),

@@ -1,6 +1,7 @@
 //#import shared/list
 //#import tables
 //#import scores
+//#import or/ranges/next
 //#import or/ranges/state
 //#import params
 //#import jobs
@@ -59,13 +60,7 @@ fn main(
             let p = 128u * j + 4u * me.lane;
             let ranges = docs[j] >> vec4<u32>(SHIFT);
             // the range of the posting behind each one
-            var next = vec4<u32>(ranges.yzw, 0u);
-            let right = team_read(ranges.x, me.lane + 1u, me);
-            var first = 0u;
-            if j + 1u < ITEMS {
-                first = team_read(docs[j + 1u].x >> SHIFT, 0u, me);
-            }
-            next.w = select(right, first, me.lane == 31u);
+            let next = next_of(docs, j, SHIFT, me);
             // and the range before: not known of the first posting of a block but the list's first
             let left = team_read(ranges.w, me.lane + 31u, me);
             var earlier = ranges.x;

@@ -1,5 +1,6 @@
 //#import shared/list
 //#import or/ranges/group
+//#import or/ranges/next
 //#import by_range
 //#import scores
 //#import params
@@ -31,9 +32,6 @@ fn main(
     let job = job_of(params.first + number);
     let t = term_of(job.term);
     let list = t.kept.z;
-    if list == NONE {
-        return;
-    }
     let bits = SHIFT + group_bits(t);
     let groups = (PADDED << SHIFT) >> bits;
     for (var b = 0u; b < job.blocks; b += TEAMS) {
@@ -53,13 +51,7 @@ fn main(
             let p = 128u * j + 4u * me.lane;
             let own = docs[j] >> vec4<u32>(bits);
             // the group of the posting behind each one
-            var next = vec4<u32>(own.yzw, 0u);
-            let right = team_read(own.x, me.lane + 1u, me);
-            var first = 0u;
-            if j + 1u < ITEMS {
-                first = team_read(docs[j + 1u].x >> bits, 0u, me);
-            }
-            next.w = select(right, first, me.lane == 31u);
+            let next = next_of(docs, j, bits, me);
             if p < block.len {
                 let position = number * BLOCK + p;
                 let values = min(values_of(t, position, docs[j]), vec4<u32>(0xffffu >> bits));

@@ -31,7 +31,7 @@ impl Context<'_> {
         Outside { buffers: lists.buffers().chain([("norms", &self.norms)]).collect(), stamp: [lists.stamp(), 0, 0] }
     }
 
-    /// The same buffers, and those of the tables of range maxima.
+    /// The same buffers, those of the tables of range maxima, and those of postings by range.
     pub(super) fn lists_and_tables(&self) -> Outside<'_> {
         let mut outside = self.lists();
         for (arena, at) in [(self.residence.tables(), 1), (self.residence.by_range(), 2)] {

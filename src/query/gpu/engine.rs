@@ -28,11 +28,11 @@ pub struct Options {
     pub preload: bool,
     /// Time each pass.
     pub timed: bool,
-    /// A range has 2 to the power of this many docIDs, 6 to 10: with 5, an H200 does not
-    /// evaluate impacts. `None`: the size of the collection decides.
+    /// A range has 2 to the power of this many docIDs, 6 to 10: with 5, an H200 evaluates no range over impacts, and
+    /// why is not known. `None`: the size of the collection decides.
     pub range_bits: Option<u32>,
-    /// When a list is asked for this many times, from 1 on, its postings are laid out by range, which takes as long as
-    /// some twenty queries save by it at k = 1,000. `None`: 32.
+    /// When a list is asked for this many times, from 1 on, its postings are laid out by range, if it has a table. That
+    /// takes time and memory, which few queries do not earn back. `None`: 32.
     pub by_range_at: Option<u32>,
     /// Each pass of an intersector has at most so many workgroups, as if the device had fewer processors (Ao et al.,
     /// figure 9a). `None`: as many as there is work for.

@@ -11,18 +11,8 @@ pub(super) fn term_row(placed: &Placed, weight: u32, most: u32) -> TermRow {
     let table = placed.table.unwrap_or(rows::NONE);
     let kind = placed.kind as u32;
     let Placed { list, skips, blocks, df, first, tf, .. } = *placed;
-    TermRow {
-        list,
-        skips,
-        blocks,
-        df,
-        first,
-        tf,
-        kind,
-        table,
-        weight,
-        kept: [most, 0, placed.by_range.unwrap_or(rows::NONE)],
-    }
+    let kept = [most, 0, placed.by_range.unwrap_or(rows::NONE)];
+    TermRow { list, skips, blocks, df, first, tf, kind, table, weight, kept }
 }
 
 /// `most` as [`Searcher::greatest_score`]; `least` as [`QueryRow::least`]. Without steps, which accumulators do not

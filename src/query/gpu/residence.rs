@@ -299,14 +299,13 @@ impl<'a> Residence<'a> {
             let Some(at) = self.make_room(words, true)? else { return Ok(placed) };
             found.table = Some(at);
         }
-        if placed.by_range.is_none() && uses >= at_use {
+        if placed.by_range.is_none()
+            && uses >= at_use
+            && let Some(tables) = &mut self.tables
+            && let Some(words) = tables.by_range_words(placed.df)
+        {
             // without room for these it decodes blocks
-            found.by_range = match &mut self.tables {
-                Some(tables) => tables.by_range_words(placed.df).map(|words| tables.by_range.take(words)),
-                None => None,
-            }
-            .transpose()?
-            .flatten();
+            found.by_range = tables.by_range.take(words)?;
         }
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.placed = found;

@@ -28,9 +28,9 @@ gpu_struct! {
         /// Its weight, a whole number: the bits of a float, or with impacts the number itself.
         pub weight: u32,
         /// For ranges, the first word has the bits of a float: no posting adds more than this; the second is what
-        /// each step of a range maximum adds to a sum of steps; the third the address of its postings by range, or
-        /// [`NONE`]. For intersections, these are the words that the method
-        /// keeps with the list; the first is the address of a table.
+        /// each step of a range maximum adds to a sum of steps; the third is the address of its postings by range, or
+        /// [`NONE`]. For intersections, these are the words that the method keeps with the list; the first is the
+        /// address of a table.
         pub kept: [u32; 3],
     }
 }

@@ -3,9 +3,6 @@
 use super::*;
 use crate::query::gpu::ranges::QUERY_TERMS;
 
-const AT_ONCE: Options =
-    Options { memory: None, preload: false, timed: false, range_bits: None, by_range_at: Some(1), workgroups: None };
-
 /// Frequencies about those that a posting by range has bits for, in lists that lie by single ranges and by groups of
 /// them. One list has all documents of some groups and none elsewhere; others begin late and end early.
 #[test]

@@ -83,6 +83,10 @@ impl Built {
     }
 }
 
+/// Lists come as they are asked for, and are laid out by range at once.
+const AT_ONCE: Options =
+    Options { memory: None, preload: false, timed: false, range_bits: None, by_range_at: Some(1), workgroups: None };
+
 /// Every shape of query over [`collection`].
 const QUERIES: [&str; 16] = [
     "all",
