@@ -149,10 +149,25 @@ pub fn get_bits(words: &[u32], at: usize, width: u32) -> Option<u32> {
     if width == 0 {
         return Some(0);
     }
-    let (word, shift) = (at / 32, (at % 32) as u32);
-    let low = u64::from(*words.get(word)?);
-    let high = if shift + width > 32 { u64::from(*words.get(word + 1)?) } else { 0 };
-    Some((((low | high << 32) >> shift) & ((1u64 << width) - 1)) as u32)
+    let (near, shift) = (words.get(at / 32..)?, (at % 32) as u32);
+    // Nearly always two words are there; whether both are needed is a matter of luck, so that a branch is not asked.
+    let bits = match near {
+        [low, high, ..] => u64::from(*low) | u64::from(*high) << 32,
+        [low] if shift + width <= 32 => u64::from(*low),
+        _ => return None,
+    };
+    Some((bits >> shift & ((1 << width) - 1)) as u32)
+}
+
+/// The `width` (0 to 64) bits that start at bit `at`, or `None` past the end of `words`.
+#[inline(always)]
+pub fn get_long(words: &[u32], at: usize, width: u32) -> Option<u64> {
+    if let Some([a, b, c, ..]) = words.get(at / 32..) {
+        let bits = u128::from(*a) | u128::from(*b) << 32 | u128::from(*c) << 64;
+        return Some((bits >> (at % 32)) as u64 & ((1u128 << width) - 1) as u64);
+    }
+    let low = get_bits(words, at, width.min(32))?;
+    Some(u64::from(low) | u64::from(get_bits(words, at + 32, width.saturating_sub(32))?) << 32)
 }
 
 /// The `n` (1 to 128) bits that start at bit `at`, or `None` past the end of `words`.
@@ -284,6 +299,25 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     use crate::base::avx2;
     use proptest::prelude::*;
+
+    /// From every bit, with as many words behind it as there may be.
+    #[test]
+    fn test_bits_up_to_the_end_and_none_behind() {
+        let words: Vec<u32> = (1..=5u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        let bit = |at: usize| u64::from(words[at / 32] >> (at % 32) & 1);
+        for (n, width) in (0..=words.len()).flat_map(|n| (1..=64).map(move |width| (n, width))) {
+            for at in 0..=32 * n {
+                let there = at + width as usize <= 32 * n;
+                let expected =
+                    there.then(|| (0..width).map(|i| bit(at + i as usize) << i).fold(0, |all, bit| all | bit));
+                assert_eq!(get_long(&words[..n], at, width), expected, "{width} bits at {at} of {n} words");
+                if width <= 32 {
+                    assert_eq!(get_bits(&words[..n], at, width).map(u64::from), expected, "{width} at {at} of {n}");
+                }
+            }
+        }
+        assert_eq!((get_bits(&[], 7, 0), get_long(&[], 7, 0)), (Some(0), Some(0)));
+    }
 
     proptest! {
         #[test]

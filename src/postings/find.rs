@@ -137,6 +137,9 @@ pub fn pick(bits: u128, values: &[u32], out: &mut Picked) {
     if avx512::available() {
         // SAFETY: the processor has the features that the function is compiled for.
         return unsafe { pick_wide(bits, values, out) };
+    } else if avx2::available() {
+        // SAFETY: as above.
+        return unsafe { eights::pick(bits, values, out) };
     }
     for (out, place) in out.iter_mut().zip(set_places(bits)) {
         *out = values.get(place).copied().unwrap_or(0);

@@ -1,6 +1,7 @@
 //! A block of 128 docIDs in registers of eight, where the processor has none of sixteen.
 
-use crate::base::avx2::{at_least, bits, load};
+use super::Picked;
+use crate::base::avx2::{at_least, bits, compress, load, load_some, store};
 use std::arch::x86_64::*;
 
 /// The last docIDs of the eight sixteens of a block, and these: the first whose last docID is no less than a target may
@@ -78,7 +79,19 @@ pub(super) fn less(docs: &[u32; 128], target: u32) -> usize {
         less = _mm256_add_epi32(less, at_least(load(docs), target));
     }
     let mut lanes = [0u32; 8];
-    crate::base::avx2::store(&mut lanes, less);
+    store(&mut lanes, less);
     // 128 and what was taken away
     128u32.wrapping_add(lanes.into_iter().fold(0, u32::wrapping_add)) as usize
+}
+
+/// [`super::pick`]; whether an eight has one of them is a matter of luck, so no branch asks.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn pick(bits: u128, values: &[u32], out: &mut Picked) {
+    let mut found = 0;
+    for (values, some) in values.chunks(8).zip(bits.to_le_bytes()) {
+        let room = out[found..].first_chunk_mut().expect("sixteen more than 128");
+        store(room, compress(some, load_some(values)));
+        found += some.count_ones() as usize;
+    }
 }

@@ -6,7 +6,7 @@ use super::wide;
 use super::{BLOCK, COUNT_BITS, WIDTH_BITS};
 #[cfg(target_arch = "x86_64")]
 use crate::base::avx512;
-use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits, get_flags, set_places, unpack};
+use crate::base::bits::{Packer, UNPACKED, bits_of, get_bits, get_flags, get_long, set_places, unpack};
 
 /// What a block's bits mean.
 #[derive(Clone, Copy, Debug, Default)]
@@ -197,35 +197,20 @@ impl<'a> FrequencyBlock<'a> {
         let Shape { width, overflow, .. } = self.shape;
         let at = self.bit + self.n * width as usize;
         let (told, positions) = self.shape.told(self.n);
-        let place = if positions {
-            self.exception(at, i as u32)?
-        } else {
-            let flags = get_flags(self.words, at, self.n)?;
-            (flags >> i & 1 != 0).then_some((flags & ((1 << i) - 1)).count_ones() as usize)
+        let place = match positions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor has the features that the function is compiled for.
+            true if avx512::available() => unsafe {
+                avx512::place_of(self.words, at, position_bits(self.n), self.shape.exceptions, i as u32)
+            },
+            _ => {
+                let flags = self.flags()?;
+                (flags >> i & 1 != 0).then_some(ones_below(flags, i))
+            }
         };
         let Some(place) = place else { return Some(0) };
         let high = u64::from(get_bits(self.words, at + told + place * overflow as usize, overflow)?) + 1;
         u32::try_from(high << width).ok()
-    }
-
-    /// Which of the exceptions, whose positions start at a bit, is at position `i`; the outer `None` if the words are
-    /// damaged.
-    #[inline(always)]
-    fn exception(&self, at: usize, i: u32) -> Option<Option<usize>> {
-        let (exceptions, width) = (self.shape.exceptions, position_bits(self.n));
-        #[cfg(target_arch = "x86_64")]
-        if avx512::available() {
-            // SAFETY: the processor has the features that the function is compiled for.
-            return Some(unsafe { avx512::place_of(self.words, at, width, exceptions, i) });
-        }
-        let position = |place: usize| get_bits(self.words, at + place * width as usize, width);
-        let (mut low, mut high) = (0, exceptions);
-        while low < high {
-            let middle = (low + high) / 2;
-            if position(middle)? < i { low = middle + 1 } else { high = middle }
-        }
-        let found = low < exceptions && position(low)? == i;
-        Some(found.then_some(low))
     }
 
     /// Decodes all frequencies of the block into the front of `out` and returns how many there are; later slots may
@@ -251,8 +236,17 @@ impl<'a> FrequencyBlock<'a> {
             // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { wide::decode_some(self.words, self.bit, self.n, self.shape, wanted, out) };
         }
+        let Shape { width, exceptions, overflow } = self.shape;
+        let flags = if exceptions > 0 { self.flags()? } else { 0 };
+        let highs = self.bit + self.n * width as usize + self.shape.told(self.n).0;
         for (out, place) in out.iter_mut().zip(set_places(wanted)) {
-            *out = self.get(place)?;
+            let low = get_bits(self.words, self.bit + place * width as usize, width)?;
+            let high = if flags >> place & 1 == 0 {
+                0
+            } else {
+                u64::from(get_bits(self.words, highs + ones_below(flags, place) * overflow as usize, overflow)?) + 1
+            };
+            *out = u32::try_from(high << width | u64::from(low)).ok()?.checked_add(1)?;
         }
         Some(())
     }
@@ -264,8 +258,8 @@ impl<'a> FrequencyBlock<'a> {
         let (mut flags, mut highs) = (0, [0; UNPACKED]);
         if exceptions > 0 {
             let at = self.bit + self.n * width as usize;
-            let (told, positions) = self.shape.told(self.n);
-            flags = if positions { self.flags(at)? } else { get_flags(self.words, at, self.n)? };
+            let (told, _) = self.shape.told(self.n);
+            flags = self.flags()?;
             if flags.count_ones() as usize != exceptions {
                 return None;
             }
@@ -282,14 +276,32 @@ impl<'a> FrequencyBlock<'a> {
         whole.then_some(self.n)
     }
 
-    /// A bit for each exception, whose positions start at bit `at`.
-    fn flags(&self, at: usize) -> Option<u128> {
-        let mut places = [0; UNPACKED];
-        unpack(self.words, at, position_bits(self.n), self.shape.exceptions, &mut places)?;
-        let places = &places[..self.shape.exceptions];
-        let flags = places.iter().fold(0u128, |flags, place| flags | 1 << (place % 128));
-        places.iter().all(|&place| (place as usize) < self.n).then_some(flags)
+    /// A bit for each exception, of which there are some; `None` if the words are damaged.
+    #[inline(always)]
+    fn flags(&self) -> Option<u128> {
+        let at = self.bit + self.n * self.shape.width as usize;
+        if !self.shape.told(self.n).1 {
+            return get_flags(self.words, at, self.n);
+        }
+        // A position has seven bits at most.
+        let width = position_bits(self.n);
+        let mut flags = 0u128;
+        for first in (0..self.shape.exceptions).step_by(8) {
+            let some = (self.shape.exceptions - first).min(8);
+            let mut positions = get_long(self.words, at + first * width as usize, some as u32 * width)?;
+            for _ in 0..some {
+                flags |= 1 << (positions & ((1 << width) - 1));
+                positions >>= width;
+            }
+        }
+        (flags.checked_shr(self.n as u32).unwrap_or(0) == 0).then_some(flags)
     }
+}
+
+/// How many of the ones are before a place.
+#[inline(always)]
+fn ones_below(flags: u128, place: usize) -> usize {
+    (flags & ((1 << place) - 1)).count_ones() as usize
 }
 
 /// Adds 1 to all values, and to those that have a flag the next of `highs`, plus 1, above `width` bits. There are whole
