@@ -24,13 +24,15 @@
 mod forward;
 mod gain;
 mod node;
+mod nth;
 #[cfg(test)]
 mod tests;
 
 pub use forward::Forward;
 use gain::Gains;
-use node::{Child, Id, Node, Scratch, TASKS};
+use node::{COUNTERS, Child, Id, Node, Scratch, TASKS};
 use rayon::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Documents, Family, Needs, Permutation};
 use crate::base::means::{Means, Stage, Unit};
@@ -95,22 +97,22 @@ impl Default for Options {
 /// # Errors
 /// [`Error::Memory`] if the graph does not fit, [`Error::Interrupted`], and those of [`Documents`].
 fn bisected(documents: &dyn Documents, min_df: u32, means: &Means) -> Result<Permutation> {
-    let count = documents.count();
-    // A term in all documents does not tell them apart.
-    let lists = documents.lists(min_df..=count.saturating_sub(1))?;
-    let dfs: Vec<u32> = lists.iter().map(|&(_, df)| df).collect();
-    let postings = dfs.iter().map(|&df| u64::from(df)).sum();
-    let needed = Forward::bytes_for(count, lists.len() as u64, postings);
-    if needed > means.memory {
-        return Err(Error::Memory {
-            given: means.memory,
-            needed,
-            what: "bisecting this index (or leave rare terms out: order bp:MIN_DF)",
-        });
-    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(means.threads).build();
     let pool = pool.map_err(|error| Error::Invalid { what: "--threads".to_owned(), why: error.to_string() })?;
     pool.install(|| {
+        let count = documents.count();
+        // A term in all documents does not tell them apart.
+        let lists = documents.lists(min_df..=count.saturating_sub(1))?;
+        let dfs: Vec<u32> = lists.iter().map(|&(_, df)| df).collect();
+        let postings = dfs.iter().map(|&df| u64::from(df)).sum();
+        let needed = Forward::bytes_for(count, lists.len() as u64, postings);
+        if needed > means.memory {
+            return Err(Error::Memory {
+                given: means.memory,
+                needed,
+                what: "bisecting this index (or leave rare terms out: order bp:MIN_DF)",
+            });
+        }
         let forward = Forward::build(count, &dfs, min_df..=count, |list, out| documents.read(lists[list].0, out))?;
         let options = Options::default();
         means.progress.begin(STAGE, work(&forward, &options));
@@ -187,25 +189,32 @@ struct Job<'a, N> {
 struct Later<'a> {
     /// They take fewer words of memory.
     below: usize,
-    jobs: Vec<Job<'a, Child<'a>>>,
+    jobs: Mutex<Vec<Job<'a, Child<'a>>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // a push that panicked has pushed nothing
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Bisection<'_> {
-    /// Puts all documents of a pass in order: first with all threads at one node, then with a node for each.
+    /// Puts all documents of a pass in order: first the large nodes, whose parts are shared out, then with a node for
+    /// each thread.
     fn order_all(&self, root: Job<'_, Child<'_>>) {
         let below = root.node.words() / (rayon::current_num_threads() / SHARED).max(1);
-        let mut later = Later { below: below.max(LEAST_JOINED), jobs: Vec::new() };
-        self.order_child(root, &mut Scratch::new(TASKS), Some(&mut later));
-        let mut jobs = later.jobs;
+        let later = Later { below: below.max(LEAST_JOINED), jobs: Mutex::default() };
+        let counters = COUNTERS.min(rayon::current_num_threads());
+        self.order_child(root, &mut Scratch::new(TASKS, counters), Some(&later));
+        let mut jobs = later.jobs.into_inner().unwrap_or_else(PoisonError::into_inner);
         jobs.par_sort_by_key(|job| std::cmp::Reverse(job.node.words()));
-        jobs.into_par_iter().with_max_len(1).for_each(|job| self.order_child(job, &mut Scratch::new(1), None));
+        jobs.into_par_iter().with_max_len(1).for_each(|job| self.order_child(job, &mut Scratch::alone(), None));
     }
 
     fn order_child<'a>(
         &self,
         Job { node, room, order, levels }: Job<'a, Child<'a>>,
         scratch: &mut Scratch,
-        later: Option<&mut Later<'a>>,
+        later: Option<&Later<'a>>,
     ) {
         match node {
             Child::Short(node) => self.order(Job { node, room, order, levels }, scratch, later),
@@ -219,7 +228,7 @@ impl Bisection<'_> {
         &self,
         Job { node, room, order, levels }: Job<'a, Node<'a, I>>,
         scratch: &mut Scratch,
-        later: Option<&mut Later<'a>>,
+        later: Option<&Later<'a>>,
     ) {
         let n = node.documents();
         if n <= self.options.leaf.max(1) {
@@ -227,7 +236,7 @@ impl Bisection<'_> {
             return self.means.progress.advance(n as u64 * u64::from(levels));
         }
         let Some(cut) = node.cut(self.options, self.gains, self.means, scratch) else { return };
-        let (left, right) = node.split(&cut, room, scratch.tasks);
+        let (left, right) = node.split(&cut, room, scratch.tasks());
         drop(cut);
         self.means.progress.advance(n as u64);
         let (low, high) = order.split_at_mut(left.documents());
@@ -236,21 +245,16 @@ impl Bisection<'_> {
         let joined = left.words() + right.words() >= LEAST_JOINED;
         let children = [(left, low_room, low), (right, high_room, high)];
         let jobs = children.map(|(node, room, order)| Job { node, room, order, levels: levels - 1 });
-        match later {
-            Some(later) => {
-                for job in jobs {
-                    match job.node.words() < later.below {
-                        true => later.jobs.push(job),
-                        false => self.order_child(job, scratch, Some(later)),
-                    }
-                }
-            }
-            None if joined => {
-                let [left, right] = jobs;
-                let left = || self.order_child(left, scratch, None);
-                rayon::join(left, || self.order_child(right, &mut Scratch::new(1), None));
-            }
-            None => jobs.into_iter().for_each(|job| self.order_child(job, scratch, None)),
+        if !joined {
+            return jobs.into_iter().for_each(|job| self.order_child(job, scratch, later));
         }
+        // Two large nodes at once: what one thread does for one of them, the others need not wait for.
+        let mut second = scratch.second();
+        let order = |job: Job<'a, Child<'a>>, scratch: &mut Scratch| match later {
+            Some(later) if job.node.words() < later.below => lock(&later.jobs).push(job),
+            _ => self.order_child(job, scratch, later),
+        };
+        let [left, right] = jobs;
+        rayon::join(|| order(left, scratch), || order(right, &mut second));
     }
 }

@@ -10,6 +10,7 @@ use crate::index::write::writer::Extras;
 use crate::order::{Documents, Order, Permutation};
 use crate::postings::list::List;
 use crate::{Error, Result};
+use rayon::prelude::*;
 use std::fs::{self, File};
 use std::io;
 use std::ops::RangeInclusive;
@@ -143,14 +144,12 @@ impl Documents for Index {
     }
 
     fn lists(&self, documents: RangeInclusive<u32>) -> Result<Vec<(u32, u32)>> {
-        let mut found = Vec::new();
-        for id in 0..self.statistics().terms as u32 {
+        let list = |id: u32| -> Result<Option<(u32, u32)>> {
             let info = self.term(id)?;
-            if matches!(info.place, Place::List { .. }) && documents.contains(&info.df) {
-                found.push((id, info.df));
-            }
-        }
-        Ok(found)
+            let is_list = matches!(info.place, Place::List { .. }) && documents.contains(&info.df);
+            Ok(is_list.then_some((id, info.df)))
+        };
+        (0..self.statistics().terms as u32).into_par_iter().filter_map(|id| list(id).transpose()).collect()
     }
 
     fn read(&self, list: u32, out: &mut Vec<u32>) -> Result<()> {

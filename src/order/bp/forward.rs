@@ -6,6 +6,10 @@ use rayon::prelude::*;
 
 use super::node::{COUNTERS, Child, Id, Node, TASKS, deal};
 
+/// The lists are cut into so many runs a thread: a run of rare terms takes longer than one of common terms with as many
+/// postings.
+const RUNS: usize = 8;
+
 /// Documents are told apart in two steps: first by buckets, at most so many,
 const BUCKETS: usize = 256;
 /// of at least 2 to this power documents, whose terms fit a cache.
@@ -40,7 +44,7 @@ impl Forward {
         let useful = |df| keep.contains(&df) && df < documents;
         let mut kept: Vec<usize> = (0..dfs.len()).filter(|&list| useful(dfs[list])).collect();
         kept.par_sort_unstable_by_key(|&list| (std::cmp::Reverse(dfs[list]), list));
-        let tasks = runs(&kept, dfs, 2 * rayon::current_num_threads());
+        let tasks = runs(&kept, dfs, RUNS * rayon::current_num_threads());
         let buckets = Buckets::of(documents);
 
         let (counts, degrees): (Vec<_>, Vec<_>) = tasks
@@ -105,8 +109,9 @@ impl Forward {
     /// kept postings of so many kept terms.
     pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
         // per posting: the index and the build's buckets, or all nodes of a level and their children; per document:
-        // starts, keys, spans and places; per term: degrees, gains, new numbers, and the tasks' counts
-        let (per_posting, per_document, per_term) = (12, 56, 48 + 4 * COUNTERS as u64);
+        // starts, keys, spans and places; per term: degrees, gains and new numbers, of several nodes at once if many
+        // threads share them, and the tasks' counts
+        let (per_posting, per_document, per_term) = (12, 56, 96 + 4 * COUNTERS as u64);
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 

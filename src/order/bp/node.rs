@@ -8,14 +8,15 @@ use rayon::prelude::*;
 
 use super::Options;
 use super::gain::Gains;
+use super::nth::nth;
 use crate::base::means::Means;
 
 /// A task has at least so many postings; in tests few.
 const TASK_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 /// The most tasks that work on a node.
-pub(super) const TASKS: usize = 64;
-/// The most tasks that count for themselves: each has a number for every term.
-pub(super) const COUNTERS: usize = 8;
+pub(super) const TASKS: usize = 128;
+/// The most tasks that count for themselves, at most one a thread: each has a number for every term.
+pub(super) const COUNTERS: usize = 16;
 
 /// A node is settled when only one in so many of its documents changes sides.
 pub(super) const SETTLED: usize = 512;
@@ -114,16 +115,35 @@ pub(super) struct Cut {
 /// Memory for cuts, one after the other.
 pub(super) struct Scratch {
     /// The most tasks that work on a node.
-    pub tasks: usize,
+    tasks: usize,
+    /// The most of them that count for themselves.
+    counters: usize,
     table: Vec<[i16; 2]>,
     keys: Vec<u64>,
     selected: Vec<u64>,
 }
 
 impl Scratch {
-    /// For nodes that so many tasks may share.
-    pub(super) fn new(tasks: usize) -> Self {
-        Self { tasks, table: vec![[0; 2]; SHORT], keys: Vec::new(), selected: Vec::new() }
+    /// For nodes that so many tasks may share, of which so many count for themselves.
+    pub(super) fn new(tasks: usize, counters: usize) -> Self {
+        Self { tasks, counters, table: vec![[0; 2]; SHORT], keys: Vec::new(), selected: Vec::new() }
+    }
+
+    /// For nodes that are worked on by one thread.
+    pub(super) fn alone() -> Self {
+        Self::new(1, 1)
+    }
+
+    /// For a second node at the same time: each has half of the counters, so that both together do not take more memory
+    /// than their parent did.
+    pub(super) fn second(&mut self) -> Self {
+        self.counters = (self.counters / 2).max(1);
+        Self::new(self.tasks, self.counters)
+    }
+
+    /// The most tasks that work on a node.
+    pub(super) fn tasks(&self) -> usize {
+        self.tasks
     }
 }
 
@@ -176,8 +196,8 @@ impl<'a, I: Id> Node<'a, I> {
     pub(super) fn cut(&self, options: &Options, gains: &Gains, means: &Means, scratch: &mut Scratch) -> Option<Cut> {
         let n = self.documents();
         let half = n / 2;
-        let Scratch { tasks, table, keys, selected } = scratch;
-        let (counters, tasks) = (self.tasks(COUNTERS.min(*tasks)), self.tasks(*tasks));
+        let Scratch { tasks, counters, table, keys, selected } = scratch;
+        let (counters, tasks) = (self.tasks(*counters), self.tasks(*tasks));
         let mut right: Vec<bool> = (0..n).map(|doc| doc >= half).collect();
         let mut left_degrees = vec![0; self.degrees.len()];
         self.count(&counters, &mut left_degrees, |doc| i32::from(doc < half));
@@ -194,14 +214,16 @@ impl<'a, I: Id> Node<'a, I> {
                     *key = self.key(doc, right[doc], table);
                 }
             });
-            selected.clone_from(keys);
-            let (_, &mut median, _) = selected.select_nth_unstable(half);
-            let moved = (0..n).filter(|&doc| (keys[doc] >= median) != right[doc]).count();
+            let median = nth(keys, half, selected, tasks.len());
             self.count(&counters, &mut left_degrees, |doc| i32::from(right[doc]) - i32::from(keys[doc] >= median));
-            for (right, &key) in right.iter_mut().zip(&*keys) {
-                *right = key >= median;
-            }
-            if moved <= n / SETTLED {
+            let parts = deal(&mut right, tasks.iter().map(Range::len)).into_iter().zip(&tasks);
+            let moved = each(parts.collect(), |(right, task)| {
+                let move_all = |moved, (right, &key): (&mut bool, &u64)| {
+                    moved + usize::from(std::mem::replace(right, key >= median) != (key >= median))
+                };
+                right.iter_mut().zip(&keys[task.clone()]).fold(0, move_all)
+            });
+            if moved.into_iter().sum::<usize>() <= n / SETTLED {
                 break;
             }
         }
@@ -264,7 +286,10 @@ impl<'a, I: Id> Node<'a, I> {
         let (left, right) = room.split_at_mut(words(false));
         let right = &mut right[..words(true)];
         let child = |side, degrees, room| self.child(&cut.right, side, degrees, room, &tasks);
-        (child(false, &cut.left_degrees, left), child(true, &right_degrees, right))
+        match tasks.len() {
+            1 => (child(false, &cut.left_degrees, left), child(true, &right_degrees, right)),
+            _ => rayon::join(|| child(false, &cut.left_degrees, left), || child(true, &right_degrees, right)),
+        }
     }
 
     fn child<'b>(
@@ -306,9 +331,10 @@ impl<'a, I: Id> Node<'a, I> {
 
         // each task writes to room for all terms of its documents
         let own = |task: &Range<usize>| task.clone().filter(&of_side);
-        let rooms: Vec<usize> =
-            tasks.iter().map(|task| own(task).map(|doc| self.spans[doc].1 as usize).sum()).collect();
-        let counts: Vec<usize> = tasks.iter().map(|task| own(task).count()).collect();
+        let sizes = each(tasks.iter().collect(), |task| {
+            own(task).fold((0, 0), |(docs, words), doc| (docs + 1, words + self.spans[doc].1 as usize))
+        });
+        let (counts, rooms): (Vec<usize>, Vec<usize>) = sizes.into_iter().unzip();
         let n = counts.iter().sum();
         let (mut docs, mut spans) = (vec![0; n], vec![(0, 0); n]);
         let terms: &mut [J] = bytemuck::cast_slice_mut(room);
@@ -359,10 +385,10 @@ pub(super) fn deal<T>(mut rest: &mut [T], lens: impl Iterator<Item = usize>) -> 
     lens.map(|len| rest.split_off_mut(..len).expect("the lengths add up to the slice's")).collect()
 }
 
-/// Works all parts off, one alone on this thread.
-fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
+/// Works all parts off, one alone on this thread, and returns what each gave.
+pub(super) fn each<P: Send, T: Send>(parts: Vec<P>, work: impl Fn(P) -> T + Send + Sync) -> Vec<T> {
     match <[P; 1]>::try_from(parts) {
-        Ok([part]) => work(part),
-        Err(parts) => parts.into_par_iter().for_each(work),
+        Ok([part]) => vec![work(part)],
+        Err(parts) => parts.into_par_iter().map(work).collect(),
     }
 }

@@ -360,7 +360,7 @@ proptest! {
         };
         prop_assume!(node.documents() > 1);
         let gains = Gains::new();
-        let cut = node.cut(&options, &gains, &Means::new(1, 1), &mut Scratch::new(tasks)).unwrap();
+        let cut = node.cut(&options, &gains, &Means::new(1, 1), &mut Scratch::new(tasks, tasks.min(3))).unwrap();
         prop_assert_eq!(&cut.right, &slow_cut(&node, &options, &gains));
         prop_assert_eq!(cut.right.iter().filter(|&&right| !right).count(), node.documents() / 2);
         check_children(&node, &cut, tasks);
