@@ -23,6 +23,7 @@ pub(super) static LIBRARY: &[Text] = &[
     wgsl!("inflate/bits"),
     wgsl!("inflate/codes"),
     wgsl!("inflate/text"),
+    wgsl!("or/ranges/add_blocks"),
     wgsl!("or/ranges/group"),
     wgsl!("or/ranges/next"),
     wgsl!("or/ranges/range"),
