@@ -115,23 +115,6 @@ impl Forward {
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
-    /// The least df of `keep` from which on the kept lists fit `bytes` by [`Forward::bytes_for`]; none if even the
-    /// longest list does not fit. Rare terms go first: they take the most room for the fewest postings.
-    pub fn min_df_for(documents: u32, dfs: &[u32], keep: RangeInclusive<u32>, bytes: u64) -> Option<u32> {
-        let mut kept: Vec<u32> = dfs.iter().copied().filter(|df| keep.contains(df)).collect();
-        kept.par_sort_unstable_by_key(|&df| std::cmp::Reverse(df));
-        let (mut terms, mut postings, mut least) = (0, 0, None);
-        for equal in kept.chunk_by(|a, b| a == b) {
-            terms += equal.len() as u64;
-            postings += equal.len() as u64 * u64::from(equal[0]);
-            if Self::bytes_for(documents, terms, postings) > bytes {
-                return least;
-            }
-            least = Some(equal[0]);
-        }
-        Some(*keep.start()).filter(|_| Self::bytes_for(documents, 0, 0) <= bytes)
-    }
-
     /// Documents, with and without terms.
     pub fn documents(&self) -> u32 {
         (self.starts.len() - 1) as u32

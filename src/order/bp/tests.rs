@@ -299,19 +299,6 @@ fn lists_are_inverted() {
     }
 }
 
-#[test]
-fn sheds_the_shortest_lists_that_do_not_fit() {
-    let dfs = [2, 9, 5, 5, 3, 2, 70];
-    let bytes = |terms, postings| Forward::bytes_for(100, terms, postings);
-    let least = |limit| Forward::min_df_for(100, &dfs, 2..=60, limit);
-    assert_eq!(least(bytes(6, 26)), Some(2));
-    assert_eq!(least(bytes(6, 26) - 1), Some(3));
-    assert_eq!(least(bytes(4, 22) - 1), Some(5));
-    assert_eq!(least(bytes(3, 19) - 1), Some(9));
-    assert_eq!(least(bytes(1, 9) - 1), None);
-    assert_eq!(Forward::min_df_for(100, &[], 2..=60, bytes(0, 0)), Some(2));
-}
-
 /// [`Node::cut`] with a new count and a full sort in every iteration.
 fn slow_cut<I: Id>(node: &Node<'_, I>, options: &Options, gains: &Gains) -> Vec<bool> {
     let n = node.documents();
