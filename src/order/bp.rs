@@ -148,13 +148,14 @@ pub fn bisect(forward: &Forward, options: &Options, means: &Means) -> Option<Vec
     let gains = Gains::new();
     let (mut old_of_new, without) = forward.with_and_without_terms();
     means.progress.advance(without.len() as u64 * u64::from(levels) * u64::from(passes));
+    let scarce = !forward.leaves_room(rayon::current_num_threads() / SHARED, means.memory);
     let mut rooms = [0; 2].map(|_| vec![0u32; forward.postings()]);
     for pass in 1..=passes {
         let (options, min_df) = if pass < passes { (&coarse, COMMON_DF) } else { (options, 0) };
         let [first, second] = &mut rooms;
         let node = forward.root(old_of_new.clone(), min_df, first);
         let job = Job { room: &mut second[..node.words()], node, order: &mut old_of_new, levels };
-        Bisection { options, gains: &gains, means }.order_all(job);
+        Bisection { options, gains: &gains, means, scarce }.order_all(job);
         if means.cancelled() {
             return None;
         }
@@ -172,6 +173,8 @@ struct Bisection<'a> {
     options: &'a Options,
     gains: &'a Gains,
     means: &'a Means,
+    /// Whether nodes at once cannot count as one alone could.
+    scarce: bool,
 }
 
 /// A node to be put in order, with what that needs.
@@ -249,7 +252,7 @@ impl Bisection<'_> {
             return jobs.into_iter().for_each(|job| self.order_child(job, scratch, later));
         }
         // Two large nodes at once: what one thread does for one of them, the others need not wait for.
-        let mut second = scratch.second();
+        let mut second = scratch.second(self.scarce);
         let order = |job: Job<'a, Child<'a>>, scratch: &mut Scratch| match later {
             Some(later) if job.node.words() < later.below => lock(&later.jobs).push(job),
             _ => self.order_child(job, scratch, later),

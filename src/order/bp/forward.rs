@@ -115,6 +115,13 @@ impl Forward {
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
+    /// Whether so many nodes at once may all have [`COUNTERS`] and fit `bytes`.
+    pub(super) fn leaves_room(&self, nodes: usize, bytes: u64) -> bool {
+        let (terms, postings) = (self.degrees.len() as u64, self.terms.len() as u64);
+        let counts = 4 * (COUNTERS * nodes) as u64 * terms;
+        Self::bytes_for(self.documents(), terms, postings).saturating_add(counts) <= bytes
+    }
+
     /// Documents, with and without terms.
     pub fn documents(&self) -> u32 {
         (self.starts.len() - 1) as u32

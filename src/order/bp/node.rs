@@ -134,10 +134,12 @@ impl Scratch {
         Self::new(1, 1)
     }
 
-    /// For a second node at the same time: each has half of the counters, so that both together do not take more memory
-    /// than their parent did.
-    pub(super) fn second(&mut self) -> Self {
-        self.counters = (self.counters / 2).max(1);
+    /// For a second node at the same time. If memory is `scarce`, each has half of the counters, so that both together
+    /// do not take more of it than their parent did.
+    pub(super) fn second(&mut self, scarce: bool) -> Self {
+        if scarce {
+            self.counters = (self.counters / 2).max(1);
+        }
         Self::new(self.tasks, self.counters)
     }
 

@@ -99,17 +99,19 @@ fn keeps_an_order_that_is_good() {
 }
 
 #[test]
-fn same_order_on_any_number_of_threads() {
+fn same_order_on_any_number_of_threads_with_any_memory() {
     let (documents, lists) = clustered(40, 30);
-    let lists = renumbered(&lists, &shuffle(documents));
-    let with = |threads| {
+    let forward = forward(documents, &renumbered(&lists, &shuffle(documents)));
+    let with = |threads, memory| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| order(documents, &lists, &Options::default()))
+        pool.install(|| bisect(&forward, &Options::default(), &Means::new(threads, memory)).unwrap())
     };
-    let one = with(1);
+    let one = with(1, 1);
     assert_ne!(one, (0..documents).collect::<Vec<_>>());
-    for threads in 2..=5 {
-        assert_eq!(with(threads), one, "{threads} threads");
+    for threads in 2..=9 {
+        for memory in [1, u64::MAX] {
+            assert_eq!(with(threads, memory), one, "{threads} threads, {memory} bytes");
+        }
     }
 }
 
