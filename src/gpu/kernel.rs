@@ -2,7 +2,7 @@
 
 use super::device::Wait;
 use super::{Buffer, Gpu, GpuError, Usage};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// How a kernel uses a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,23 @@ impl Binding {
             None => vec![self.name.clone()],
             Some(count) => (0..count.get()).map(|number| format!("{}{number}", self.name)).collect(),
         }
+    }
+}
+
+/// A buffer or a part of one, for a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'b> {
+    /// The buffer.
+    pub buffer: &'b Buffer,
+    /// Where it begins, in bytes: a multiple of 256.
+    pub at: u64,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+}
+
+impl<'b> From<&'b Buffer> for View<'b> {
+    fn from(buffer: &'b Buffer) -> Self {
+        Self { buffer, at: 0, bytes: buffer.bytes() }
     }
 }
 
@@ -125,18 +142,19 @@ impl Pipeline {
     }
 
     /// Picks the buffers that the kernel asks for, those of each binding.
-    pub(super) fn pick<'b>(
+    pub(super) fn pick<'b, V: Copy + Into<View<'b>>>(
         &self,
         what: &str,
-        buffers: &[(&str, &'b Buffer)],
+        buffers: &[(&str, V)],
     ) -> Result<Vec<Vec<wgpu::BufferBinding<'b>>>, GpuError> {
         let pick = |name: String| {
             let found = buffers.iter().find(|(known, _)| *known == name);
-            let (_, buffer) = found.ok_or_else(|| GpuError::Refused {
+            let (_, view) = found.ok_or_else(|| GpuError::Refused {
                 what: what.to_owned(),
                 message: format!("there is no buffer \"{name}\""),
             })?;
-            Ok(buffer.raw.as_entire_buffer_binding())
+            let View { buffer, at, bytes } = (*view).into();
+            Ok(wgpu::BufferBinding { buffer: &buffer.raw, offset: at, size: NonZeroU64::new(bytes) })
         };
         self.bindings.iter().map(|binding| binding.names().into_iter().map(pick).collect()).collect()
     }

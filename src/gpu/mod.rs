@@ -11,6 +11,7 @@
 //! | `workgroup` | how much workgroup memory a shader takes |
 //! | [`memory`] | one address space over several buffers, given out in pieces |
 //! | [`kernel`] | kernels as plain data, splitting of dispatches, timed passes |
+//! | [`rows`] | arrays of rows that cross with a submission |
 //! | [`submit`] | many steps submitted at once and waited for later |
 //! | [`mapped`] | results that the host reads where they are |
 //! | [`transfer`] | keys between the host and the device |
@@ -25,6 +26,7 @@ pub mod layout;
 mod library;
 pub mod mapped;
 pub mod memory;
+pub mod rows;
 pub mod shader;
 pub mod submit;
 pub mod transfer;
@@ -37,11 +39,12 @@ mod tests;
 
 pub use adapter::{AdapterKind, AdapterReport, Choice, adapters, chosen};
 pub use device::{Buffer, Gpu, Usage};
-pub use kernel::{Access, Binding, Dispatch, Kernel, Pipeline};
+pub use kernel::{Access, Binding, Dispatch, Kernel, Pipeline, View};
 pub use layout::Layout;
 pub(crate) use layout::{gpu_struct, gpu_words};
 pub use mapped::Mapped;
 pub use memory::{Arena, Memory};
+pub use rows::RowArrays;
 pub(crate) use shader::wgsl;
 pub use shader::{Assembler, Piece, Text};
 pub use submit::{Bound, Pending, Step, Times};

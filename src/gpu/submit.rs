@@ -5,7 +5,7 @@
 
 use super::device::Wait;
 use super::kernel::{Clock, grid};
-use super::{Buffer, Gpu, GpuError, Pipeline};
+use super::{Buffer, Gpu, GpuError, Pipeline, View};
 
 /// A kernel with its buffers; made once, dispatched often.
 #[derive(Clone, Debug)]
@@ -87,11 +87,16 @@ fn dispatch(pass: &mut wgpu::ComputePass<'_>, step: &Step<'_>, (x, y): (u32, u32
 }
 
 impl Gpu {
-    /// Binds a kernel to its buffers, which it picks from `buffers` by name.
+    /// Binds a kernel to its buffers or parts of buffers, which it picks from `buffers` by name.
     ///
     /// # Errors
     /// The device refuses them, or was lost.
-    pub fn bind(&self, what: &str, pipeline: &Pipeline, buffers: &[(&str, &Buffer)]) -> Result<Bound, GpuError> {
+    pub fn bind<'b, V: Copy + Into<View<'b>>>(
+        &self,
+        what: &str,
+        pipeline: &Pipeline,
+        buffers: &[(&str, V)],
+    ) -> Result<Bound, GpuError> {
         let picked = pipeline.pick(what, buffers)?;
         let entries = pipeline.entries(&picked);
         let descriptor = wgpu::BindGroupDescriptor { label: Some(what), layout: &pipeline.layout, entries: &entries };

@@ -151,7 +151,8 @@ fn main(
             workgroupBarrier();
         }
     }
-    if thread == 0u {
+    // the many workgroups without a range would wait for each other here
+    if thread == 0u && evaluated > 0u {
         atomicAdd(&state[HEAD_BLOCKS], decoded);
         atomicAdd(&state[HEAD_EVALUATED], evaluated);
     }

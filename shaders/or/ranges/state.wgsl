@@ -10,29 +10,39 @@ fn state_of(q: u32) -> u32 {
 }
 
 var<workgroup> found: u32;
+// a thread's number, and how many entries there are above its buckets
+var<workgroup> finder: vec2<u32>;
 
 // The highest of `buckets` buckets at `at` of the state that has, with all above it, `wanted` entries; 0 if none has.
-// The whole workgroup calls it; it has no more threads than buckets.
+// The whole workgroup calls it. It has no more threads than buckets, and a thread has no more buckets than there are
+// threads: those of one of them are looked through by all at once. Entries may come meanwhile.
 fn highest_bucket(at: u32, buckets: u32, wanted: u32, thread: u32) -> u32 {
     let each = buckets / THREADS;
-    let top = buckets - 1u - thread * each;
+    let top = at + buckets - 1u;
     var sum = 0u;
     for (var i = 0u; i < each; i++) {
-        sum += atomicLoad(&state[at + top - i]);
+        sum += atomicLoad(&state[top - thread * each - i]);
     }
     if thread == 0u {
         found = 0u;
+        finder = vec2<u32>(THREADS, 0u);
     }
     let total = sum_up_to(sum, thread);
     if total >= wanted && total - sum < wanted {
-        var seen = total - sum;
-        for (var i = 0u; i < each; i++) {
-            seen += atomicLoad(&state[at + top - i]);
-            if seen >= wanted {
-                found = top - i;
-                break;
-            }
-        }
+        finder = vec2<u32>(thread, total - sum);
+    }
+    let its = workgroupUniformLoad(&finder);
+    if its.x == THREADS {
+        return 0u;
+    }
+    let place = its.x * each + thread;
+    var one = 0u;
+    if thread < each {
+        one = atomicLoad(&state[top - place]);
+    }
+    let seen = its.y + sum_up_to(one, thread);
+    if thread < each && seen >= wanted && seen - one < wanted {
+        found = buckets - 1u - place;
     }
     return workgroupUniformLoad(&found);
 }

@@ -2,7 +2,7 @@
 
 use super::topk::{BoundTopK, GpuTopK, TopKCapacity};
 use crate::Result;
-use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Usage};
+use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, RowArrays, Step, Usage, View};
 use std::sync::Arc;
 
 /// A buffer of fewer bytes is made up to twice as large as its batch needs, so that the next batch fits, too.
@@ -45,6 +45,7 @@ pub struct Outside<'b> {
 pub struct Slot {
     gpu: Gpu,
     buffers: Vec<(&'static str, Buffer)>,
+    rows: RowArrays,
     /// Whenever a buffer is replaced, all of these are dropped.
     kept: Vec<Kept>,
     /// What chooses the best hits, by the name of the buffer of hits.
@@ -54,7 +55,8 @@ pub struct Slot {
 impl Slot {
     /// Without buffers.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { gpu: gpu.clone(), buffers: Vec::new(), kept: Vec::new(), topk: Vec::new() }
+        let (buffers, rows) = (Vec::new(), RowArrays::default());
+        Self { gpu: gpu.clone(), buffers, rows, kept: Vec::new(), topk: Vec::new() }
     }
 
     /// Makes sure that each buffer has at least so many words.
@@ -102,7 +104,25 @@ impl Slot {
         self.buffer(DOWNLOAD)
     }
 
-    /// Puts rows at the start of a buffer.
+    /// Puts rows, as bytes, in arrays of their own, for the next submission, which begins with [`Self::row_steps`]. No
+    /// batch is on its way with this slot.
+    ///
+    /// # Errors
+    /// As of [`Self::need`].
+    pub fn put(&mut self, rows: &[(&'static str, &[u8])]) -> Result<(), GpuError> {
+        let sizes = rows.iter().map(|(name, bytes)| (*name, bytes.len() as u64));
+        if self.rows.need(&self.gpu, sizes).inspect_err(|_| self.kept.clear())? {
+            self.kept.clear();
+        }
+        self.rows.put(&self.gpu, rows)
+    }
+
+    /// The steps that bring the rows to the device.
+    pub fn row_steps(&self) -> Vec<Step<'_>> {
+        self.rows.steps()
+    }
+
+    /// Writes to the start of a buffer that kernels write to as well.
     ///
     /// # Errors
     /// The device was lost, or is out of memory.
@@ -125,8 +145,10 @@ impl Slot {
         if let Some(kept) = self.kept.iter().find(|kept| kept.key == key && kept.stamp == stamp) {
             return Ok(Arc::clone(&kept.bound));
         }
-        let own = self.buffers.iter().map(|(name, buffer)| (*name, buffer));
-        let buffers: Vec<(&str, &Buffer)> = outside.buffers.iter().copied().chain(own).collect();
+        let mut buffers: Vec<(&str, View<'_>)> = Vec::new();
+        buffers.extend(outside.buffers.iter().map(|&(name, buffer)| (name, buffer.into())));
+        buffers.extend(self.buffers.iter().map(|(name, buffer)| (*name, buffer.into())));
+        buffers.extend(self.rows.views());
         let bind = |kernel| self.gpu.bind(key.what, kernel, &buffers);
         let bound: Arc<[Bound]> = kernels.into_iter().map(bind).collect::<Result<_, _>>()?;
         self.kept.retain(|kept| kept.key != key);
@@ -174,7 +196,7 @@ fn holds(capacity: TopKCapacity, needed: TopKCapacity) -> bool {
 mod tests {
     use super::*;
     use crate::gpu::testing::gpu;
-    use crate::gpu::{Assembler, Download, Step, Text, Upload};
+    use crate::gpu::{Assembler, Download, Text, Upload};
 
     #[test]
     fn test_buffers_grow_and_never_shrink() {

@@ -145,15 +145,20 @@ impl Layout {
         self.slot_count
     }
 
-    /// The buffers that the batch needs, and how many words each has.
-    pub fn buffers(&self) -> [(&'static str, u64); 10] {
-        let rows = |count: usize, bytes: usize| (count * bytes / 4) as u64;
+    /// The rows that cross to the device.
+    pub fn rows(&self) -> [(&'static str, &[u8]); 3] {
+        [
+            ("terms", bytemuck::cast_slice(&self.terms)),
+            ("queries", bytemuck::cast_slice(&self.queries)),
+            ("jobs", bytemuck::cast_slice(&self.jobs)),
+        ]
+    }
+
+    /// The other buffers that the batch needs, and how many words each has.
+    pub fn buffers(&self) -> [(&'static str, u64); 7] {
         let parts = self.parts.iter().map(|jobs| jobs.ends.last().copied().unwrap_or(0)).max().unwrap_or(0);
         let (slots, queries) = (u64::from(self.slot_count), self.queries.len() as u64);
         [
-            ("terms", rows(self.terms.len(), size_of::<TermRow>())),
-            ("queries", rows(self.queries.len(), size_of::<CandidateQuery>())),
-            ("jobs", rows(self.jobs.len(), size_of::<PartJob>())),
             ("candidates", 2 * slots),
             ("scores", 2 * slots),
             ("flags", slots),

@@ -103,16 +103,15 @@ impl Passes<'_> {
             let capacity = TopKCapacity { queries, hits: layout.slots(), k };
             slot.bind_topk(topk, capacity, "results", CandidateHead::WORDS)?;
         }
-        slot.write("terms", &layout.terms)?;
-        slot.write("queries", &layout.queries)?;
-        slot.write("jobs", &layout.jobs)?;
+        slot.put(&layout.rows())?;
         let bound = self.bind(slot, outside)?;
         let mut runs = Runs::new(self, &bound, &layout, layout.slots(), ranked);
         runs.expand();
         runs.rounds();
         runs.results(which, k);
         let words = CandidateState::WORDS + if which == Which::Chosen { CLASSES } else { 0 };
-        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * u64::from(CandidateHead::WORDS + words * queries))];
+        let mut steps = slot.row_steps();
+        steps.push(Step::Clear(slot.buffer("state"), 4 * u64::from(CandidateHead::WORDS + words * queries)));
         steps.extend(runs.steps());
         let chosen;
         match comes {

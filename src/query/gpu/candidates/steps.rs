@@ -163,9 +163,7 @@ impl<'d, 'a> Steps<'d, 'a> {
         // from the half where they are to the other one
         let distance = if start == 0 { half } else { 0u32.wrapping_sub(half) };
         self.slot.need(&layout.buffers())?;
-        self.slot.write("terms", &layout.terms)?;
-        self.slot.write("queries", &layout.queries)?;
-        self.slot.write("jobs", &layout.jobs)?;
+        self.slot.put(&layout.rows())?;
         let mut state = vec![0; (STATE + CLASSES) as usize];
         state[(CandidateHead::WORDS + CandidateState::COUNTS) as usize] = count;
         self.slot.write("state", &state)?;
@@ -207,7 +205,8 @@ impl<'d, 'a> Steps<'d, 'a> {
         let bound: Arc<[Bound]> = passes.bind(slot, &outside)?;
         let mut runs = Runs::new(passes, &bound, layout, distance, true);
         run(&mut runs);
-        let mut steps: Vec<Step<'_>> = runs.steps().collect();
+        let mut steps = slot.row_steps();
+        steps.extend(runs.steps());
         if bytes > 0 {
             steps.push(Step::Copy { from: slot.buffer("results"), to: slot.download(), bytes });
         }
