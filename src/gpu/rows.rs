@@ -110,7 +110,7 @@ impl RowArrays {
         let Some(Pair { host, device, .. }) = &self.pair else { return Vec::new() };
         let used = || self.arrays.iter().filter(|array| array.used > 0);
         let copy = |at, end| Step::CopyPart { from: (host, at), to: (device, at), bytes: end - at };
-        let all = used().next().zip(used().last()).map(|(first, last)| (first.at, last.at + last.used));
+        let all = used().next().zip(used().next_back()).map(|(first, last)| (first.at, last.at + last.used));
         match all {
             Some((at, end)) if end - at <= TOGETHER => vec![copy(at, end)],
             _ => used().map(|array| copy(array.at, array.at + array.used)).collect(),

@@ -147,7 +147,7 @@ impl Call<'_> {
         let rounds = table_rounds(ranges, &rows.tables, &mut jobs);
         let unpack = over_blocks("unpack", 2, &rows.unpacked, &mut jobs);
         let places: Vec<_> = rows.tables.iter().map(|table| PlaceRow { at: table.at, term: table.row }).collect();
-        let maxima = if rounds.is_empty() { 0 } else { u64::from(tables_at_once(ranges)) * u64::from(ranges.padded()) };
+        let maxima = rounds.iter().map(|round| u64::from(round.lists)).max().unwrap_or(0) * u64::from(ranges.padded());
         let runs = match self.by {
             By::Accumulators => accumulators::runs(ranges, rows, &mut jobs, room, !self.takes_all()),
             By::Ranges { prune } => self.runs(context, (rows, order), &mut jobs, prune),
