@@ -1,7 +1,7 @@
 //! Arrays of rows that cross to the device with a submission.
 //!
-//! The device runs one copy after another, and waits between them: on an H200 each costs a submission some 3.5 us beyond
-//! the first. So the arrays lie in one buffer, side by side, and if they are short one copy brings all of them.
+//! The device runs one copy after another, and waits between them: on an H200 each costs a submission some 3.5 us
+//! beyond the first. So the arrays lie in one buffer, side by side, and if they are short one copy brings all of them.
 
 use super::device::Wait;
 use super::{Buffer, Gpu, GpuError, Step, Usage, View};
@@ -75,8 +75,8 @@ impl RowArrays {
         Ok(grows)
     }
 
-    /// Puts rows, as bytes (multiples of 4), at the start of their arrays; call [`Self::need`] first. Arrays that are not
-    /// named are empty. Nothing that was submitted may still use the arrays.
+    /// Puts rows, as bytes (multiples of 4), at the start of their arrays; call [`Self::need`] first. Arrays that are
+    /// not named are empty. Nothing that was submitted may still use the arrays.
     ///
     /// # Errors
     /// The device was lost.
