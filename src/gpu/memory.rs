@@ -94,27 +94,17 @@ pub struct Arena {
 /// One buffer.
 #[derive(Debug)]
 struct Segment {
-    /// Of four words until it is made.
+    /// Of four words until some are made.
     buffer: Buffer,
+    /// Words that are made or may be: no more than are made, once the device had too little memory.
     words: u32,
-    /// So many of them are there.
     made: u32,
-    state: State,
-    /// Free pieces: where each starts, and its words.
+    /// Free pieces of what is made: where each starts, and its words.
     free: BTreeMap<u32, u32>,
 }
 
-/// How far a buffer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Planned,
-    Made,
-    /// The device had too little memory for it.
-    Refused,
-}
-
-/// The first buffer has so many words until more are needed: a process that answers one query waits longer for memory
-/// than for anything else, some 20 ms a GiB.
+/// The first buffer has so many words until more are needed: two of 2 GiB, for lists and for tables, took a process
+/// that answers one query 0.08 s on an H200, longer than all it did but opening the device.
 const FIRST: u32 = if cfg!(test) { 1 << 8 } else { 1 << 24 };
 
 /// Words of the largest buffer that can be bound, and the bits of an address in it.
@@ -143,8 +133,7 @@ impl Arena {
             rest -= size;
             // kernels bind them all
             let buffer = gpu.buffer("lists", 16, Usage::Storage)?;
-            let (words, free) = (size as u32, BTreeMap::from([(0, size as u32)]));
-            segments.push(Segment { buffer, words, made: 0, state: State::Planned, free });
+            segments.push(Segment { buffer, words: size as u32, made: 0, free: BTreeMap::new() });
         }
         let bits = if count == 1 { Memory::ONE.bits } else { bits };
         let memory = Memory { segments: count as u32, bits, ..memory };
@@ -174,8 +163,9 @@ impl Arena {
 
     /// Words that are not given out, as far as is known.
     pub fn free_words(&self) -> u64 {
-        let there = self.segments.iter().filter(|segment| segment.state != State::Refused);
-        there.flat_map(|segment| segment.free.values()).map(|&words| u64::from(words)).sum()
+        let planned = self.segments.iter().map(|segment| u64::from(segment.words - segment.made));
+        let free = self.segments.iter().flat_map(|segment| segment.free.values()).map(|&words| u64::from(words));
+        planned.chain(free).sum()
     }
 
     fn base(&self, segment: usize) -> u32 {
@@ -204,33 +194,23 @@ impl Arena {
 
     /// Makes the next buffer that has so many words, or the rest of one. False if there is none.
     fn make(&mut self, words: u32) -> Result<bool, GpuError> {
-        let planned = |segment: &&mut Segment| match segment.state {
-            State::Planned => segment.words >= words,
-            State::Made => segment.made < segment.words,
-            State::Refused => false,
-        };
-        let whole = self.segments.iter().any(|segment| segment.state == State::Made);
-        let Some(segment) = self.segments.iter_mut().find(planned) else { return Ok(false) };
-        let size = if whole { segment.words } else { segment.words.min(FIRST.max(words)) };
+        let first = self.segments.iter().all(|segment| segment.made == 0);
+        let next = self.segments.iter().position(|segment| segment.made < segment.words && segment.words >= words);
+        let Some(number) = next else { return Ok(false) };
+        let Segment { buffer, words: most, made, .. } = &self.segments[number];
+        let (size, made) = (if first { (*most).min(FIRST.max(words)) } else { *most }, *made);
         match self.gpu.buffer("lists", 4 * u64::from(size.max(4)), Usage::Storage) {
-            Ok(buffer) => {
-                let copy = Step::Copy { from: &segment.buffer, to: &buffer, bytes: 4 * u64::from(segment.made) };
-                if segment.made > 0 {
+            Ok(larger) => {
+                if made > 0 {
                     // behind whatever was sent to it, and before whatever comes
+                    let copy = Step::Copy { from: buffer, to: &larger, bytes: 4 * u64::from(made) };
                     self.gpu.submit("lists", &[copy], false)?;
                 }
-                (segment.buffer, segment.made, segment.state) = (buffer, size, State::Made);
+                (self.segments[number].buffer, self.segments[number].made) = (larger, size);
+                self.give(self.base(number) + made, size - made);
                 self.stamp += 1;
             }
-            Err(GpuError::OutOfMemory { .. } | GpuError::Limit { .. }) => match segment.state {
-                // what is there stays; nothing behind it was given out
-                State::Made => {
-                    segment.words = segment.made;
-                    segment.free.split_off(&segment.words);
-                    segment.free.iter_mut().for_each(|(at, len)| *len = (*len).min(segment.words - at));
-                }
-                _ => segment.state = State::Refused,
-            },
+            Err(GpuError::OutOfMemory { .. } | GpuError::Limit { .. }) => self.segments[number].words = made,
             // not for want of room: who goes on without a list would never learn that the device is gone
             Err(error) => return Err(error),
         }
@@ -238,10 +218,9 @@ impl Arena {
     }
 
     fn take_made(&mut self, words: u32) -> Option<u32> {
-        let made = self.segments.iter().enumerate().filter(|(_, segment)| segment.state == State::Made);
-        let pieces = made.flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at, s.made)));
-        let fits = |&(len, _, at, made): &(u32, usize, u32, u32)| len >= words && words <= made.saturating_sub(at);
-        let (len, number, at, _) = pieces.filter(fits).min()?;
+        let segments = self.segments.iter().enumerate();
+        let pieces = segments.flat_map(|(i, s)| s.free.iter().map(move |(&at, &len)| (len, i, at)));
+        let (len, number, at) = pieces.filter(|&(len, ..)| len >= words).min()?;
         let free = &mut self.segments[number].free;
         free.remove(&at);
         if len > words {

@@ -111,9 +111,11 @@ impl Slot {
     /// As of [`Self::need`].
     pub fn put(&mut self, rows: &[(&'static str, &[u8])]) -> Result<(), GpuError> {
         let sizes = rows.iter().map(|(name, bytes)| (*name, bytes.len() as u64));
-        if self.rows.need(&self.gpu, sizes).inspect_err(|_| self.kept.clear())? {
+        let other = self.rows.need(&self.gpu, sizes);
+        if !matches!(other, Ok(false)) {
             self.kept.clear();
         }
+        other?;
         self.rows.put(&self.gpu, rows)
     }
 
