@@ -28,6 +28,8 @@ pub enum Usage {
     Storage,
     /// Written by the host, copied from. A new one is mapped.
     Upload,
+    /// Written by the host, read by kernels where it lies. A new one is mapped.
+    Shared,
     /// Copied to, read by the host.
     Download,
 }
@@ -147,12 +149,17 @@ impl Gpu {
             | wgpu::Features::SUBGROUP
             | wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::PIPELINE_CACHE
-            | wgpu::Features::IMMEDIATES
             | BUFFER_ARRAYS;
-        let features = adapter.features() & wanted;
-        if !features.contains(wgpu::Features::IMMEDIATES) {
-            return Err(GpuError::Unsupported { adapter: report.name, feature: "immediates (push constants)" });
+        let needed = [
+            (wgpu::Features::IMMEDIATES, "immediates (push constants)"),
+            (wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, "buffers that the host writes and kernels read"),
+        ];
+        for (feature, name) in needed {
+            if !adapter.features().contains(feature) {
+                return Err(GpuError::Unsupported { adapter: report.name, feature: name });
+            }
         }
+        let features = adapter.features() & needed.into_iter().fold(wanted, |all, (feature, _)| all | feature);
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("gamut"),
             required_features: features,
@@ -275,7 +282,7 @@ impl Gpu {
         let report = &self.shared.report;
         let bytes = bytes.next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT).max(16);
         let (limit, limit_name) = match usage {
-            Usage::Storage if report.max_binding_bytes < report.max_buffer_bytes => {
+            Usage::Storage | Usage::Shared if report.max_binding_bytes < report.max_buffer_bytes => {
                 (report.max_binding_bytes, "max_storage_buffer_binding_size")
             }
             _ => (report.max_buffer_bytes, "max_buffer_size"),
@@ -284,10 +291,11 @@ impl Gpu {
             return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
         }
         // the host fills it at once
-        let mapped_at_creation = usage == Usage::Upload;
+        let mapped_at_creation = matches!(usage, Usage::Upload | Usage::Shared);
         let usage = match usage {
             Usage::Storage => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             Usage::Upload => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            Usage::Shared => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
             Usage::Download => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         };
         let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation };

@@ -2,20 +2,24 @@
 //!
 //! Upload: a small ring of host-visible buffers that all cores fill in parallel while the device copies the earlier
 //! ones. On a discrete GPU such a buffer may lie in device memory behind the bus, where one thread writes 13 GB/s;
-//! several fill the bus. A buffer is waited for when its turn comes again, and nothing else is: what is submitted later
-//! comes behind the copies in the queue of the device, so it finds them done. Download: the whole result lands in
+//! several fill the bus. To make such a buffer takes longer than to copy what it holds, so the ring grows only while the
+//! device is behind. A buffer is waited for when its turn comes again, and nothing else is: what is submitted later comes
+//! behind the copies in the queue of the device, so it finds them done. Download: the whole result lands in
 //! host-visible memory, and every piece is mapped before the first key is overwritten. So a device that is lost on the
 //! way leaves the keys as they were.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::device::Wait;
 use super::{Buffer, Gpu, GpuError, Usage};
 
 /// Bytes of one buffer of the upload ring.
 const CHUNK: u64 = 32 << 20;
-/// Buffers in the upload ring: one is filled, one copied, one in reserve.
+/// Buffers in the upload ring at most: one is filled, one copied, one in reserve.
 const RING: usize = 3;
 /// Buffers in the ring of an upload that goes on while the device computes. Copies come behind kernels in the queue;
 /// so many buffers are filled until the kernels end.
@@ -33,11 +37,10 @@ pub fn host_bytes(bytes: u64) -> u64 {
 /// The host's side of uploads; keeps its buffers between calls.
 #[derive(Debug)]
 pub struct Upload {
-    ring: Vec<Staging>,
+    /// The one that was filled longest ago is the first.
+    ring: VecDeque<Staging>,
     /// The ring has at most so many buffers.
     most: usize,
-    /// Whose turn it is.
-    next: usize,
     /// The last submitted copy.
     last: Option<wgpu::SubmissionIndex>,
 }
@@ -46,7 +49,9 @@ pub struct Upload {
 struct Staging {
     buffer: Buffer,
     /// The last submitted copy out of it.
-    copied: Option<wgpu::SubmissionIndex>,
+    copied: wgpu::SubmissionIndex,
+    /// The copy is over, and the host may write again.
+    mapped: Arc<AtomicBool>,
 }
 
 /// What goes to the device, and where.
@@ -84,7 +89,7 @@ struct Copied<'a> {
 
 impl Default for Upload {
     fn default() -> Self {
-        Self { ring: Vec::new(), most: RING, next: 0, last: None }
+        Self { ring: VecDeque::new(), most: RING, last: None }
     }
 }
 
@@ -146,7 +151,6 @@ impl Upload {
         if outcome.is_err() {
             // a buffer may have stayed mapped
             self.ring.clear();
-            self.next = 0;
         }
         outcome
     }
@@ -160,55 +164,58 @@ impl Upload {
         let mut left: u64 = parts.iter().map(Part::bytes).sum();
         let mut rest = parts.iter().flat_map(grains).peekable();
         while left > 0 {
-            let staging = self.turn(gpu, left)?;
-            let room = staging.buffer.bytes;
+            let buffer = self.turn(gpu, left)?;
+            let room = buffer.bytes;
             let (mut grains, mut bytes) = (Vec::new(), 0);
             while let Some(part) = rest.next_if(|part| bytes + part.bytes() <= room) {
                 bytes += part.bytes();
                 grains.push(part);
             }
             left -= bytes;
-            let view = gpu.checked("upload", |_| staging.buffer.raw.slice(..bytes).get_mapped_range_mut())?;
+            let view = gpu.checked("upload", |_| buffer.raw.slice(..bytes).get_mapped_range_mut())?;
             if let Ok(mut view) = view {
                 fill(Mapped(view.slice(..)), &grains, visit);
             }
             let copies = copies(&grains);
-            let submitted = gpu.checked("upload", |shared| {
-                let from = &staging.buffer.raw;
+            let mapped = Arc::new(AtomicBool::new(false));
+            let copied = gpu.checked("upload", |shared| {
+                let from = &buffer.raw;
                 from.unmap();
                 let mut encoder = shared.device.create_command_encoder(&Default::default());
                 for copy in &copies {
                     encoder.copy_buffer_to_buffer(from, copy.from, &copy.to.raw, copy.at, copy.bytes);
                 }
-                shared.queue.submit([encoder.finish()])
+                let submitted = shared.queue.submit([encoder.finish()]);
+                let mapped = Arc::clone(&mapped);
+                from.map_async(wgpu::MapMode::Write, .., move |result| mapped.store(result.is_ok(), Relaxed));
+                submitted
             })?;
-            staging.copied = Some(submitted.clone());
-            self.last = Some(submitted);
+            self.last = Some(copied.clone());
+            self.ring.push_back(Staging { buffer, copied, mapped });
         }
         Ok(())
     }
 
-    /// The next buffer of the ring, mapped, of a size that suits `left` bytes. Waits for the copy that it was used for
-    /// last.
-    fn turn(&mut self, gpu: &Gpu, left: u64) -> Result<&mut Staging, GpuError> {
+    /// A buffer, mapped, of a size that suits `left` bytes: the next of the ring if its copy is over, or a new one. If
+    /// there are enough, waits for the copy.
+    fn turn(&mut self, gpu: &Gpu, left: u64) -> Result<Buffer, GpuError> {
         // one grain fits at least
         let bytes = left.min(CHUNK).next_power_of_two().max(4096);
-        let at = self.next;
-        self.next = (at + 1) % self.most;
-        match self.ring.get_mut(at).filter(|staging| staging.buffer.bytes >= bytes) {
-            Some(Staging { buffer, copied }) => {
-                gpu.map("upload", wgpu::MapMode::Write, &[buffer.raw.slice(..)], Wait::For(copied.take()))?;
-            }
-            None => {
-                let staging = Staging { buffer: gpu.buffer("upload", bytes, Usage::Upload)?, copied: None };
-                match self.ring.get_mut(at) {
-                    // the device keeps what it still copies from
-                    Some(smaller) => *smaller = staging,
-                    None => self.ring.push(staging),
-                }
-            }
+        gpu.wait("upload", Wait::For(None))?;
+        let full = self.ring.len() >= self.most;
+        let ready = self.ring.front().is_some_and(|next| full || next.mapped.load(Relaxed));
+        let next = if ready { self.ring.pop_front() } else { None };
+        // the device keeps what it still copies from
+        let Some(next) = next.filter(|next| next.buffer.bytes >= bytes) else {
+            return gpu.buffer("upload", bytes, Usage::Upload);
+        };
+        if !next.mapped.load(Relaxed) {
+            gpu.wait("upload", Wait::For(Some(next.copied)))?;
         }
-        Ok(&mut self.ring[at])
+        match next.mapped.load(Relaxed) {
+            true => Ok(next.buffer),
+            false => Err(GpuError::Lost { message: "upload could not be mapped".into() }),
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //#import or/ranges/range
 //#import or/ranges/group
 //#import or/ranges/add_blocks
-//#import by_range
-//#import scores
 //#import or/ranges/state
 //#import params
 
@@ -63,7 +61,7 @@ fn item_of(number: u32, items: vec2<u32>) -> Item {
 struct Mine {
     // the most that the term adds in the range; 0 without a table
     share: u32,
-    // its postings by range: the first, and how many
+    // its postings by range, of the group that the range is in: the first, and how many
     position: u32,
     count: u32,
     // if there are none, its blocks for the range
@@ -247,20 +245,13 @@ fn add_postings(query: Query, first: u32, terms: u32, found: Mine, least: u32, m
         let r = finder / terms;
         let t = term_of(query.first + first + finder % terms);
         let position = place.x + (slot - place.y);
-        let group = group_bits(t);
-        let bits = SHIFT + group;
-        let pair = by_range_word(t.kept.z + (PADDED >> group) + 1u + (position >> 1u));
-        let posting = extractBits(pair, 16u * (position & 1u), 16u);
+        let posting = posting_at(t, position);
         let range = mates[r].x;
-        let here = posting & ((1u << bits) - 1u);
-        if here >> SHIFT == (range & ((1u << group) - 1u)) {
-            let i = here & (WIDTH - 1u);
+        let others = (1u << (place_bits(t) - SHIFT)) - 1u;
+        if ((posting >> SHIFT) & others) == (range & others) {
+            let i = posting & (WIDTH - 1u);
             let doc = (range << SHIFT) + i;
-            var value = posting >> bits;
-            if value == 0xffffu >> bits {
-                value = values_of(t, position & ~3u, vec4<u32>(doc))[position & 3u];
-            }
-            add(query, r, i, part_by_value(t, value, doc), least);
+            add(query, r, i, part_by_value(t, value_at(t, position, posting, doc), doc), least);
         }
     }
     workgroupBarrier();

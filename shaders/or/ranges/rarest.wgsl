@@ -1,6 +1,6 @@
 //#import shared/list
 //#import tables
-//#import scores
+//#import or/ranges/group
 //#import or/ranges/next
 //#import or/ranges/state
 //#import params
@@ -24,6 +24,29 @@ fn most_of(t: Term, query: Query) -> u32 {
     let finer = i32(query.step_shift) - i32(query.bound_shift);
     let scaled = select((most >> u32(max(-finer, 0))) + 1u, most << u32(max(finer, 0)), finer >= 0);
     return min(255u * t.kept.y, scaled);
+}
+
+// The greatest impact that a list without a table has in a range, as a byte; 0 if it has no posting there.
+fn greatest_in(t: Term, range: u32) -> u32 {
+    let group = t.kept.z + (range >> WIDE_GROUP);
+    let wanted = range & (TILE - 1u);
+    let end = by_range_word(group + 1u);
+    var at = by_range_word(group);
+    // by halves to the first posting of the range
+    var high = end;
+    while at < high {
+        let middle = (at + high) >> 1u;
+        if range_in_tile(posting_at(t, middle)) < wanted { at = middle + 1u; } else { high = middle; }
+    }
+    var most = 0u;
+    for (; at < end; at++) {
+        let posting = posting_at(t, at);
+        if range_in_tile(posting) != wanted {
+            break;
+        }
+        most = max(most, byte_of(t, posting));
+    }
+    return most;
 }
 
 @compute @workgroup_size(THREADS)
@@ -91,7 +114,17 @@ fn main(
                         kept[@u] = byte > 0u;
                     }
                     //#end
-                } else if query.first + n != job.term {
+                } else if query.first + n == job.term {
+                    continue;
+                } else if other.kept.z != NONE {
+                    //#for 4
+                    if kept[@u] {
+                        let byte = greatest_in(other, ranges[@u]);
+                        parts[@u] += byte * other.kept.y;
+                        kept[@u] = byte > 0u;
+                    }
+                    //#end
+                } else {
                     parts += vec4<u32>(most_of(other, query));
                 }
             }

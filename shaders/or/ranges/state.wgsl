@@ -50,6 +50,11 @@ fn highest_bucket(at: u32, buckets: u32, wanted: u32, thread: u32) -> u32 {
 // An upper bound of a score from one of the sum of its terms' steps. Each term's part becomes a whole number, 1 more at
 // most; and the sum is cut off.
 fn bound_of(query: Query, sum: u32) -> u32 {
+    return bounds_of(query, vec4<u32>(sum)).x;
+}
+
+// The same of four.
+fn bounds_of(query: Query, sums: vec4<u32>) -> vec4<u32> {
     let more = 1u + ((query.terms + (1u << query.bound_shift) - 1u) >> query.bound_shift);
-    return min((sum >> query.step_shift) + more, 0xffffu);
+    return min((sums >> vec4<u32>(query.step_shift)) + vec4<u32>(more), vec4<u32>(0xffffu));
 }

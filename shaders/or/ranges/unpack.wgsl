@@ -1,8 +1,6 @@
 //#import shared/list
 //#import or/ranges/group
 //#import or/ranges/next
-//#import by_range
-//#import scores
 //#import params
 //#import jobs
 
@@ -33,7 +31,8 @@ fn main(
     let t = term_of(job.term);
     let list = t.kept.z;
     let bits = SHIFT + group_bits(t);
-    let groups = (PADDED << SHIFT) >> bits;
+    let groups = PADDED >> group_bits(t);
+    let place = vec4<u32>((1u << place_bits(t)) - 1u);
     for (var b = 0u; b < job.blocks; b += TEAMS) {
         // a team without a block repeats the last one, and writes the same
         let number = job.block + min(b + me.team, job.blocks - 1u);
@@ -54,11 +53,20 @@ fn main(
             let next = next_of(docs, j, bits, me);
             if p < block.len {
                 let position = number * BLOCK + p;
-                let values = min(values_of(t, position, docs[j]), vec4<u32>(0xffffu >> bits));
-                let pairs = (docs[j] & vec4<u32>((1u << bits) - 1u)) | (values << vec4<u32>(bits));
-                let to = list + groups + 1u + (position >> 1u);
-                by_range_store(to, pairs.x | pairs.y << 16u);
-                by_range_store(to + 1u, pairs.z | pairs.w << 16u);
+                let values = min(values_of(t, position, docs[j]), vec4<u32>(no_value(t)));
+                var four = (docs[j] & place) | (values << vec4<u32>(value_bit(t)));
+                if is_wide(t) {
+                    four |= bytes_of(t, position, docs[j]) << vec4<u32>(place_bits(t));
+                    let to = postings_of(t) + position;
+                    by_range_store(to, four.x);
+                    by_range_store(to + 1u, four.y);
+                    by_range_store(to + 2u, four.z);
+                    by_range_store(to + 3u, four.w);
+                } else {
+                    let to = postings_of(t) + (position >> 1u);
+                    by_range_store(to, four.x | four.y << 16u);
+                    by_range_store(to + 1u, four.z | four.w << 16u);
+                }
                 if position == 0u {
                     begin(list, groups, 0u, own.x, 0u);
                 }

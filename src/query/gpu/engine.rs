@@ -31,8 +31,9 @@ pub struct Options {
     /// A range has 2 to the power of this many docIDs, 6 to 10: with 5, an H200 evaluates no range over impacts, and
     /// why is not known. `None`: the size of the collection decides.
     pub range_bits: Option<u32>,
-    /// When a list is asked for this many times, from 1 on, its postings are laid out by range, if it has a table. That
-    /// takes time and memory, which few queries do not earn back. `None`: 32.
+    /// When a list that has a table is asked for this many times, from 1 on, its postings are laid out by range. That
+    /// takes time and memory, which few queries do not earn back. `None`: 32. With [`NEVER`](super::residence::NEVER)
+    /// shorter lists are not laid out either, which are else at once.
     pub by_range_at: Option<u32>,
     /// Each pass of an intersector has at most so many workgroups, as if the device had fewer processors (Ao et al.,
     /// figure 9a). `None`: as many as there is work for.
@@ -181,8 +182,8 @@ impl<'a> GpuEngine<'a> {
         let Context { searcher, gpu, residence, .. } = &mut self.context;
         let statistics = searcher.index().statistics();
         let ranges = Ranges::of(statistics.documents as u32, self.options.range_bits);
-        // lists with a table are on average some fifty times as long as the shortest of them
-        let tabled = (statistics.postings / (48 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
+        // lists with a table are on average twelve times as long as the shortest of them, or more
+        let tabled = (statistics.postings / (12 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
         let whole = tabled * u64::from(ranges.table_words());
         // half a word a posting, and where ranges begin in each list; no more is made than is taken
         let by_range = 2 * statistics.postings;

@@ -1,6 +1,6 @@
 //! The parts that all kernels over lists share, for an index, a codec and an adapter.
 
-use super::residence::TfKind;
+use super::placed::TfKind;
 use super::rows::{NONE, TermRow};
 use crate::codec::{Codec, TEAM};
 use crate::gpu::{Assembler, Gpu, Memory, wgsl};

@@ -1,9 +1,9 @@
 //! Intersections of lists that are in no index, by the methods of [`crate::query::and`] on a GPU.
 
 use super::candidates::{Candidates, Rows, Want, passes};
+use super::placed::placed_at;
 use super::plan_rows::term_row;
 use super::report::Report;
-use super::residence::placed_at;
 use super::rows::TermRow;
 use super::slot::{Outside, Slot};
 use crate::codec::Codec;

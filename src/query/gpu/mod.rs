@@ -13,6 +13,7 @@
 //! | `found` | reads what a device found for a batch |
 //! | `report` | counts and times what a device did |
 //! | [`residence`] | keeps lists on the device: all, or those asked for last |
+//! | [`placed`] | where a list is there |
 //! | `sound` | which lists the host has looked through |
 //! | [`kernels`] | has the parts that all shaders over lists share |
 //! | [`rows`], `plan_rows` | turn plans into the rows that cross to the device |
@@ -28,6 +29,7 @@ mod engine;
 mod found;
 pub mod kernels;
 mod list_intersector;
+pub mod placed;
 mod plan_rows;
 pub mod ranges;
 pub mod recipe;

@@ -1,7 +1,7 @@
 //! Plans as a device reads them: a row for each query, a row for each term, scores in whole numbers.
 
+use super::placed::Placed;
 use super::ranges::kernels::{BOUND_BITS, BUCKETS};
-use super::residence::Placed;
 use super::rows::{self, QueryRow, TermRow};
 use crate::index::Place;
 use crate::query::{Plan, PlannedTerm, Searcher};

@@ -1,57 +1,18 @@
 //! Which lists are in the memory of the device, and where. Either all lists are there, as they lie in the files, or the
 //! lists that queries asked for last (Ding et al., WWW 2009, section 5).
 
+use super::placed::{Placed, Windows, placed_at, placed_in};
 use super::ranges::kernels::Ranges;
 use super::report::Use;
 use super::sound::{Missing, Sound, bring};
 use crate::gpu::{Arena, GpuError};
 use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
-use crate::postings::{List, ListWords, tf};
+use crate::postings::{List, ListWords};
 use crate::query::Searcher;
 use crate::{Error, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Instant;
-
-/// Where a list is, as kernels read it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Placed {
-    /// Address of its first word.
-    pub list: u32,
-    /// Address of its skip entries, if it has several blocks.
-    pub skips: u32,
-    /// Number of blocks.
-    pub blocks: u32,
-    /// Number of postings.
-    pub df: u32,
-    /// First docID.
-    pub first: u32,
-    /// Address of its frequencies or impacts. If all postings have the same one: that number.
-    pub tf: u32,
-    /// How the frequencies are kept.
-    pub kind: TfKind,
-    /// Address of the table of range maxima, if it has one.
-    pub table: Option<u32>,
-    /// Whether that table has not been computed yet.
-    pub new_table: bool,
-    /// Address of its postings by range, if it has them; it has a table then.
-    pub by_range: Option<u32>,
-    /// Whether these have not been written yet.
-    pub new_by_range: bool,
-}
-
-/// How the frequencies or impacts of a list are kept.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TfKind {
-    /// One number for all postings.
-    #[default]
-    Constant = 0,
-    /// One block.
-    Block = 1,
-    /// A directory, and several blocks behind it.
-    Directory = 2,
-}
 
 /// What became of a request for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +24,9 @@ pub enum Request {
     /// The list is larger than the memory for lists.
     TooLarge,
 }
+
+/// No use of a list lays it out by range.
+pub const NEVER: u32 = u32::MAX;
 
 /// What one list holds of the arena.
 #[derive(Clone, Copy, Debug)]
@@ -77,14 +41,6 @@ struct Entry {
     /// How often it was asked for.
     uses: u32,
     placed: Placed,
-}
-
-/// Addresses of the windows of the files, when all lists are there.
-#[derive(Debug, Default)]
-struct Windows {
-    postings: Vec<u32>,
-    skips: Vec<u32>,
-    tf: Vec<u32>,
 }
 
 /// The lists of one codec on the device.
@@ -162,7 +118,8 @@ impl<'a> Residence<'a> {
     }
 
     /// From now on lists can have tables of the maxima of these ranges in `arena`, and when they are asked for the
-    /// `at_use`-th time, from 1 on, their postings are laid out in `by_range`.
+    /// `at_use`-th time, from 1 on, their postings are laid out in `by_range`; those of lists too short for a table are
+    /// when they are first asked for. With [`NEVER`] none is.
     pub fn add_tables(&mut self, arena: Arena, by_range: Arena, at_use: u32, ranges: Ranges) {
         self.tables = Some(Tables { arena, by_range, at_use, ranges });
     }
@@ -191,26 +148,29 @@ impl<'a> Residence<'a> {
             pieces.extend(windows.enumerate().map(|(i, piece)| (piece, kind, i)));
         }
         pieces.sort_by_key(|(piece, ..)| std::cmp::Reverse(piece.len()));
-        let mut parts: Vec<(u32, &[u32])> = Vec::new();
-        for (piece, kind, i) in pieces {
-            let target = [&mut found.postings, &mut found.skips, &mut found.tf].into_iter().nth(kind);
-            let used = if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
-            let at = u32::try_from(used.len()).ok().map(|words| self.lists.take(words)).transpose()?.flatten();
-            let (Some(at), Some(target)) = (at, target) else {
-                return Err(Error::Invalid {
-                    what: "the memory for lists".to_owned(),
-                    why: format!(
-                        "has no room for all lists ({} MiB and half as much for tables); give more --gpu-memory, or leave --preload out",
-                        needed >> 18
-                    ),
-                });
+        // no list uses the last word of a window
+        let used =
+            |piece: &'a [u32]| if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
+        let parts: Vec<&[u32]> = pieces.iter().map(|&(piece, ..)| used(piece)).collect();
+        let Some(places) = self.lists.fill(&parts)? else {
+            return Err(Error::Invalid {
+                what: "the memory for lists".to_owned(),
+                why: format!(
+                    "has no room for all lists ({} MiB and half as much for tables); give more --gpu-memory, or leave --preload out",
+                    needed >> 18
+                ),
+            });
+        };
+        for ((at, part), &(_, kind, i)) in places.into_iter().zip(&parts).zip(&pieces) {
+            self.counts.words += part.len() as u64;
+            let target = match kind {
+                0 => &mut found.postings,
+                1 => &mut found.skips,
+                _ => &mut found.tf,
             };
-            parts.push((at, used));
-            self.counts.words += used.len() as u64;
             target.resize(target.len().max(i + 1), 0);
             target[i] = at;
         }
-        self.lists.send(&parts)?;
         self.lists.wait()?;
         self.windows = Some(found);
         Ok(())
@@ -256,8 +216,6 @@ impl<'a> Residence<'a> {
     /// # Errors
     /// [`Error::Damaged`]; [`Error::Gpu`] if the device was lost.
     pub fn request(&mut self, info: &TermInfo, tabled: bool) -> Result<Request> {
-        let wanted = self.tables.as_ref().filter(|tables| tabled && info.df >= tables.ranges.table_df());
-        let wanted = wanted.map(|tables| tables.ranges.table_words());
         // most queries ask for what is there
         if let Place::List { list: number, .. } = info.place
             && let Some(entry) = self.entries.get_mut(&number)
@@ -266,7 +224,7 @@ impl<'a> Residence<'a> {
             entry.tick = self.tick;
             entry.uses = entry.uses.saturating_add(1);
             let (placed, uses) = (entry.placed, entry.uses);
-            return self.tabled(number, placed, wanted, uses).map(Request::Placed);
+            return self.tabled(number, placed, tabled, uses).map(Request::Placed);
         }
         let list = match self.index.list(info, self.codec)? {
             List::Single { doc, tf } => {
@@ -282,21 +240,27 @@ impl<'a> Residence<'a> {
         };
         self.entries.insert(list.number, Entry { own, tick: self.tick, aged: self.tick, uses: 1, placed });
         self.ages.insert((self.tick, list.number), ());
-        self.tabled(list.number, placed, wanted, 1).map(Request::Placed)
+        self.tabled(list.number, placed, tabled, 1).map(Request::Placed)
     }
 
-    /// The place of a list that has an entry, with a table of so many words if one is wanted and there is room, and
+    /// The place of a list that has an entry; with `tabled`, with a table if it can have one and there is room, and
     /// with postings by range if this use calls for them.
     ///
     /// # Errors
     /// The device was lost.
-    fn tabled(&mut self, number: u32, placed: Placed, wanted: Option<u32>, uses: u32) -> Result<Placed> {
-        let at_use = self.tables.as_ref().map_or(0, |tables| tables.at_use);
-        let Some(words) = wanted.filter(|_| placed.table.is_none() || uses == at_use) else { return Ok(placed) };
+    fn tabled(&mut self, number: u32, placed: Placed, tabled: bool, uses: u32) -> Result<Placed> {
+        let Some(Tables { ranges, at_use, .. }) = self.tables.as_ref().filter(|_| tabled) else { return Ok(placed) };
+        let (long, table_words) = (placed.df >= ranges.table_df(), ranges.table_words());
+        // to lay a short list out takes less than to make a table
+        let at_use = if long || *at_use == NEVER { *at_use } else { 1 };
+        let lacks_table = long && placed.table.is_none();
+        if !lacks_table && uses != at_use {
+            return Ok(placed);
+        }
         let mut found = placed;
-        if placed.table.is_none() {
+        if lacks_table {
             // without room for a table the device looks through the list, which takes longer
-            let Some(at) = self.make_room(words, true)? else { return Ok(placed) };
+            let Some(at) = self.make_room(table_words, true)? else { return Ok(placed) };
             found.table = Some(at);
         }
         if placed.by_range.is_none()
@@ -311,7 +275,7 @@ impl<'a> Residence<'a> {
             entry.placed = found;
         }
         let new_by_range = found.by_range != placed.by_range;
-        Ok(Placed { new_table: placed.table.is_none(), new_by_range, ..found })
+        Ok(Placed { new_table: lacks_table, new_by_range, ..found })
     }
 
     /// Finds the place of a list that has no entry, in a window or in newly taken words. Returns the place, and the
@@ -380,9 +344,13 @@ impl<'a> Residence<'a> {
         }
     }
 
-    /// Drops the lists with these tables, which a batch should have made but did not.
-    pub fn abandon(&mut self, tables: &[u32]) {
-        let made = |entry: &Entry| entry.placed.table.is_none_or(|at| !tables.contains(&at));
+    /// Drops the lists with these tables, and with these postings by range, which a batch should have made but did not.
+    pub fn abandon(&mut self, tables: &HashSet<u32>, by_range: &HashSet<u32>) {
+        if tables.is_empty() && by_range.is_empty() {
+            return;
+        }
+        let lacks = |at: Option<u32>, missing: &HashSet<u32>| at.is_some_and(|at| missing.contains(&at));
+        let made = |entry: &Entry| !lacks(entry.placed.table, tables) && !lacks(entry.placed.by_range, by_range);
         let gone: Vec<u32> = self.entries.iter().filter(|(_, entry)| !made(entry)).map(|(&number, _)| number).collect();
         gone.into_iter().for_each(|number| _ = self.remove(number));
     }
@@ -394,13 +362,15 @@ impl<'a> Residence<'a> {
         if let Some((at, words)) = entry.own {
             self.lists.give(at, words);
         }
-        if let (Some(at), Some(tables)) = (entry.placed.table, &mut self.tables) {
-            tables.arena.give(at, tables.ranges.table_words());
+        if let Some(tables) = &mut self.tables {
+            if let Some(at) = entry.placed.table {
+                tables.arena.give(at, tables.ranges.table_words());
+            }
             if let (Some(at), Some(words)) = (entry.placed.by_range, tables.by_range_words(entry.placed.df)) {
                 tables.by_range.give(at, words);
             }
         }
-        entry.own.is_some() || entry.placed.table.is_some()
+        entry.own.is_some() || entry.placed.table.is_some() || entry.placed.by_range.is_some()
     }
 
     /// Brings the lists that were asked for and are not there. Meanwhile it looks through those that nobody has looked
@@ -433,32 +403,4 @@ fn tf_words<'a>(list: &ListWords<'a>, files: &ListFiles<'a>) -> Result<&'a [u32]
         files.tf.get(at..at.checked_add(len)?)
     };
     find().ok_or_else(|| list.bad_tf(0))
-}
-
-/// The place of a list whose parts are at these addresses.
-pub(super) fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bool) -> Placed {
-    let (tf, kind) = match list.df as usize {
-        _ if impacts => (tf, TfKind::Block),
-        _ if list.tf.all_one() => (1, TfKind::Constant),
-        df if df <= tf::BLOCK => (tf, TfKind::Block),
-        _ => (tf, TfKind::Directory),
-    };
-    let blocks = list.blocks() as u32;
-    Placed { list: at, skips, blocks, df: list.df, first: list.first, tf, kind, ..Placed::default() }
-}
-
-/// The place of a list in files that are there as a whole.
-fn placed_in(list: &ListWords<'_>, windows: &Windows, window: u64, impacts: Option<u64>) -> Placed {
-    let address = |bases: &[u32], at: u64| {
-        // the reader has checked that the parts lie in their files
-        let base = bases.get((at / window) as usize).copied().unwrap_or(0);
-        base.wrapping_add((at % window) as u32)
-    };
-    let skips = if list.skips.is_empty() { 0 } else { address(&windows.skips, list.skips_at) };
-    let tf = match impacts {
-        Some(at) => address(&windows.tf, at),
-        None if list.tf.all_one() => 0,
-        None => address(&windows.tf, list.tf_at),
-    };
-    placed_at(list, address(&windows.postings, list.postings_at), skips, tf, impacts.is_some())
 }

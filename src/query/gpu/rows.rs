@@ -5,6 +5,10 @@ use crate::gpu::{gpu_struct, gpu_words};
 
 /// Stands for "none" in a row.
 pub const NONE: u32 = u32::MAX;
+/// In [`QueryRow::untabled`]: some terms without a table lie by tile.
+pub const BY_TILE: u32 = 1;
+/// In [`QueryRow::untabled`]: some terms have neither, and blocks of theirs are decoded.
+pub const BY_BLOCKS: u32 = 2;
 
 gpu_struct! {
     /// A term of a query: where its list is, and what it weighs.
@@ -21,7 +25,7 @@ gpu_struct! {
         pub first: u32,
         /// Address of its frequencies or impacts. If all postings have the same one: that number.
         pub tf: u32,
-        /// How the frequencies are kept: a [`TfKind`](super::residence::TfKind).
+        /// How the frequencies are kept: a [`TfKind`](super::placed::TfKind).
         pub kind: u32,
         /// For ranges, the address of its range maxima, or [`NONE`]. For intersections, 1 if its weight is negative.
         pub table: u32,
@@ -60,8 +64,9 @@ gpu_struct! {
         pub rarest: u32,
         /// The first slot of these ranges.
         pub candidates: u32,
+        /// What it has of terms without tables: [`BY_TILE`], [`BY_BLOCKS`].
+        pub untabled: u32,
     }
-    padding 1
 }
 
 gpu_struct! {
@@ -156,6 +161,16 @@ gpu_struct! {
     pub struct QueryParams as "Params" {
         /// How many queries.
         pub queries: u32,
+    }
+}
+
+gpu_struct! {
+    /// Parameters of the pass that bounds ranges.
+    pub struct BoundsParams as "Params" {
+        /// How many queries.
+        pub queries: u32,
+        /// How many ranges of each tile are for the first wave; 0 if later passes select that.
+        pub picks: u32,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::topk::{BoundTopK, GpuTopK, TopKCapacity};
 use crate::Result;
-use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, RowArrays, Step, Usage, View};
+use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, RowArrays, Usage, View};
 use std::sync::Arc;
 
 /// A buffer of fewer bytes is made up to twice as large as its batch needs, so that the next batch fits, too.
@@ -104,8 +104,7 @@ impl Slot {
         self.buffer(DOWNLOAD)
     }
 
-    /// Puts rows, as bytes, in arrays of their own, for the next submission, which begins with [`Self::row_steps`]. No
-    /// batch is on its way with this slot.
+    /// Puts rows, as bytes, in arrays of their own, for the next submission. No batch is on its way with this slot.
     ///
     /// # Errors
     /// As of [`Self::need`].
@@ -117,11 +116,6 @@ impl Slot {
         }
         other?;
         self.rows.put(&self.gpu, rows)
-    }
-
-    /// The steps that bring the rows to the device.
-    pub fn row_steps(&self) -> Vec<Step<'_>> {
-        self.rows.steps()
     }
 
     /// Writes to the start of a buffer that kernels write to as well.
@@ -198,7 +192,7 @@ fn holds(capacity: TopKCapacity, needed: TopKCapacity) -> bool {
 mod tests {
     use super::*;
     use crate::gpu::testing::gpu;
-    use crate::gpu::{Assembler, Download, Text, Upload};
+    use crate::gpu::{Assembler, Download, Step, Text, Upload};
 
     #[test]
     fn test_buffers_grow_and_never_shrink() {

@@ -110,8 +110,8 @@ impl Passes<'_> {
         runs.rounds();
         runs.results(which, k);
         let words = CandidateState::WORDS + if which == Which::Chosen { CLASSES } else { 0 };
-        let mut steps = slot.row_steps();
-        steps.push(Step::Clear(slot.buffer("state"), 4 * u64::from(CandidateHead::WORDS + words * queries)));
+        let state = 4 * u64::from(CandidateHead::WORDS + words * queries);
+        let mut steps = vec![Step::Clear(slot.buffer("state"), state)];
         steps.extend(runs.steps());
         let chosen;
         match comes {

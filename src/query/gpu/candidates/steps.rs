@@ -205,8 +205,7 @@ impl<'d, 'a> Steps<'d, 'a> {
         let bound: Arc<[Bound]> = passes.bind(slot, &outside)?;
         let mut runs = Runs::new(passes, &bound, layout, distance, true);
         run(&mut runs);
-        let mut steps = slot.row_steps();
-        steps.extend(runs.steps());
+        let mut steps: Vec<_> = runs.steps().collect();
         if bytes > 0 {
             steps.push(Step::Copy { from: slot.buffer("results"), to: slot.download(), bytes });
         }

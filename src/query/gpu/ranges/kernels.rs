@@ -3,12 +3,14 @@
 use crate::gpu::{Access, Assembler, Gpu, GpuError, Kernel, Memory, Pipeline, wgsl};
 use crate::query::gpu::kernels::{Parts, TEAMS, THREADS};
 use crate::query::gpu::rows::{
-    BlocksJob, ChooseParams, CollectParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams,
-    PlaceRow, QueryParams, QueryRow, RarestParams, SelectParams, State,
+    BY_BLOCKS, BY_TILE, BlocksJob, BoundsParams, ChooseParams, CollectParams, CutParams, EvaluateParams, GatherParams,
+    Head, JobParams, ListParams, PlaceRow, QueryParams, QueryRow, RarestParams, SelectParams, State,
 };
 
 /// A workgroup bounds so many ranges: 16 a thread.
 pub const TILE: u32 = 16 * THREADS;
+// `bounds` has four times four in registers
+const _: () = assert!(TILE / THREADS == 16);
 /// Number of classes by which scores are counted.
 pub const BUCKETS: u32 = 1024;
 /// Number of classes by which range bounds are counted.
@@ -25,6 +27,8 @@ pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::
 pub const BY_RANGE: Memory = Memory { name: "by_range", prefix: "by_range_", ..Memory::ONE };
 /// A group of ranges has 2 to the power of this many of them.
 const GROUP: u32 = 4;
+/// The same in lists without tables: four postings or fewer in the mean.
+const WIDE_GROUP: u32 = 8;
 /// A workgroup evaluates so many ranges at a time, at most. More are no faster on an H100, 4 are slower.
 const MATES: u32 = 8;
 /// These have so many documents, at most, unless one range has more.
@@ -58,21 +62,25 @@ impl Ranges {
         self.padded() / 4 + self.padded() / DIRECTORY + 1
     }
 
-    /// Whether a list lies by range, too, if there is room: a range then needs no block of it. Only lists with tables
-    /// do, and only if a document's place in a group of ranges leaves bits for a frequency.
+    /// Whether a list lies by range, too, if there is room: a range then needs no block of it. Of lists with tables,
+    /// only if a document's place in a group of ranges leaves bits for a frequency.
     pub fn lies_by_range(self, df: u32) -> bool {
-        df >= self.table_df() && self.shift + GROUP <= 11
+        df < self.table_df() || self.shift + GROUP <= 11
     }
 
-    /// A list with so many postings lies by single ranges, a shorter one by groups of ranges.
+    /// A list with a table and so many postings lies by single ranges, a shorter one by groups of ranges.
     fn dense_df(self) -> u32 {
         self.padded() / 4
     }
 
     /// Words of a list's postings by range: where each group begins, and the postings.
     pub fn by_range_words(self, df: u32) -> u32 {
-        let groups = if df < self.dense_df() { self.padded() >> GROUP } else { self.padded() };
-        groups + 1 + df.div_ceil(4) * 2
+        let (group, words) = match df {
+            _ if df < self.table_df() => (WIDE_GROUP, 4),
+            _ if df < self.dense_df() => (GROUP, 2),
+            _ => (0, 2),
+        };
+        (self.padded() >> group) + 1 + df.div_ceil(4) * words
     }
 
     /// A list with so many postings at most has few enough ranges to look them up one by one in the other terms'
@@ -88,9 +96,10 @@ impl Ranges {
         (df <= self.short()).then_some((term, df))
     }
 
-    /// A list has a table from this df on. The postings of shorter lists are looked through.
+    /// A list has a table from this df on. The postings of shorter lists are looked through, up to 32 a tile in the
+    /// mean.
     pub fn table_df(self) -> u32 {
-        (self.padded() / 128).max(256)
+        (self.padded() / 64).max(256)
     }
 }
 
@@ -132,7 +141,12 @@ pub(in crate::query::gpu) fn texts(
         ("NO_CUT", u32::MAX),
         ("MATES", (MATES_DOCUMENTS >> ranges.shift).clamp(1, MATES)),
         ("GROUP", GROUP),
+        ("WIDE_GROUP", WIDE_GROUP),
+        ("TILE_BITS", TILE.ilog2()),
         ("DENSE", ranges.dense_df()),
+        ("TABLED", ranges.table_df()),
+        ("BY_TILE", BY_TILE),
+        ("BY_BLOCKS", BY_BLOCKS),
     ];
     let with_state = |assembler: Assembler| {
         let assembler = assembler.constants(&shared).constants(Head::CONSTANTS).constants(State::CONSTANTS);
@@ -140,19 +154,21 @@ pub(in crate::query::gpu) fn texts(
     };
     let reads = |teams| with_state(parts.assembler(teams)).provide("tables", [tables.piece(Access::Read)]);
     let teams = reads(TEAMS);
-    let team = reads(1).provide("by_range", [by_range.piece(Access::Read)]);
-    let unpacks = teams.clone().provide("by_range", [by_range.piece(Access::ReadWrite)]);
+    let by_range_too = |assembler: Assembler, access| assembler.provide("by_range", [by_range.piece(access)]);
+    let team = by_range_too(reads(1), Access::Read);
+    let by_range_reader = by_range_too(teams.clone(), Access::Read);
+    let unpacks = by_range_too(teams.clone(), Access::ReadWrite);
     let writes = teams.clone().provide("tables", [tables.piece(Access::ReadWrite)]);
     let plain = with_state(Assembler::new().constants(&[("THREADS", THREADS), ("DOCS", ranges.documents)]));
     let ranges = [
         teams.clone().params::<JobParams>().kernel("maxima", wgsl!("or/ranges/maxima"))?,
         writes.clone().params::<ListParams>().kernel("pack", wgsl!("or/ranges/pack"))?,
         unpacks.params::<JobParams>().kernel("unpack", wgsl!("or/ranges/unpack"))?,
-        teams.clone().params::<QueryParams>().kernel("bounds", wgsl!("or/ranges/bounds"))?,
+        by_range_reader.clone().params::<BoundsParams>().kernel("bounds", wgsl!("or/ranges/bounds"))?,
         plain.clone().params::<CutParams>().kernel("cuts", wgsl!("or/ranges/cuts"))?,
         plain.clone().params::<SelectParams>().kernel("select", wgsl!("or/ranges/select"))?,
         team.clone().params::<EvaluateParams>().kernel("evaluate", wgsl!("or/ranges/evaluate"))?,
-        teams.clone().params::<RarestParams>().kernel("rarest", wgsl!("or/ranges/rarest"))?,
+        by_range_reader.clone().params::<RarestParams>().kernel("rarest", wgsl!("or/ranges/rarest"))?,
         plain.clone().params::<ChooseParams>().kernel("choose", wgsl!("or/ranges/choose"))?,
         plain.clone().params::<GatherParams>().kernel("gather", wgsl!("or/ranges/gather"))?,
     ];

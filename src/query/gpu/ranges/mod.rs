@@ -1,9 +1,9 @@
 //! Batches answered by ranges of docIDs, the best first.
 //!
 //! The docIDs are cut into ranges of 2^n. Each list of some length has a table with a byte for each range: the greatest
-//! impact of a posting there. A list that is asked for often is laid out by range, too: the documents of a range and
-//! their frequencies are then read at once, and no block of the list is decoded for it. A batch of queries goes through
-//! a chain of passes:
+//! impact of a posting there. If it is asked for often it is laid out by range, too, and shorter lists are at once: the
+//! documents of a range and their frequencies are then read together, and no block of the list is decoded for it. A
+//! batch of queries goes through a chain of passes:
 //!
 //! ```text
 //! maxima     range maxima of lists that have come to the device and have no table yet
@@ -18,9 +18,10 @@
 //! gather     sends the hits that reach the last threshold to the host, which sorts them
 //! ```
 //!
-//! A pass takes longer than what it does for a few queries. So these have two waves and no `cuts`, since the first wave
-//! finds its bounds itself; a few conjunctions with few such ranges go through `rarest`, `evaluate` and `gather` alone;
-//! and a single query has no `gather` if its k is small and ranges are skipped: the host leaves hits out.
+//! A pass takes longer than what it does for a few queries. So these have two waves and no `cuts`, and `bounds` picks the
+//! ranges of the first wave itself: the best of each tile. A few conjunctions with few such ranges go through `rarest`,
+//! `evaluate` and `gather` alone; and a single query has no `gather` if its k is small and ranges are skipped: the host
+//! leaves hits out.
 //!
 //! For a conjunction, a range that lacks a term has no bound, and a document that lacks a term has no score. Scores are
 //! sums of whole numbers, so it does not matter in which order threads add. A query's threshold is the lower edge
@@ -44,7 +45,7 @@ use super::kernels::Parts;
 use super::plan_rows::{add_steps, greatest_score, query_row};
 use super::report::Work;
 use super::residence::Request;
-use super::rows::{self, Head, NONE, QueryRow, TermRow};
+use super::rows::{self, BY_BLOCKS, BY_TILE, Head, NONE, QueryRow, TermRow};
 use super::slot::Slot;
 use super::topk::Chooser;
 use crate::Result;
@@ -104,7 +105,7 @@ struct NewTable {
     row: u32,
     /// Blocks of the list.
     blocks: u32,
-    /// Address of the list's table.
+    /// Address of the list's table, or of its postings by range.
     at: u32,
 }
 
@@ -298,19 +299,25 @@ impl Way for Call<'_> {
             return Ok(Added::Full);
         }
         let first = rows.terms.len() as u32;
+        let mut untabled = 0;
         for (bound, term) in terms {
             let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
                 // tables that were promised to earlier terms of this query are made with the batch
                 return Ok(Added::Lacks(Lack::Lists));
             };
-            if let Some(at) = placed.table {
-                let table = NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at };
-                rows.tables.extend(placed.new_table.then_some(table));
-                rows.unpacked.extend(placed.new_by_range.then_some(table));
-            }
+            let new = |at| NewTable { row: rows.terms.len() as u32, blocks: placed.blocks, at };
+            rows.tables.extend(placed.table.filter(|_| placed.new_table).map(new));
+            rows.unpacked.extend(placed.by_range.filter(|_| placed.new_by_range).map(new));
+            untabled |= match (placed.table, placed.by_range) {
+                (Some(_), _) => 0,
+                // bounds of conjunctions ask which ranges have a term, not only what it adds there
+                (None, Some(_)) if !all => BY_TILE,
+                (None, _) => BY_BLOCKS,
+            };
             rows.terms.push(searcher.row_of(term, bound, &placed));
         }
         let mut row = query_row((first, count as u32), all, self.k_of_rows(), most, least);
+        row.untabled = untabled;
         add_steps(searcher.impacts().is_some(), &mut row, &mut rows.terms[first as usize..]);
         match rarest {
             Some((term, df)) => {
@@ -364,10 +371,8 @@ impl Way for Call<'_> {
     }
 
     fn abandon(&mut self, context: &mut Context<'_>, rows: &Rows) {
-        let tables: Vec<u32> = rows.tables.iter().chain(&rows.unpacked).map(|table| table.at).collect();
-        if !tables.is_empty() {
-            context.residence.abandon(&tables);
-        }
+        let [tables, by_range] = [&rows.tables, &rows.unpacked].map(|new| new.iter().map(|new| new.at).collect());
+        context.residence.abandon(&tables, &by_range);
     }
 
     fn halve(&mut self, queries: usize) {

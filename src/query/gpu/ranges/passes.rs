@@ -8,8 +8,8 @@ use crate::query::gpu::batches::Context;
 use crate::query::gpu::found::FirstHits;
 use crate::query::gpu::kernels::{TEAMS, THREADS};
 use crate::query::gpu::rows::{
-    BlocksJob, ChooseParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, NONE, PlaceRow,
-    QueryParams, QueryRow, RarestParams, SelectParams, State, TermRow,
+    BlocksJob, BoundsParams, ChooseParams, CutParams, EvaluateParams, GatherParams, Head, JobParams, ListParams, NONE,
+    PlaceRow, QueryRow, RarestParams, SelectParams, State, TermRow,
 };
 use crate::query::gpu::slot::{Key, Slot};
 use crate::query::gpu::topk::{Chooser, Counts, TopKCapacity};
@@ -31,6 +31,8 @@ const FEW_HITS: u32 = 32;
 const MANY_HITS: u32 = 100;
 /// A batch of at most so many queries goes through two waves only.
 const FEW: u32 = 16;
+/// At least so many of a tile's ranges are for the first wave of a few queries.
+const LEAST_PICKS: u32 = 2;
 /// If the short lists of a few queries have so many ranges at most, all that may have a match are evaluated at once.
 const DIRECT: u32 = 2048;
 /// So many tiles a workgroup selects from, unless the batch has few queries.
@@ -156,6 +158,7 @@ impl Call<'_> {
         let padded = u64::from(ranges.padded());
         // as many as the next batches may have: to make a large buffer anew takes longer than many queries
         let whole = rows.whole.next_power_of_two() as u64;
+        let tiles = padded / u64::from(TILE);
         slot.need(&[
             ("state", u64::from(Head::WORDS) + each(State::WORDS.into())),
             ("hits", each(2 * u64::from(room))),
@@ -164,12 +167,12 @@ impl Call<'_> {
         ])?;
         match self.by {
             By::Accumulators => slot.need(&[("sums", each(ranges.documents.into()))])?,
-            By::Ranges { .. } => slot.need(&[
+            By::Ranges { prune } => slot.need(&[
                 ("bounds", whole * padded / 2),
-                ("tile_bounds", whole * padded / u64::from(TILE)),
+                ("tile_bounds", whole * tiles),
                 ("queue", whole * padded),
                 ("candidates", 2 * u64::from(rows.candidates)),
-                ("chosen", 2 * u64::from(rows.candidates)),
+                ("chosen", 2 * (u64::from(rows.candidates) + whole * u64::from(self.picks(count, prune)) * tiles)),
             ])?,
         }
         let state = u64::from(Head::WORDS + count * State::WORDS);
@@ -195,8 +198,7 @@ impl Call<'_> {
             By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
         };
         let gather = slot.bound(Key { what: "gather", number: 0 }, &outside, [&kernels.gather])?;
-        let mut steps = slot.row_steps();
-        steps.push(Step::Clear(slot.buffer("state"), 4 * state));
+        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * state)];
         if let Some(bound) = &for_tables {
             for Round { lists, runs } in &rounds {
                 steps.push(Step::Clear(slot.buffer("maxima"), 4 * u64::from(*lists) * padded));
@@ -237,6 +239,20 @@ impl Call<'_> {
         Ok(gpu.submit("queries", &steps, context.timed)?)
     }
 
+    /// How many counted bounds the first wave should have; without pruning all ranges are in it.
+    fn first_wave(&self, prune: bool) -> u32 {
+        if prune { self.k.saturating_mul(2).clamp(64, (self.k / 8).max(1024)) } else { u32::MAX }
+    }
+
+    /// How many ranges of each tile are for the first wave of a few queries; 0 if that is for `select` to say.
+    fn picks(&self, queries: u32, prune: bool) -> u32 {
+        if queries > FEW || !prune {
+            return 0;
+        }
+        let tiles = self.own.ranges.padded() / TILE;
+        self.first_wave(prune).saturating_mul(4).div_ceil(tiles).clamp(LEAST_PICKS, TILE)
+    }
+
     /// The passes of ranges. Appends to `jobs` which workgroup looks through which blocks of a short list, and then
     /// through which of its ranges.
     fn runs(
@@ -254,8 +270,6 @@ impl Call<'_> {
         rows.share_out(order, TILE, |term| term.df, jobs);
         let choose = jobs.len() as u32 - first_job - rarest;
         let software = gpu.report().kind == AdapterKind::Software;
-        // without pruning all ranges are in the first wave
-        let first = if prune { self.k.saturating_mul(2).clamp(64, (self.k / 8).max(1024)) } else { u32::MAX };
         let most = whole.saturating_mul(padded).saturating_add(rows.candidates);
         let groups = match software {
             true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
@@ -267,21 +281,25 @@ impl Call<'_> {
         if queries <= FEW && whole == 0 && rows.candidates <= DIRECT {
             return vec![run(4, "rarest", of_lists(1), rarest), run(3, "evaluate", evaluate(0), groups)];
         }
+        let picks = self.picks(queries, prune);
         let mut runs = vec![
-            run(0, "bounds", QueryParams { queries: whole }.bytes(), whole * (padded / TILE)),
+            run(0, "bounds", BoundsParams { queries: whole, picks }.bytes(), whole * (padded / TILE)),
             run(4, "rarest", of_lists(0), rarest),
         ];
         // for a few queries, passes take longer than ranges: fewer and larger waves, and the first finds its cut itself
         let few = queries <= FEW;
         let (waves, tiles) = if few { (2, 1) } else { (WAVES, SELECT_TILES) };
+        let first = self.first_wave(prune);
         if !few {
             runs.push(run(1, "cuts", CutParams { queries, first }.bytes(), queries));
         }
         for wave in 0..waves {
             let last = u32::from(wave + 1 == waves);
             let wanted = if few && wave == 0 { first.saturating_mul(4) } else { 0 };
-            let parameters = SelectParams { queries: whole, wave, last, tiles, wanted }.bytes();
-            runs.push(run(2, "select", parameters, whole * (padded / TILE).div_ceil(tiles)));
+            if wave > 0 || picks == 0 {
+                let parameters = SelectParams { queries: whole, wave, last, tiles, wanted }.bytes();
+                runs.push(run(2, "select", parameters, whole * (padded / TILE).div_ceil(tiles)));
+            }
             let parameters = ChooseParams { first: first_job + rarest, jobs: choose, wave, last, wanted }.bytes();
             runs.push(run(5, "choose", parameters, choose));
             runs.push(run(3, "evaluate", evaluate(wave), groups));

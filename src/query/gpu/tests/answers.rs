@@ -5,6 +5,7 @@ use crate::query::PlannedTerm;
 use crate::query::gpu::engine::ALONE;
 use crate::query::gpu::ranges::kernels::{Ranges, TILE};
 use crate::query::gpu::ranges::{QUERY_TERMS, accumulators};
+use crate::query::gpu::residence::NEVER;
 use crate::query::method::EngineKind;
 use crate::query::or::OR;
 use crate::query::topk::TOPK;
@@ -20,7 +21,7 @@ fn test_every_codec() {
         let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap();
         let plans = plans(&searcher, &QUERIES);
         // lists that lie by range, and lists that are decoded
-        let decoded = [1, u32::MAX].map(|by_range_at| {
+        let decoded = [1, NEVER].map(|by_range_at| {
             let options = Options { preload: i % 2 == 0, by_range_at: Some(by_range_at), ..PRELOAD };
             let mut engine = engine(&searcher, &gpu, options).unwrap();
             let report = check_batch(&mut engine, &plans, 10, codec);

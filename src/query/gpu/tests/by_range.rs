@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::query::gpu::ranges::QUERY_TERMS;
+use crate::query::gpu::ranges::kernels::{Ranges, TILE};
 
 /// Frequencies about those that a posting by range has bits for, in lists that lie by single ranges and by groups of
 /// them. One list has all documents of some groups and none elsewhere; others begin late and end early.
@@ -41,6 +42,46 @@ fn test_postings_of_every_shape() {
                 let report = check_batch(&mut engine, &plans, k, &format!("{codec}, ranges of 2^{bits}"));
                 assert_eq!(report.decoded == 0, bits <= 7, "{bits}: {report:?}");
             }
+        }
+    }
+}
+
+/// Lists without tables, over several tiles: spread, in one stretch of documents of which several are in a range, on
+/// both sides of a tile's edge; and a frequency that a posting by range has no bits for.
+#[test]
+fn test_lists_without_tables() {
+    let Some(gpu) = gpu() else { return };
+    let edge = TILE << 6;
+    let text = |doc: u32| {
+        let mut text = ["z", "often z", "often often"][doc as usize % 3].to_owned();
+        let mut add = |word: &str, times: u32| text += &format!(" {word}").repeat(times as usize);
+        if doc % 700 == 50 {
+            add("few", [1, 5, 2][doc as usize / 700 % 3]);
+        }
+        if (70_000..70_250).contains(&doc) {
+            add("near", 1 + doc % 7);
+        }
+        if [edge - 1, edge].contains(&doc) {
+            add("two", 3);
+        }
+        if doc == 90_001 {
+            add("few", 40_000);
+        }
+        text
+    };
+    let texts: Vec<String> = (0..edge + 9000).map(text).collect();
+    let built = Built::with(&texts, "simdbp", Some(1));
+    let index = built.open();
+    let ranges = Ranges::of(edge + 9000, None);
+    assert!(ranges.padded() > TILE && ranges.shift == 6 && ranges.table_df() > 250);
+    let texts = ["few", "few often", "near two", "two few near often", "near z", "often near", "few near"];
+    for scores in [Scores::Bm25, Scores::Impacts] {
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap().with_scores(scores).unwrap();
+        let plans = plans(&searcher, &texts);
+        let mut engine = engine(&searcher, &gpu, AT_ONCE).unwrap();
+        for k in [1, 3, 150] {
+            let report = check_batch(&mut engine, &plans, k, &format!("{scores:?}, {k}"));
+            assert_eq!(report.decoded, 0, "{report:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Too little memory, damaged lists, a device that is gone.
 
 use super::*;
+use crate::postings::List;
 use std::fs;
 
 fn bytes_of_all(searcher: &Searcher<'_>) -> u64 {
@@ -120,6 +121,37 @@ fn test_damaged_lists() {
         files.iter().zip(&sound).for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
     }
     assert!(refused[0] > 0 && refused[0] == refused[1], "found damaged without and with preloading: {refused:?}");
+}
+
+/// A batch with a damaged list is not sent. What it should have made of its other lists is made when they are asked for
+/// again: a table for a long one, postings by range for a short one.
+#[test]
+fn test_lists_beside_a_damaged_one() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(2000), "vbyte");
+    let place = {
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let plan = &plans(&searcher, &["w1"])[0];
+        match index.list(&plan.terms[0].info, searcher.codec()).unwrap() {
+            List::Blocks(list) => 4 * list.postings_at as usize,
+            List::Single { .. } => panic!("a long list"),
+        }
+    };
+    let file = built.path.join("vbyte").join("postings.bin");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[place + 64..place + 128].fill(0xff);
+    fs::write(&file, bytes).unwrap();
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["rare3 all w1", "rare3 all", "rare3"]);
+    let mut engine = engine(&searcher, &gpu, AT_ONCE).unwrap();
+    assert!(matches!(search(&mut engine, &plans[..1], Mode::Or, 30), Err(Error::Damaged { .. })));
+    for plan in &plans[1..] {
+        let (hits, report) = search(&mut engine, std::slice::from_ref(plan), Mode::Or, 30).unwrap();
+        check(&searcher, plan, Mode::Or, 30, &hits[0], "beside a damaged list");
+        assert_eq!(report.decoded, 0, "both lie by range");
+    }
 }
 
 #[test]
