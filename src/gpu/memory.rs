@@ -258,8 +258,8 @@ impl Arena {
     }
 
     /// Takes room for pieces, each in one buffer, and copies them there; returns their addresses, or `None` if there is
-    /// not enough room. While pieces go to one buffer, the next is made. Nothing was taken before. Does not wait for the
-    /// last copies.
+    /// not enough room. While pieces go to one buffer, the next is made. Nothing was taken before. Does not wait for
+    /// the last copies.
     ///
     /// # Errors
     /// The device was lost.

@@ -1,8 +1,8 @@
 //! Arrays of rows that the host writes where kernels read them.
 //!
-//! A copy to the device, and the wait for it before the first kernel, took a submission some 6 us of its 80 on an H200.
-//! Such memory is the card's own there, which the host reaches over the bus, and one buffer has all arrays: each copy or
-//! mapping costs.
+//! With a copy to the device, for which the first kernel waits, a single query took 4 to 8 us more on an H200. Such
+//! memory is the card's own there, which the host reaches over the bus. One buffer has all arrays, since each mapping
+//! costs.
 
 use super::device::Wait;
 use super::{Buffer, Gpu, GpuError, Usage, View};

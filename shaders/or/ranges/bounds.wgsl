@@ -8,8 +8,8 @@
 // Of most terms it is in a table. Without one, postings of the tile that lie together are looked through, by some
 // threads for each of several terms at once; else they are decoded.
 //
-// For a few queries it also picks the ranges of the first wave, each workgroup the best of its tile: a pass that selects
-// the best of all takes longer.
+// For a few queries it also picks the ranges of the first wave, each workgroup the best of its tile: a pass that
+// selects the best of all takes longer.
 
 var<storage, read> norms: array<f32>;
 // 16 bits a range, PADDED ranges a query; whole registers, since single words of threads far apart take longer
