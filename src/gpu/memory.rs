@@ -115,6 +115,11 @@ fn segment(report: &AdapterReport) -> (u64, u32) {
     (words.min(1 << bits), bits)
 }
 
+/// A buffer of so many words, four at least.
+fn buffer_of(gpu: &Gpu, words: u32) -> Result<Buffer, GpuError> {
+    gpu.buffer("lists", 4 * u64::from(words.max(4)), Usage::Storage)
+}
+
 impl Arena {
     /// Plans memory of `words` words, 16 GiB at most, under the names in `memory`, whose sizes are ignored. If the
     /// device turns out to have less, there is less.
@@ -132,7 +137,7 @@ impl Arena {
             let size = rest.min(largest);
             rest -= size;
             // kernels bind them all
-            let buffer = gpu.buffer("lists", 16, Usage::Storage)?;
+            let buffer = buffer_of(gpu, 0)?;
             segments.push(Segment { buffer, words: size as u32, made: 0, free: BTreeMap::new() });
         }
         let bits = if count == 1 { Memory::ONE.bits } else { bits };
@@ -199,7 +204,7 @@ impl Arena {
         let Some(number) = next else { return Ok(false) };
         let Segment { buffer, words: most, made, .. } = &self.segments[number];
         let (size, made) = (if first { (*most).min(FIRST.max(words)) } else { *most }, *made);
-        match self.gpu.buffer("lists", 4 * u64::from(size.max(4)), Usage::Storage) {
+        match buffer_of(&self.gpu, size) {
             Ok(larger) => {
                 if made > 0 {
                     // behind whatever was sent to it, and before whatever comes
@@ -258,8 +263,8 @@ impl Arena {
     }
 
     /// Takes room for pieces, each in one buffer, and copies them there; returns their addresses, or `None` if there is
-    /// not enough room. While pieces go to one buffer, the next is made. Nothing was taken before. Does not wait for
-    /// the last copies.
+    /// not enough room. While pieces go to one buffer, the next is made. Nothing was taken before, and nothing is after
+    /// a `None`. Does not wait for the last copies.
     ///
     /// # Errors
     /// The device was lost.
@@ -276,10 +281,9 @@ impl Arena {
         }
         let used: Vec<(usize, u32)> = sizes.into_iter().enumerate().filter(|&(_, words)| words > 0).collect();
         let (gpu, sizes) = (self.gpu.clone(), used.clone());
-        let make = move |words: u32| gpu.buffer("lists", 4 * u64::from(words.max(4)), Usage::Storage);
         let filled = std::thread::scope(|scope| {
             let (made, buffers) = std::sync::mpsc::channel();
-            scope.spawn(move || sizes.into_iter().try_for_each(|(_, words)| made.send(make(words))));
+            scope.spawn(move || sizes.into_iter().try_for_each(|(_, words)| made.send(buffer_of(&gpu, words))));
             used.iter().zip(buffers).try_for_each(|(&(number, words), buffer)| {
                 (self.segments[number].buffer, self.segments[number].made) = (buffer?, words);
                 self.stamp += 1;

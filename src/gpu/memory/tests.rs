@@ -28,10 +28,10 @@ var<storage, read> asked: array<u32>;
 var<storage, read_write> answers: array<vec4<u32>>;
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-let at = asked[id.x];
-answers[2u * id.x] = words4(at);
-answers[2u * id.x + 1u] = vec4<u32>(word(at));
-store(at | (1u << 5u), word(at));
+    let at = asked[id.x];
+    answers[2u * id.x] = words4(at);
+    answers[2u * id.x + 1u] = vec4<u32>(word(at));
+    store(at | (1u << 5u), word(at));
 }
 ",
     };

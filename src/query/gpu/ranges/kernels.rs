@@ -27,7 +27,7 @@ pub const TABLES: Memory = Memory { name: "tables", prefix: "table_", ..Memory::
 pub const BY_RANGE: Memory = Memory { name: "by_range", prefix: "by_range_", ..Memory::ONE };
 /// A group of ranges has 2 to the power of this many of them.
 const GROUP: u32 = 4;
-/// The same in lists without tables: four postings or fewer in the mean.
+/// The same in lists without tables: with four postings or fewer in the mean, unless the index is small.
 const WIDE_GROUP: u32 = 8;
 /// A workgroup evaluates so many ranges at a time, at most. More are no faster on an H100, 4 are slower.
 const MATES: u32 = 8;
@@ -96,8 +96,8 @@ impl Ranges {
         (df <= self.short()).then_some((term, df))
     }
 
-    /// A list has a table from this df on. The postings of shorter lists are looked through, up to 32 a tile in the
-    /// mean.
+    /// A list has a table from this df on. The postings of shorter lists are looked through: up to 32 a tile in the
+    /// mean, or fewer than 256 where the index is small.
     pub fn table_df(self) -> u32 {
         (self.padded() / 64).max(256)
     }
