@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::adapter::{AdapterReport, Choice, chosen, enumerate};
 use super::cache::Cache;
-use super::{GpuError, Kernel, Pipeline};
+use super::{GpuError, Kernel, Pipeline, dedicated};
 
 /// What arrays of buffers need: neighbouring threads may read different ones.
 const BUFFER_ARRAYS: wgpu::Features = wgpu::Features::BUFFER_BINDING_ARRAY
@@ -290,6 +290,8 @@ impl Gpu {
         if bytes > limit {
             return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
         }
+        // the allocator would put it into a block of its own, too
+        let large = usage == Usage::Storage && bytes > BLOCK;
         // the host fills it at once
         let mapped_at_creation = matches!(usage, Usage::Upload | Usage::Shared);
         let usage = match usage {
@@ -299,7 +301,15 @@ impl Gpu {
             Usage::Download => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         };
         let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation };
-        let raw = self.checked(what, |s| s.device.create_buffer(&descriptor))?;
+        let raw = self.checked(what, |s| {
+            let dedicated = large.then(|| dedicated::buffer(&s.device, &descriptor)).flatten();
+            if let Some(buffer) = &dedicated {
+                let mut encoder = s.device.create_command_encoder(&Default::default());
+                encoder.clear_buffer(buffer, 0, None);
+                s.queue.submit([encoder.finish()]);
+            }
+            dedicated.unwrap_or_else(|| s.device.create_buffer(&descriptor))
+        })?;
         Ok(Buffer { raw, bytes })
     }
 

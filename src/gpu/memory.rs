@@ -103,8 +103,8 @@ struct Segment {
     free: BTreeMap<u32, u32>,
 }
 
-/// The first buffer has so many words until more are needed: two of 2 GiB, for lists and for tables, took a process
-/// that answers one query 0.08 s on an H200, longer than all it did but opening the device.
+/// The first buffer has so many words until more are needed: a process that answers one query needs few, and not every
+/// driver makes gigabytes at once.
 const FIRST: u32 = if cfg!(test) { 1 << 8 } else { 1 << 24 };
 
 /// Words of the largest buffer that can be bound, and the bits of an address in it.
@@ -263,8 +263,7 @@ impl Arena {
     }
 
     /// Takes room for pieces, each in one buffer, and copies them there; returns their addresses, or `None` if there is
-    /// not enough room. While pieces go to one buffer, the next is made. Nothing was taken before, and nothing is after
-    /// a `None`. Does not wait for the last copies.
+    /// not enough room. Nothing was taken before, and nothing is after a `None`. Does not wait for the last copies.
     ///
     /// # Errors
     /// The device was lost.
@@ -279,19 +278,14 @@ impl Arena {
             places.push((number, sizes[number]));
             sizes[number] += piece.len() as u32;
         }
-        let used: Vec<(usize, u32)> = sizes.into_iter().enumerate().filter(|&(_, words)| words > 0).collect();
-        let (gpu, sizes) = (self.gpu.clone(), used.clone());
-        let filled = std::thread::scope(|scope| {
-            let (made, buffers) = std::sync::mpsc::channel();
-            scope.spawn(move || sizes.into_iter().try_for_each(|(_, words)| made.send(buffer_of(&gpu, words))));
-            used.iter().zip(buffers).try_for_each(|(&(number, words), buffer)| {
-                (self.segments[number].buffer, self.segments[number].made) = (buffer?, words);
-                self.stamp += 1;
-                let own = pieces.iter().zip(&places).filter(|&(_, place)| place.0 == number);
-                let to = &self.segments[number].buffer;
-                let parts = own.map(|(from, &(_, at))| Part { from, to, at: 4 * u64::from(at) });
-                self.upload.send(&self.gpu, &parts.collect::<Vec<_>>())
-            })
+        let mut used = sizes.into_iter().enumerate().filter(|&(_, words)| words > 0);
+        let filled = used.try_for_each(|(number, words)| {
+            (self.segments[number].buffer, self.segments[number].made) = (buffer_of(&self.gpu, words)?, words);
+            self.stamp += 1;
+            let own = pieces.iter().zip(&places).filter(|&(_, place)| place.0 == number);
+            let to = &self.segments[number].buffer;
+            let parts = own.map(|(from, &(_, at))| Part { from, to, at: 4 * u64::from(at) });
+            self.upload.send(&self.gpu, &parts.collect::<Vec<_>>())
         });
         match filled {
             Err(GpuError::OutOfMemory { .. } | GpuError::Limit { .. }) => Ok(None),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`adapter`] | the machine's adapters, and which one a [`Choice`] means |
 //! | [`device`] | [`Gpu`]: an open device whose every failure is a [`GpuError`], never a panic |
+//! | `dedicated` | large buffers, each with memory of its own |
 //! | [`cache`] | compiled kernels, kept between runs |
 //! | [`layout`] | structs that cross to the device, printed as WGSL |
 //! | [`shader`] | the assembler: texts of shaders become kernels |
@@ -20,6 +21,7 @@
 
 pub mod adapter;
 pub mod cache;
+mod dedicated;
 pub mod device;
 pub mod kernel;
 pub mod layout;
