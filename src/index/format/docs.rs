@@ -398,6 +398,24 @@ impl NameTable {
         })
     }
 
+    /// Calls `visit` with the id of each `wanted` document of frame `i`; they ascend.
+    pub(in crate::index) fn ids_of(
+        &self,
+        i: usize,
+        wanted: impl Iterator<Item = u32>,
+        mut visit: impl FnMut(&str),
+    ) -> Result<()> {
+        let (mut wanted, mut at) = (wanted.peekable(), self.frame(i)?.1.start);
+        self.each_record(i, |record| {
+            if wanted.next_if_eq(&at).is_some() {
+                visit(std::str::from_utf8(record.id).ok()?);
+            }
+            at += 1;
+            Some(())
+        })?;
+        wanted.next().map_or(Ok(()), |doc| Err(self.no_document(doc)))
+    }
+
     /// The records of frame `i` as they are, one behind the other.
     fn inflated(&self, i: usize) -> Result<(Vec<u8>, Range<u32>, u64)> {
         let (bytes, docs, raw) = self.frame(i)?;

@@ -84,8 +84,8 @@ impl Ids {
 
 /// The ids of a block, one behind the other.
 struct Block {
-    text: String,
-    ends: Vec<u32>,
+    text: Box<str>,
+    ends: Box<[u32]>,
 }
 
 impl Block {
@@ -95,7 +95,7 @@ impl Block {
     }
 
     fn bytes(&self) -> u64 {
-        (size_of::<Self>() + self.text.capacity() + 4 * self.ends.capacity()) as u64
+        (size_of::<Self>() + self.text.len() + 4 * self.ends.len()) as u64
     }
 }
 
@@ -133,17 +133,25 @@ impl<'a> IdReader<'a> {
         let tasks = self.slots.len().div_ceil(TASK);
         let work = |task: usize| -> Result<(String, Vec<usize>)> {
             let (mut text, mut ends) = (String::new(), Vec::new());
+            let mut scratch = (String::new(), Vec::new());
             for i in TASK * task..(TASK * (task + 1)).min(self.slots.len()) {
                 let docs = self.index.names.frame_docs(i)?;
                 let mut wanted = set.of(docs.clone()).peekable();
                 if wanted.peek().is_none() {
                     continue;
                 }
-                let block = self.block(i)?;
-                for doc in wanted {
-                    let id = block.get((doc - docs.start) as usize);
-                    put(id.ok_or_else(|| self.index.names.no_document(doc))?, &mut text);
+                let mut append = |id: &str| {
+                    put(id, &mut text);
                     ends.push(text.len());
+                };
+                match self.kept(i, &mut scratch)? {
+                    None => self.index.names.ids_of(i, wanted, append)?,
+                    Some(block) => {
+                        for doc in wanted {
+                            let id = block.get((doc - docs.start) as usize);
+                            append(id.ok_or_else(|| self.index.names.no_document(doc))?);
+                        }
+                    }
                 }
             }
             Ok((text, ends))
@@ -163,20 +171,27 @@ impl<'a> IdReader<'a> {
         Ok(Ids { before: before.collect(), text, ends, set })
     }
 
-    fn block(&self, i: usize) -> Result<Arc<Block>> {
+    /// A block that is kept from now on, or was. `None` when it is asked for the first time: most queries are few, and
+    /// to keep what they ask for takes longer than to read it. `scratch` may hold anything.
+    fn kept(&self, i: usize, scratch: &mut (String, Vec<u32>)) -> Result<Option<Arc<Block>>> {
+        let (text, ends) = scratch;
         let slot = &self.slots[i];
         let lock = || slot.block.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.uses.store(slot.uses.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
+        let uses = slot.uses.load(Ordering::Relaxed);
+        slot.uses.store(uses.saturating_add(1), Ordering::Relaxed);
         if let Some(block) = lock().as_ref() {
-            return Ok(block.clone());
+            return Ok(Some(block.clone()));
         }
-        let mut block = Block { text: String::new(), ends: Vec::new() };
+        if uses == 0 || self.full.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        text.clear();
+        ends.clear();
         self.index.names.each_id(i, |id| {
-            block.text.push_str(id);
-            block.ends.push(block.text.len() as u32);
+            text.push_str(id);
+            ends.push(text.len() as u32);
         })?;
-        block.text.shrink_to_fit();
-        block.ends.shrink_to_fit();
+        let block = Block { text: text.as_str().into(), ends: ends.as_slice().into() };
         let bytes = block.bytes();
         let block = Arc::new(block);
         if self.kept.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.memory {
@@ -185,7 +200,7 @@ impl<'a> IdReader<'a> {
             self.kept.fetch_sub(bytes, Ordering::Relaxed);
             self.full.store(true, Ordering::Relaxed);
         }
-        Ok(block)
+        Ok(Some(block))
     }
 
     /// Makes room, if there was none, by the blocks that are asked for least.
