@@ -7,9 +7,12 @@ use crate::query::{Mode, Plan};
 use std::collections::HashMap;
 
 /// Seconds to open a GPU, to make room there and to load kernels that were compiled before, where nobody has measured.
-const OPENING: f64 = 0.5;
+const OPENING: f64 = 0.25;
 /// Seconds to decode a posting of a list and to copy it, on all cores, where nobody has measured: 10 billion a second.
 const PER_POSTING: f64 = 1e-10;
+/// Threads share caches and memory, and often cores: n of them do what n to this power would do alone. 16 threads of an
+/// H200's host, which are 8 cores, took twice as long a query as one thread alone.
+const TOGETHER: f64 = 0.75;
 /// Of so many queries the costs are added up; more would tell nothing new.
 const SAMPLE: usize = 512;
 
@@ -107,8 +110,13 @@ impl Forecast {
         // most queries ask for lists that others have asked for: four times as many need twice the lists
         let bring = (first * (queries / plans.len().max(1) as f64).sqrt()).min(postings as f64);
         let gpu = knowledge.opening() + bring * knowledge.per_posting() + gpu;
-        Self { cpu: cpu / threads.max(1) as f64, gpu }
+        Self { cpu: cpu / together(threads), gpu }
     }
+}
+
+/// How many threads that are alone do what so many do together.
+fn together(threads: usize) -> f64 {
+    (threads.max(1) as f64).powf(TOGETHER)
 }
 
 /// Whether a server does better with the GPU of a calibration than with so many threads: by the mean queries of the log
@@ -120,7 +128,7 @@ pub fn server_pays(kept: &Kept, codec: &str, mode: Mode, k: usize, threads: usiz
     let means = modes.iter().map(|&mode| calibration.mean(mode, k)).collect::<Option<Vec<_>>>()?;
     let [mut cpu, mut gpu] = [0.0; 2];
     for mean in means {
-        cpu += mean.cpu / threads.max(1) as f64;
+        cpu += mean.cpu / together(threads);
         gpu += mean.gpu?[1];
     }
     Some(Forecast { cpu, gpu })

@@ -145,7 +145,7 @@ fn test_a_file_asks_for_a_gpu_when_it_pays_and_once() {
         }
         COUNTS.get()
     };
-    // by the rule: such a query takes 3 milliseconds, and opening a GPU half a second
+    // by the rule: such a query takes 3 milliseconds, and opening a GPU a quarter of a second
     assert_eq!(windows(hardware, Kept::default(), &[8, 100, 10]), [0, 0]);
     assert_eq!(windows(hardware, Kept::default(), &[8, 100_000, 100_000]), [1, 1], "a device that fails is left");
     assert_eq!(windows(software, Kept::default(), &[100_000, 100_000]), [1, 0]);
