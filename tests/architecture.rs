@@ -192,7 +192,9 @@ fn crates_are_named_where_they_belong() {
         assert!(["wgpu", "clap"].iter().all(|krate| !names_crate(no, krate)), "{no}");
     }
     // Devices belong to one module, the library itself knows no command line, and every map has a handler of faults.
-    for (krate, modules) in [("wgpu", &["gpu"][..]), ("clap", &["bench", "cli", "serve"]), ("memmap2", &["base"])] {
+    let homes =
+        [("wgpu", &["gpu"][..]), ("ash", &["gpu"]), ("clap", &["bench", "cli", "serve"]), ("memmap2", &["base"])];
+    for (krate, modules) in homes {
         for path in files("src", "rs") {
             let Some(module) = module_of(&path) else { continue };
             let named = names_crate(&code(&read(&path)), krate);

@@ -1,9 +1,9 @@
 //! Large buffers, each with memory that is made for it alone.
 //!
 //! wgpu asks the driver for memory and puts a buffer there. A driver that is told of the buffer, by Vulkan's
-//! `VkMemoryDedicatedAllocateInfo`, can do better: NVIDIA's takes 3 ms for 2 GiB, where it takes 50 if it is not told, and
-//! as long again to take them back; whatever other threads ask of the driver waits meanwhile. It seems that it maps such
-//! memory in larger pages.
+//! `VkMemoryDedicatedAllocateInfo`, can do better: NVIDIA's takes 3 ms for 2 GiB, where it takes 50 if it is not told,
+//! and as long again to take them back; whatever other threads ask of the driver waits meanwhile. It seems that it maps
+//! such memory in larger pages.
 
 use ash::vk;
 use wgpu::hal;
@@ -16,8 +16,8 @@ const UNUSUAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
         | vk::MemoryPropertyFlags::DEVICE_UNCACHED_AMD.as_raw(),
 );
 
-/// Makes a buffer that kernels read and write, and that is copied to and from. What it holds is not known, and wgpu does
-/// not clear it. `None` if the device is not one of Vulkan 1.1 or later, or refuses: then wgpu can say why.
+/// Makes a buffer that kernels read and write, and that is copied to and from. What it holds is not known, and wgpu
+/// does not clear it. `None` if the device is not one of Vulkan 1.1 or later, or refuses: then wgpu can say why.
 pub(super) fn buffer(device: &wgpu::Device, descriptor: &wgpu::BufferDescriptor<'_>) -> Option<wgpu::Buffer> {
     // SAFETY: the handles of `made` are the buffer's alone, and its memory is what it needs.
     unsafe {

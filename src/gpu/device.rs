@@ -14,7 +14,9 @@ use rayon::prelude::*;
 
 use super::adapter::{AdapterReport, Choice, chosen, enumerate};
 use super::cache::Cache;
-use super::{GpuError, Kernel, Pipeline, dedicated};
+#[cfg(not(target_vendor = "apple"))]
+use super::dedicated;
+use super::{GpuError, Kernel, Pipeline};
 
 /// What arrays of buffers need: neighbouring threads may read different ones.
 const BUFFER_ARRAYS: wgpu::Features = wgpu::Features::BUFFER_BINDING_ARRAY
@@ -89,6 +91,22 @@ pub(super) enum Wait {
 }
 
 impl Shared {
+    /// A large buffer with memory of its own, all zeros; `None` where that cannot be had.
+    #[cfg(not(target_vendor = "apple"))]
+    fn alone(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> Option<wgpu::Buffer> {
+        let buffer = dedicated::buffer(&self.device, descriptor)?;
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.clear_buffer(&buffer, 0, None);
+        self.queue.submit([encoder.finish()]);
+        Some(buffer)
+    }
+
+    /// There is no Vulkan.
+    #[cfg(target_vendor = "apple")]
+    fn alone(&self, _: &wgpu::BufferDescriptor<'_>) -> Option<wgpu::Buffer> {
+        None
+    }
+
     /// Writes compiled kernels to their file, if there are new ones.
     fn keep_kernels(&self) {
         if let Some(cache) = self.cache.get().filter(|_| lock(&self.fault).is_none()) {
@@ -302,13 +320,8 @@ impl Gpu {
         };
         let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation };
         let raw = self.checked(what, |s| {
-            let dedicated = large.then(|| dedicated::buffer(&s.device, &descriptor)).flatten();
-            if let Some(buffer) = &dedicated {
-                let mut encoder = s.device.create_command_encoder(&Default::default());
-                encoder.clear_buffer(buffer, 0, None);
-                s.queue.submit([encoder.finish()]);
-            }
-            dedicated.unwrap_or_else(|| s.device.create_buffer(&descriptor))
+            let alone = if large { s.alone(&descriptor) } else { None };
+            alone.unwrap_or_else(|| s.device.create_buffer(&descriptor))
         })?;
         Ok(Buffer { raw, bytes })
     }

@@ -21,6 +21,7 @@
 
 pub mod adapter;
 pub mod cache;
+#[cfg(not(target_vendor = "apple"))]
 mod dedicated;
 pub mod device;
 pub mod kernel;
