@@ -412,8 +412,7 @@ impl NameTable {
             }
             at += 1;
             Some(())
-        })?;
-        wanted.next().map_or(Ok(()), |doc| Err(self.no_document(doc)))
+        })
     }
 
     /// The records of frame `i` as they are, one behind the other.
