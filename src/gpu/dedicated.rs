@@ -16,14 +16,23 @@ const UNUSUAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
         | vk::MemoryPropertyFlags::DEVICE_UNCACHED_AMD.as_raw(),
 );
 
-/// Makes a buffer that kernels read and write, and that is copied to and from. What it holds is not known, and wgpu
-/// does not clear it. `None` if the device is not one of Vulkan 1.1 or later, or refuses: then wgpu can say why.
-pub(super) fn buffer(device: &wgpu::Device, descriptor: &wgpu::BufferDescriptor<'_>) -> Option<wgpu::Buffer> {
+/// Makes a buffer of zeros that kernels read and write, and that is copied to and from. `None` if the device is not one
+/// of Vulkan 1.1 or later, or refuses: then wgpu can say why.
+pub(super) fn buffer(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    descriptor: &wgpu::BufferDescriptor<'_>,
+) -> Option<wgpu::Buffer> {
     // SAFETY: the handles of `made` are the buffer's alone, and its memory is what it needs.
-    unsafe {
+    let buffer = unsafe {
         let made = made(&*device.as_hal::<hal::api::Vulkan>()?, descriptor.size)?;
-        Some(device.create_buffer_from_hal::<hal::api::Vulkan>(made, descriptor))
-    }
+        device.create_buffer_from_hal::<hal::api::Vulkan>(made, descriptor)
+    };
+    // wgpu takes what others made for filled
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.clear_buffer(&buffer, 0, None);
+    queue.submit([encoder.finish()]);
+    Some(buffer)
 }
 
 /// See [`buffer`]; of so many bytes.
@@ -74,7 +83,7 @@ mod tests {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 20 << 20;
         let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        assert!(super::buffer(&gpu.shared.device, &descriptor).is_some());
+        assert!(super::buffer(&gpu.shared.device, &gpu.shared.queue, &descriptor).is_some());
         let sent: Vec<u32> = (1..).take(size as usize / 4).collect();
         // the second one may get the memory of the first
         for _ in 0..2 {

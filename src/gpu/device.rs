@@ -94,11 +94,7 @@ impl Shared {
     /// A large buffer with memory of its own, all zeros; `None` where that cannot be had.
     #[cfg(not(target_vendor = "apple"))]
     fn alone(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> Option<wgpu::Buffer> {
-        let buffer = dedicated::buffer(&self.device, descriptor)?;
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.clear_buffer(&buffer, 0, None);
-        self.queue.submit([encoder.finish()]);
-        Some(buffer)
+        dedicated::buffer(&self.device, &self.queue, descriptor)
     }
 
     /// There is no Vulkan.

@@ -30,6 +30,7 @@ use crate::index::format::{self, Kind};
 use crate::index::write::output::Output;
 use crate::{Error, Result};
 use std::fs::File;
+use std::iter::Peekable;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -391,11 +392,8 @@ impl NameTable {
     }
 
     /// Calls `visit` with the id of each document of frame `i`, in docID order.
-    pub(in crate::index) fn each_id(&self, i: usize, mut visit: impl FnMut(&str)) -> Result<()> {
-        self.each_record(i, |record| {
-            visit(std::str::from_utf8(record.id).ok()?);
-            Some(())
-        })
+    pub(in crate::index) fn each_id(&self, i: usize, visit: impl FnMut(&str)) -> Result<()> {
+        self.ids_of(i, self.frame(i)?.1, visit)
     }
 
     /// Calls `visit` with the id of each `wanted` document of frame `i`; they ascend.
@@ -405,10 +403,24 @@ impl NameTable {
         wanted: impl Iterator<Item = u32>,
         mut visit: impl FnMut(&str),
     ) -> Result<()> {
-        let (mut wanted, mut at) = (wanted.peekable(), self.frame(i)?.1.start);
+        self.each_wanted(i, &mut wanted.peekable(), |record| {
+            visit(std::str::from_utf8(record.id).ok()?);
+            Some(())
+        })
+    }
+
+    /// As [`Self::ids_of`], with records; takes those off `wanted`. `visit` returns `None` for a damaged one.
+    fn each_wanted(
+        &self,
+        i: usize,
+        wanted: &mut Peekable<impl Iterator<Item = u32>>,
+        mut visit: impl FnMut(&Record<'_>) -> Option<()>,
+    ) -> Result<()> {
+        let mut at = self.frame(i)?.1.start;
+        // a frame has some hundred records, of which few are wanted
         self.each_record(i, |record| {
-            if wanted.next_if_eq(&at).is_some() {
-                visit(std::str::from_utf8(record.id).ok()?);
+            while wanted.next_if_eq(&at).is_some() {
+                visit(&record)?;
             }
             at += 1;
             Some(())
@@ -461,13 +473,8 @@ impl NameTable {
         let mut wanted = docs.iter().copied().peekable();
         while let Some(&doc) = wanted.peek() {
             let frame = self.frame_of(doc)?;
-            let mut at = self.frame(frame)?.1.start;
-            // a frame has some hundred records, of which few are wanted
-            self.each_record(frame, |record| {
-                while wanted.next_if_eq(&at).is_some() {
-                    names.push(record.name()?);
-                }
-                at += 1;
+            self.each_wanted(frame, &mut wanted, |record| {
+                names.push(record.name()?);
                 Some(())
             })?;
             if wanted.peek() == Some(&doc) {

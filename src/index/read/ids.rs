@@ -261,4 +261,21 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn test_a_block_is_kept_when_it_is_asked_for_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        build(&target, &[("a", "", "", "x"), ("b", "", "", "x")], &Plan::default()).unwrap();
+        let index = Index::open(&target).unwrap();
+        let mut reader = IdReader::new(&index, 1 << 20);
+        let kept = [0, 1, 2].map(|_| {
+            let set = DocSet::new(2);
+            set.add(1);
+            let ids = reader.read(set, &Means::new(1, 1), |id, out| out.push_str(id)).unwrap();
+            assert_eq!((ids.get(0), ids.get(1)), (None, Some("b")));
+            reader.kept.load(Ordering::Relaxed) > 0
+        });
+        assert_eq!(kept, [false, true, true]);
+    }
 }

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 const OPENING: f64 = 0.25;
 /// Seconds to decode a posting of a list and to copy it, on all cores, where nobody has measured: 10 billion a second.
 const PER_POSTING: f64 = 1e-10;
-/// Threads share caches and memory, and often cores: n of them do what n to this power would do alone. 16 threads of an
-/// H200's host, which are 8 cores, took twice as long a query as one thread alone.
+/// Threads share caches and memory, and may share cores: n of them do what n to this power would do alone. With 16
+/// threads on an H200's host a query took each of them 1.8 to 2.3 times as long as one thread alone.
 const TOGETHER: f64 = 0.75;
 /// Of so many queries the costs are added up; more would tell nothing new.
 const SAMPLE: usize = 512;
