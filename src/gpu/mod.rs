@@ -12,6 +12,7 @@
 //! | `workgroup` | how much workgroup memory a shader takes |
 //! | [`memory`] | one address space over several buffers, given out in pieces |
 //! | [`kernel`] | kernels as plain data, splitting of dispatches, timed passes |
+//! | [`repeat`] | submissions that come again, recorded before they are asked for |
 //! | [`rows`] | arrays of rows that cross with a submission |
 //! | [`submit`] | many steps submitted at once and waited for later |
 //! | [`mapped`] | results that the host reads where they are |
@@ -29,6 +30,7 @@ pub mod layout;
 mod library;
 pub mod mapped;
 pub mod memory;
+pub mod repeat;
 pub mod rows;
 pub mod shader;
 pub mod submit;
@@ -47,6 +49,7 @@ pub use layout::Layout;
 pub(crate) use layout::{gpu_struct, gpu_words};
 pub use mapped::Mapped;
 pub use memory::{Arena, Memory};
+pub use repeat::Repeats;
 pub use rows::RowArrays;
 pub(crate) use shader::wgsl;
 pub use shader::{Assembler, Piece, Text};

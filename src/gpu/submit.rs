@@ -10,8 +10,8 @@ use super::{Buffer, Gpu, GpuError, Pipeline, View};
 /// A kernel with its buffers; made once, dispatched often.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
+    pub(super) pipeline: wgpu::ComputePipeline,
+    pub(super) group: wgpu::BindGroup,
     immediate_bytes: u32,
 }
 
@@ -128,6 +128,24 @@ impl Gpu {
             true => Some(Clock::new(self, 2 * names.len() as u32)?),
             false => None,
         };
+        let commands = self.record(what, steps, clock.as_ref())?;
+        let pending = self.send(what, commands)?;
+        Ok(Pending { clock: clock.map(|clock| (clock, names)), ..pending })
+    }
+
+    /// Sends what was recorded on its way.
+    pub(super) fn send(&self, what: &str, commands: wgpu::CommandBuffer) -> Result<Pending, GpuError> {
+        let submission = self.checked(what, |shared| shared.queue.submit([commands]))?;
+        Ok(Pending { submission, clock: None })
+    }
+
+    /// Records `steps`, and the times of each run with a clock.
+    pub(super) fn record(
+        &self,
+        what: &str,
+        steps: &[Step<'_>],
+        clock: Option<&Clock>,
+    ) -> Result<wgpu::CommandBuffer, GpuError> {
         let max = self.report().max_workgroups;
         let size = |step: &Step<'_>| match *step {
             Step::Run { bound, immediates, groups, .. } => {
@@ -137,7 +155,7 @@ impl Gpu {
             _ => (0, 0),
         };
         let steps: Vec<_> = steps.iter().map(|step| (*step, size(step))).collect();
-        let submission = self.checked(what, |shared| {
+        self.checked(what, |shared| {
             let mut encoder = shared.device.create_command_encoder(&Default::default());
             let mut number = 0;
             let mut rest = &steps[..];
@@ -154,7 +172,7 @@ impl Gpu {
                     Step::Run { name, .. } => {
                         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                             label: Some(name),
-                            timestamp_writes: clock.as_ref().map(|clock| clock.writes(number)),
+                            timestamp_writes: clock.map(|clock| clock.writes(number)),
                         });
                         number += 2;
                         dispatch(&mut pass, &step, size);
@@ -168,12 +186,11 @@ impl Gpu {
                     }
                 }
             }
-            if let Some(clock) = &clock {
+            if let Some(clock) = clock {
                 clock.resolve(&mut encoder);
             }
-            shared.queue.submit([encoder.finish()])
-        })?;
-        Ok(Pending { submission, clock: clock.map(|clock| (clock, names)) })
+            encoder.finish()
+        })
     }
 
     /// Waits for a submission and gives `read` the start of a download buffer that it filled. Also returns the seconds

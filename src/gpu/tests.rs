@@ -131,6 +131,37 @@ fn double(workgroups: bool) -> Kernel {
     Kernel { name: "double", source, bindings, immediate_bytes: 4, workgroup_bytes: 0, given: Vec::new() }
 }
 
+/// What was recorded ahead does the same again, and only for the same steps.
+#[test]
+fn test_submissions_that_come_again() {
+    let Some(gpu) = testing::gpu() else { return };
+    let pipeline = gpu.pipeline(&double(true)).expect("a valid kernel");
+    let words = gpu.buffer("words", 16, Usage::Storage).expect("a small buffer");
+    let results = gpu.buffer("results", 16, Usage::Download).expect("a small buffer");
+    let bound = gpu.bind("double", &pipeline, &[("words", &words)]).expect("bound");
+    let mut repeats = Repeats::default();
+    let mut submit = |first: &[Step<'_>], count: u32| {
+        let immediates = count.to_le_bytes();
+        let run = Step::Run { name: "double", bound: &bound, immediates: &immediates, groups: 4 };
+        let copy = Step::Copy { from: &words, to: &results, bytes: 16 };
+        let pending = repeats.submit(&gpu, "double", &[first, &[run, copy]].concat()).expect("submitted");
+        let read = |bytes: &[u8]| bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect::<Vec<u32>>();
+        (gpu.finish(pending, &results, read).expect("the results").0, repeats.hits)
+    };
+    let clear = [Step::Clear(&words, 16)];
+    assert_eq!(submit(&clear, 4), (vec![1; 4], 0));
+    assert_eq!(submit(&[], 4), (vec![3; 4], 0));
+    assert_eq!(submit(&[], 4), (vec![7; 4], 1));
+    assert_eq!(submit(&[], 2), (vec![15, 15, 7, 7], 1), "other parameters");
+    assert_eq!(submit(&[], 4), (vec![31, 31, 15, 15], 2));
+    assert_eq!(submit(&clear, 4), (vec![1; 4], 3));
+    for count in 5..40 {
+        submit(&[], count);
+    }
+    assert_eq!(submit(&clear, 4), (vec![1; 4], 3), "only the steps that were used last are ready");
+    assert_eq!(submit(&[], 39), (vec![3; 4], 4));
+}
+
 #[test]
 fn test_kernel_with_a_split_dispatch_and_transfers() {
     let Some(gpu) = testing::gpu() else { return };

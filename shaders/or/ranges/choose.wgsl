@@ -1,8 +1,8 @@
 //#import or/ranges/wave
 //#import jobs
 
-// The candidate ranges of a wave that may hold one of a query's best documents. A workgroup takes TILE of a query's
-// candidate ranges.
+// The candidate ranges of a wave that may hold one of a query's best documents. A workgroup takes some of a query's
+// candidate ranges, TILE at most.
 
 var<storage, read_write> state: array<atomic<u32>>;
 // query * PADDED + range, and the bound
@@ -25,12 +25,12 @@ fn main(
     let job = job_of(params.first + number);
     let at = state_of(job.to);
     let wave = wave_of(job.to, at, thread);
-    let there = atomicLoad(&state[at + STATE_CANDIDATES]);
+    let end = min(atomicLoad(&state[at + STATE_CANDIDATES]), job.block + job.blocks);
     let first = query_of(job.to).candidates;
     var mask = 0u;
     for (var i = 0u; i < EACH; i++) {
         let place = job.block + i * THREADS + thread;
-        if place < there {
+        if place < end {
             mask |= select(0u, 1u << i, takes(wave, candidates[first + place].y));
         }
     }

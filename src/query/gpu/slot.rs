@@ -2,7 +2,7 @@
 
 use super::topk::{BoundTopK, GpuTopK, TopKCapacity};
 use crate::Result;
-use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, RowArrays, Usage, View};
+use crate::gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Repeats, RowArrays, Usage, View};
 use std::sync::Arc;
 
 /// A buffer of fewer bytes is made up to twice as large as its batch needs, so that the next batch fits, too.
@@ -48,6 +48,11 @@ pub struct Slot {
     rows: RowArrays,
     /// Whenever a buffer is replaced, all of these are dropped.
     kept: Vec<Kept>,
+    /// What single queries submit; dropped as well.
+    pub repeats: Repeats,
+    /// So many bytes of the buffer `state` are zero, or will be when the next batch begins: the one whose rows were put
+    /// last, and the one whose rows come next.
+    cleared: [u64; 2],
     /// What chooses the best hits, by the name of the buffer of hits.
     topk: Vec<(&'static str, BoundTopK)>,
 }
@@ -56,7 +61,14 @@ impl Slot {
     /// Without buffers.
     pub fn new(gpu: &Gpu) -> Self {
         let (buffers, rows) = (Vec::new(), RowArrays::default());
-        Self { gpu: gpu.clone(), buffers, rows, kept: Vec::new(), topk: Vec::new() }
+        let repeats = Repeats::default();
+        Self { gpu: gpu.clone(), buffers, rows, kept: Vec::new(), repeats, cleared: [0; 2], topk: Vec::new() }
+    }
+
+    /// Lets go of all that is bound to a buffer which is about to be replaced.
+    fn unbind(&mut self) {
+        self.kept.clear();
+        self.repeats.clear();
     }
 
     /// Makes sure that each buffer has at least so many words.
@@ -81,8 +93,9 @@ impl Slot {
             return Ok(());
         }
         // the smaller buffer goes first: there may be no room for both
-        self.kept.clear();
+        self.unbind();
         self.topk.clear();
+        self.cleared = [0; 2];
         known.map(|at| self.buffers.swap_remove(at));
         let roomy = if bytes < SMALL { bytes.next_power_of_two() } else { bytes.next_multiple_of(SMALL / 4) };
         let bytes = if roomy <= self.gpu.report().max_binding_bytes { roomy } else { bytes };
@@ -112,10 +125,21 @@ impl Slot {
         let sizes = rows.iter().map(|(name, bytes)| (*name, bytes.len() as u64));
         let other = self.rows.need(&self.gpu, sizes);
         if !matches!(other, Ok(false)) {
-            self.kept.clear();
+            self.unbind();
         }
         other?;
+        self.cleared = [self.cleared[1], 0];
         self.rows.put(&self.gpu, rows)
+    }
+
+    /// Whether so many bytes of the buffer `state` are zero for the batch whose rows were put last.
+    pub fn is_cleared(&self, bytes: u64) -> bool {
+        bytes <= self.cleared[0]
+    }
+
+    /// Hears that so many bytes of the buffer `state` are zero again once the batch on its way is over.
+    pub fn note_cleared(&mut self, bytes: u64) {
+        self.cleared[1] = bytes;
     }
 
     /// Writes to the start of a buffer that kernels write to as well.
@@ -148,6 +172,8 @@ impl Slot {
         let bind = |kernel| self.gpu.bind(key.what, kernel, &buffers);
         let bound: Arc<[Bound]> = kernels.into_iter().map(bind).collect::<Result<_, _>>()?;
         self.kept.retain(|kept| kept.key != key);
+        // those of before may hold on to buffers that the caller has given up
+        self.repeats.clear();
         self.kept.push(Kept { key, stamp, bound: Arc::clone(&bound) });
         Ok(bound)
     }

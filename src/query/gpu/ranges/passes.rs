@@ -3,7 +3,7 @@
 use super::kernels::{Ranges, TILE, WAVES};
 use super::{Call, NewTable, Rows, Sent, accumulators};
 use crate::Result;
-use crate::gpu::{AdapterKind, Bound, Layout as _, Pending, Step};
+use crate::gpu::{AdapterKind, Bound, Layout as _, Pending, Repeats, Step};
 use crate::query::gpu::batches::Context;
 use crate::query::gpu::found::FirstHits;
 use crate::query::gpu::kernels::{TEAMS, THREADS};
@@ -117,14 +117,20 @@ impl Rows {
         [whole, short].concat()
     }
 
-    /// Shares out what there is `of` the rarest terms, so much a workgroup.
+    /// Shares out what there is `of` the rarest terms, so much a workgroup. A single query gets jobs with nothing to do
+    /// behind the others, up to a power of two, so that many queries have the same passes.
     fn share_out(&self, order: &[usize], each: u32, of: impl Fn(&TermRow) -> u32, jobs: &mut Vec<BlocksJob>) {
         let queries = order.iter().map(|&place| &self.queries[place]);
         let short = (0..).zip(queries).skip(self.whole);
+        let before = jobs.len();
         for (to, &QueryRow { rarest: term, .. }) in short {
             let all = of(&self.terms[term as usize]);
             let parts = (0..all).step_by(each as usize);
             jobs.extend(parts.map(|block| BlocksJob { term, block, blocks: (all - block).min(each), to }));
+            if self.queries.len() == 1 {
+                let all = (jobs.len() - before).next_power_of_two();
+                jobs.resize(before + all, BlocksJob { term, block: 0, blocks: 0, to });
+            }
         }
     }
 }
@@ -198,7 +204,11 @@ impl Call<'_> {
             By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
         };
         let gather = slot.bound(Key { what: "gather", number: 0 }, &outside, [&kernels.gather])?;
-        let mut steps = vec![Step::Clear(slot.buffer("state"), 4 * state)];
+        // a query that is a batch of its own finds its state cleared, and its passes recorded, if one like it came before
+        let alone = count == 1 && !some && !context.timed;
+        let mut repeats = if alone { std::mem::take(&mut slot.repeats) } else { Repeats::default() };
+        let clear = Step::Clear(slot.buffer("state"), 4 * state);
+        let mut steps = if slot.is_cleared(4 * state) { Vec::new() } else { vec![clear] };
         if let Some(bound) = &for_tables {
             for Round { lists, runs } in &rounds {
                 steps.push(Step::Clear(slot.buffer("maxima"), 4 * u64::from(*lists) * padded));
@@ -236,7 +246,15 @@ impl Call<'_> {
             Sent::All(_) => ("state", sent.words()),
         };
         steps.push(Step::Copy { from: slot.buffer(from), to: slot.download(), bytes: 4 * words });
-        Ok(gpu.submit("queries", &steps, context.timed)?)
+        if !alone {
+            return Ok(gpu.submit("queries", &steps, context.timed)?);
+        }
+        let pending = repeats.submit(gpu, "queries", &steps)?;
+        // while the host waits for the query
+        repeats.submit(gpu, "clear", &[clear])?;
+        slot.repeats = repeats;
+        slot.note_cleared(4 * state);
+        Ok(pending)
     }
 
     /// How many counted bounds the first wave should have; without pruning all ranges are in it.
@@ -269,8 +287,9 @@ impl Call<'_> {
         let rarest = jobs.len() as u32 - first_job;
         rows.share_out(order, TILE, |term| term.df, jobs);
         let choose = jobs.len() as u32 - first_job - rarest;
+        let candidates = if queries == 1 { rows.candidates.next_power_of_two() } else { rows.candidates };
         let software = gpu.report().kind == AdapterKind::Software;
-        let most = whole.saturating_mul(padded).saturating_add(rows.candidates);
+        let most = whole.saturating_mul(padded).saturating_add(candidates);
         let groups = match software {
             true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
             false => groups(self.k, queries, prune).min(most),
@@ -307,5 +326,32 @@ impl Call<'_> {
         // where all queries are of one kind, the passes of the other one have nothing to do
         runs.retain(|run| run.groups > 0);
         runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queries that are batches of their own have few different numbers of jobs, and each block one job.
+    #[test]
+    fn test_jobs_of_short_lists() {
+        for blocks in [1, 7, 8, 9, 24, 25, 1000] {
+            let terms = vec![TermRow::default(), TermRow { blocks, ..TermRow::default() }];
+            let query = QueryRow { rarest: 1, ..QueryRow::default() };
+            for queries in [1, 2] {
+                let rows = Rows { terms: terms.clone(), queries: vec![query; queries], ..Rows::default() };
+                let mut jobs = vec![BlocksJob { term: 9, block: 9, blocks: 9, to: 9 }];
+                rows.share_out(&rows.order(), 8, |term| term.blocks, &mut jobs);
+                let each = blocks.div_ceil(8) as usize;
+                let expected = if queries == 1 { each.next_power_of_two() } else { 2 * each };
+                assert_eq!(jobs.len() - 1, expected, "{blocks} blocks of {queries}");
+                for to in 0..queries as u32 {
+                    let own = jobs[1..].iter().filter(|job| job.to == to && job.term == 1);
+                    let covered: Vec<u32> = own.flat_map(|job| job.block..job.block + job.blocks).collect();
+                    assert!(covered.into_iter().eq(0..blocks), "{blocks} blocks of {queries}");
+                }
+            }
+        }
     }
 }

@@ -53,6 +53,13 @@ fn test_every_k_and_one_query_at_a_time() {
             check_batch(&mut engine, std::slice::from_ref(plan), k, "alone");
         }
     }
+    // a query alone leaves its counters clear for the next one, and a batch does not
+    for pair in plans.chunks(2) {
+        check_batch(&mut engine, pair, 10, "batch between");
+        for plan in pair.iter().cycle().take(4) {
+            check_batch(&mut engine, std::slice::from_ref(plan), 10, "alone between");
+        }
+    }
     let (hits, _) = search(&mut engine, &plans, Mode::Or, 0).unwrap();
     assert!(hits.len() == plans.len() && hits.iter().all(Vec::is_empty));
     assert_eq!(search(&mut engine, &[], Mode::Or, 10).unwrap(), (Vec::new(), Report::default()));
