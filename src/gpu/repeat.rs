@@ -1,8 +1,8 @@
 //! Submissions that come again and again, recorded before they are asked for.
 //!
-//! Of the 120 us that a single query takes on an H200, recording its passes takes 15 to 20. The next query mostly has the
-//! same passes, with the same buffers and parameters: only its rows differ, and these lie in memory. So the passes are
-//! recorded once more while the device is at work, and are only sent when somebody asks for them.
+//! Of the 120 us that a single query takes on an H200, recording its passes takes 15 to 20. The next query mostly has
+//! the same passes, with the same buffers and parameters: only its rows differ, and these lie in memory. So the passes
+//! are recorded once more while the device is at work, and are only sent when somebody asks for them.
 
 use super::{Gpu, GpuError, Pending, Step};
 use std::collections::VecDeque;

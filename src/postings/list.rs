@@ -5,6 +5,7 @@ use crate::base::bits::UNPACKED;
 use crate::codec::{Codec, MAX_BLOCK_LEN, Skip, strictly_increasing};
 use crate::error::damaged;
 use crate::score::bound::Bound;
+use crate::score::threshold::Thresholds;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -67,6 +68,14 @@ impl<'a> List<'a> {
         }
     }
 
+    /// What its best postings reach; nothing is known of a single posting.
+    pub fn thresholds(&self) -> Thresholds<'a> {
+        match self {
+            Self::Single { .. } => Thresholds::default(),
+            Self::Blocks(list) => list.thresholds,
+        }
+    }
+
     /// All docIDs are less.
     #[inline]
     pub fn documents(&self) -> u32 {
@@ -96,6 +105,8 @@ pub struct ListWords<'a> {
     pub documents: u32,
     /// Number of the list.
     pub number: u32,
+    /// What its best postings reach.
+    pub thresholds: Thresholds<'a>,
     /// Its frequencies.
     pub tf: Frequencies<'a>,
     /// Offset of its first word in `postings.bin`, in words.
@@ -127,6 +138,7 @@ impl<'a> ListWords<'a> {
             df,
             documents,
             number: 0,
+            thresholds: Thresholds::default(),
             tf: Frequencies::new(&[], df, true),
             postings_path: Path::new("(list in memory)"),
             postings_at: 0,

@@ -29,10 +29,10 @@ pub const DEFAULT_K1: f32 = 0.9;
 /// The default `b` of queries, and the one that stored impacts are made for.
 pub const DEFAULT_B: f32 = 0.4;
 
-const SCALE: f32 = 65_535.0;
+pub(super) const SCALE: f32 = 65_535.0;
 
 /// Some thirty units in the last place of a single-precision number.
-const ROOM: f32 = 1.0 + 2e-6;
+pub(super) const ROOM: f32 = 1.0 + 2e-6;
 
 /// BM25's `K` as a function of the document length: `base + slope · length`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,6 +145,8 @@ pub struct BoundReader {
     query: Norm,
     same: bool,
     far_ratio: f32,
+    /// An impact of the query's is at least so many times the default one.
+    least_ratio: f32,
 }
 
 /// What single-precision arithmetic may lose on the way, with room to spare.
@@ -154,7 +156,13 @@ impl BoundReader {
     /// For the parameters of `query`, in a collection whose longest document has `len_max` tokens.
     pub fn new(default: Norm, query: Norm, len_max: u32) -> Self {
         let far_ratio = default.k(len_max) / query.k(len_max);
-        Self { default, query, same: default == query, far_ratio }
+        let least_ratio = default.share_under(query, len_max).0;
+        Self { default, query, same: default == query, far_ratio, least_ratio }
+    }
+
+    /// A lower bound of `tf / (tf + K)` of a posting whose default impact is at least `impact`.
+    pub fn least(&self, impact: f32) -> f32 {
+        impact * self.least_ratio
     }
 
     /// Whether [`Self::impact`] goes by a bound's impact alone.
@@ -198,14 +206,15 @@ impl Default for Gather {
 }
 
 impl Gather {
-    /// One posting; `default` is the norm of the default parameters.
+    /// One posting; `default` is the norm of the default parameters. Returns its `tf / K`.
     #[inline]
-    pub fn add(&mut self, tf: u32, len: u32, default: Norm) {
+    pub fn add(&mut self, tf: u32, len: u32, default: Norm) -> f32 {
         let ratio = tf as f32 / default.k(len);
         // Not `max`, which would also look for NaN; there is none.
         self.ratio = if ratio > self.ratio { ratio } else { self.ratio };
         self.tf_max = self.tf_max.max(tf);
         self.len_min = self.len_min.min(len);
+        ratio
     }
 
     /// The bound of all postings seen.
@@ -230,16 +239,18 @@ impl<const N: usize> Default for Gathers<N> {
 }
 
 impl<const N: usize> Gathers<N> {
-    /// A posting for each.
+    /// A posting for each; returns their `tf / K`.
     // Compiled with the caller's processor features.
     #[inline(always)]
-    pub(crate) fn add(&mut self, tfs: [u32; N], lens: [u32; N], default: Norm) {
+    pub(crate) fn add(&mut self, tfs: [u32; N], lens: [u32; N], default: Norm) -> [f32; N] {
+        let mut ratios = [0.0; N];
         for i in 0..N {
-            let ratio = tfs[i] as f32 / default.k(lens[i]);
-            self.ratio[i] = if ratio > self.ratio[i] { ratio } else { self.ratio[i] };
+            ratios[i] = tfs[i] as f32 / default.k(lens[i]);
+            self.ratio[i] = if ratios[i] > self.ratio[i] { ratios[i] } else { self.ratio[i] };
             self.tf_max[i] = self.tf_max[i].max(tfs[i]);
             self.len_min[i] = self.len_min[i].min(lens[i]);
         }
+        ratios
     }
 
     /// Adds all that these have seen to `gather`.
@@ -313,6 +324,8 @@ mod tests {
                 prop_assert!(bound.admits(tf, len, default));
                 let impact = query.impact(tf, len);
                 prop_assert!(impact <= reader.impact(bound), "{impact} over {}", reader.impact(bound));
+                let least = reader.least(default.impact(tf, len));
+                prop_assert!(least <= impact, "{impact} below {least}");
             }
             let greatest = postings.iter().map(|&(tf, len)| default.impact(tf, len)).fold(0.0, f32::max);
             prop_assert!(bound.impact_reached() <= greatest, "{} over {greatest}", bound.impact_reached());

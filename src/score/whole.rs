@@ -94,6 +94,12 @@ pub fn greatest_share(weight: f32, impact: f32) -> f32 {
     (weight * impact + 1.0) as u32 as f32
 }
 
+/// A lower bound of the shares of postings whose `tf / (tf + K)` is at least `impact`.
+pub fn least_share(weight: f32, impact: f32) -> f32 {
+    // a share is rounded, and the product may have lost less than a half
+    ((weight * impact - 1.0) as u32).max(1) as f32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

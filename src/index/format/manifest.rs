@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 256 << 20;
 pub struct Manifest {
     /// Always [`FORMAT`].
     pub format: String,
-    /// [`format::VERSION`].
+    /// From [`format::FIRST`] to [`format::VERSION`].
     pub version: u32,
     /// Version of the gamut that wrote the index.
     pub gamut: String,
@@ -202,10 +202,11 @@ impl Manifest {
         if head.format != FORMAT {
             return Err(damaged(path, 0, format!("format is \"{}\", not \"{FORMAT}\"", head.format)));
         }
-        if head.version != format::VERSION {
+        if !(format::FIRST..=format::VERSION).contains(&head.version) {
             let what = format!(
-                "format version {}, but this gamut reads version {}; build the index again, or use the gamut that wrote it",
+                "format version {}, but this gamut reads versions {} to {}; build the index again, or use the gamut that wrote it",
                 head.version,
+                format::FIRST,
                 format::VERSION
             );
             return Err(damaged(path, 0, what));

@@ -30,8 +30,14 @@ use crate::error::damaged;
 use crate::{Error, Result};
 use std::path::Path;
 
-/// Version of the whole format; an index with another one is refused.
-pub const VERSION: u32 = 2;
+/// Version of the whole format that is written.
+pub const VERSION: u32 = 3;
+
+/// The first version that is read.
+pub const FIRST: u32 = 2;
+
+/// From this version on, the words of a list in `tf.bin` begin with its [`crate::score::Thresholds`].
+pub(in crate::index) const WITH_THRESHOLDS: u32 = 3;
 
 /// Words of a window; its last word is never used by a list.
 pub const WINDOW_WORDS: u64 = 1 << 29;
@@ -93,10 +99,13 @@ pub fn check_header(path: &Path, words: &[u32], kind: Kind, codec: u8) -> Result
         return Err(damaged(path, 0, "the file is shorter than its header; the index must be built again"));
     };
     for (i, (found, wanted)) in found.iter().zip(wanted).enumerate() {
-        if *found != wanted {
+        let same = if i == VERSION_WORD { (FIRST..=VERSION).contains(found) } else { *found == wanted };
+        if !same {
             let what = match i {
                 0 | 1 => "this is no file of a gamut index".to_owned(),
-                2 => format!("format version {found}, but this gamut reads version {wanted}; build the index again"),
+                VERSION_WORD => format!(
+                    "format version {found}, but this gamut reads versions {FIRST} to {VERSION}; build the index again"
+                ),
                 3 | 4 => "this is another file of an index, in the wrong place".to_owned(),
                 _ => "a reserved word is not 0".to_owned(),
             };
@@ -104,6 +113,14 @@ pub fn check_header(path: &Path, words: &[u32], kind: Kind, codec: u8) -> Result
         }
     }
     Ok(())
+}
+
+/// The word of a header that says the version.
+pub(in crate::index) const VERSION_WORD: usize = 2;
+
+/// The version in the header of a file.
+pub(in crate::index) fn version_of(words: &[u32]) -> u32 {
+    words.get(VERSION_WORD).copied().unwrap_or(0)
 }
 
 /// True for the names that an index of this version can have, so that a manifest cannot lead outside its directory.

@@ -9,6 +9,7 @@ use crate::postings::Cursor;
 use crate::postings::list::{List, ListWords};
 use crate::postings::tf::Frequencies;
 use crate::score::bound::Bound;
+use crate::score::threshold::{self, Thresholds};
 
 impl Index {
     /// The postings of a term.
@@ -51,11 +52,16 @@ impl Index {
                 entries.ok_or_else(|| files.lists.bad_row(number.into(), "the place of skip entries of list"))?;
             (words, bytemuck::cast_slice(entries), entries[0])
         };
-        let frequencies = if ones { Some(&[][..]) } else { self.tf.window_from(tf_at, window, self.tf.get().len()) };
-        let frequencies = frequencies.ok_or_else(|| {
+        let threshold_words = if self.thresholds { threshold::words(df) } else { 0 };
+        let frequencies = match (ones, threshold_words) {
+            (true, 0) => Some(&[][..]),
+            _ => self.tf.window_from(tf_at, window, self.tf.get().len()),
+        };
+        let frequencies = frequencies.and_then(|words| words.split_at_checked(threshold_words)).ok_or_else(|| {
             let offset = tf_at.saturating_mul(4);
             damaged(&self.tf.path, offset, format!("the frequencies of list {number} are not in the file"))
-        })?;
+        });
+        let (thresholds, frequencies) = frequencies?;
         Ok(ListWords {
             codec: files.codec.as_ref(),
             words,
@@ -65,10 +71,11 @@ impl Index {
             df,
             documents,
             number,
-            tf: Frequencies::new(frequencies, df, ones),
+            thresholds: Thresholds(thresholds),
+            tf: Frequencies::new(if ones { &[] } else { frequencies }, df, ones),
             postings_at: at + u64::from(blocks == 1),
             skips_at: skip_at,
-            tf_at,
+            tf_at: tf_at.saturating_add(threshold_words as u64),
             postings_path: &files.postings.path,
             tf_path: &self.tf.path,
         })

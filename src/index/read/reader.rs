@@ -41,6 +41,8 @@ pub struct Index {
     pub(in crate::index) names: NameTable,
     pub(in crate::index) texts: Option<TextTable>,
     pub(in crate::index) tf: Words,
+    /// Whether the words of a list there begin with its thresholds.
+    pub(in crate::index) thresholds: bool,
     pub(in crate::index) impacts: Option<Table>,
     tables: Option<TableFile>,
     codecs: Vec<CodecFiles>,
@@ -227,6 +229,7 @@ impl Index {
         let path = path_of("terms.fst")?;
         let dictionary = Dictionary::new(map(&path)?, path, s.terms)?;
         let tf = words("tf.bin", Kind::Frequencies, 0)?;
+        let thresholds = format::version_of(tf.get()) >= format::WITH_THRESHOLDS;
         // The table at the end of a file of lists, and the last number of its footer.
         let places = |file: Words| -> Result<(Table, u64)> {
             let ([rows, start, groups, last], at) = footer(&file)?;
@@ -287,6 +290,7 @@ impl Index {
             names,
             texts,
             tf,
+            thresholds,
             impacts,
             tables,
             codecs,

@@ -2,7 +2,7 @@
 
 use super::writing::tree;
 use super::*;
-use crate::postings::{Cursor, END, Postings};
+use crate::postings::{Cursor, END, List, Postings};
 use proptest::prelude::*;
 use std::fs;
 
@@ -134,9 +134,17 @@ fn test_other_versions_are_refused_clearly() {
     let target = sample(dir.path());
     let manifest = target.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"version\": 2,", "\"version\": 9,")).unwrap();
-    let error = Index::open(&target).err().unwrap().to_string();
-    assert!(error.contains("version 9") && error.contains("version 2"), "{error}");
+    let version = |version: u32| format!("\"version\": {version},");
+    let current = version(format::VERSION);
+    assert!(text.contains(&current));
+    // before the first version that is read, and after the last one
+    for other in [format::FIRST - 1, format::VERSION + 1] {
+        fs::write(&manifest, text.replace(&current, &version(other))).unwrap();
+        let error = Index::open(&target).err().unwrap().to_string();
+        let expected =
+            format!("version {other}, but this gamut reads versions {} to {}", format::FIRST, format::VERSION);
+        assert!(error.contains(&expected), "{error}");
+    }
     fs::write(&manifest, text).unwrap();
     let file = target.join("tf.bin");
     let mut bytes = fs::read(&file).unwrap();
@@ -219,4 +227,34 @@ fn test_damage_that_the_checksums_hide_is_seen() {
         assert!(tried > 3 && seen >= enough, "{name}: {seen} of {tried}");
     }
     assert!(verify(&target).unwrap().problems.is_empty());
+}
+
+/// Thresholds are just what the postings give: one too high would lose documents.
+#[test]
+fn test_thresholds_that_the_checksums_hide_are_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = sample(dir.path());
+    let index = Index::open(&target).unwrap();
+    let codec = index.codecs().next().unwrap();
+    let lists = (0..index.statistics().terms as u32).map(|id| index.list(&index.term(id).unwrap(), codec).unwrap());
+    let places: Vec<usize> = lists
+        .filter_map(|list| match list {
+            List::Blocks(list) if !list.thresholds.0.is_empty() => Some(list.tf_at as usize - list.thresholds.0.len()),
+            _ => None,
+        })
+        .collect();
+    drop(index);
+    assert!(places.len() > 3, "{}", places.len());
+    let content = fs::read(target.join("tf.bin")).unwrap();
+    for (number, place) in places.iter().step_by(places.len() / 4 + 1).enumerate() {
+        let mut bytes = content.clone();
+        let low = &mut bytes[4 * place..4 * place + 2];
+        let step = u16::from_le_bytes([low[0], low[1]]);
+        low.copy_from_slice(&(if number % 2 == 0 { step + 1 } else { step - 1 }).to_le_bytes());
+        fs::write(target.join("tf.bin"), &bytes).unwrap();
+        sign(&target, "tf.bin");
+        let problems = verify(&target).unwrap().problems;
+        let said = problems.first().map(ToString::to_string).unwrap_or_default();
+        assert!(said.contains("thresholds") && said.contains(&format!("byte {}", 4 * place)), "{said}");
+    }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::index::Place;
 use crate::postings::{Cursor, END, Postings};
+use crate::score::threshold::LEVELS;
 use proptest::prelude::*;
 
 /// Every way of reading every list agrees with the oracle.
@@ -25,8 +26,16 @@ fn check(target: &Path, texts: &[Text<'_>]) {
         assert_eq!(info.df as usize, list.len());
         assert_eq!(info.cf, list.iter().map(|posting| u64::from(posting.1)).sum::<u64>());
         assert_eq!(info.tf_max, list.iter().map(|posting| posting.1).max().unwrap());
+        let mut impacts: Vec<f32> =
+            list.iter().map(|&(doc, tf)| index.default_norm().impact(tf, oracle.lens[doc as usize])).collect();
+        impacts.sort_by(|a, b| b.total_cmp(a));
         for codec in index.codecs() {
             let open = || index.cursor(&info, codec).unwrap();
+            let thresholds = open().list().thresholds();
+            for level in LEVELS {
+                let (found, impact) = (thresholds.impact(level), impacts.get(level - 1).copied().unwrap_or(0.0));
+                assert!(found <= impact && impact - found < 3e-5, "{term}, {level}: {found} for {impact}");
+            }
             let mut cursor = open();
             for &(doc, tf) in list {
                 assert_eq!((cursor.doc(), cursor.tf()), (doc, tf), "{term}");

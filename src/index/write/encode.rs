@@ -9,6 +9,7 @@ use crate::index::format::tables::TermRow;
 use crate::index::{Imported, ListBatch};
 use crate::postings::{ListWords, tf};
 use crate::score::bound::{Bound, Gather, Gathers, Norm};
+use crate::score::threshold::GatherThresholds;
 use crate::score::{DEFAULT_B, DEFAULT_K1};
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub struct ListEncoder {
     docs: Arc<DocTable>,
     norm: Norm,
     bounds: Vec<Bound>,
+    thresholds: GatherThresholds,
 }
 
 /// The words of consecutive lists, ready to be appended to the index.
@@ -82,7 +84,7 @@ impl ListEncoder {
             Some(imported) => imported.collection.norm(DEFAULT_K1, DEFAULT_B),
             None => Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len),
         };
-        Self { codecs, docs, norm, bounds: Vec::new() }
+        Self { codecs, docs, norm, bounds: Vec::new(), thresholds: GatherThresholds::default() }
     }
 
     /// Codecs of the index.
@@ -151,10 +153,20 @@ impl ListEncoder {
             return;
         }
         let tf_start = out.tf.len();
+        // each document's length is looked up once for both
+        let first_len = self.codecs.first().map_or(tf::BLOCK, |codec| codec.block_len());
+        self.thresholds.begin(df);
+        self.bounds.clear();
+        for (docs, tfs) in docs.chunks(first_len).zip(tfs.chunks(first_len)) {
+            self.thresholds.add(|least, ratios| {
+                self.bounds.push(gather_over(docs, tfs, &self.docs.lens, self.norm, least, ratios));
+            });
+        }
+        self.thresholds.finish(&mut out.tf);
+        let bound = self.bounds.iter().copied().reduce(Bound::join).unwrap_or_default();
         tf::encode(tfs, &mut out.tf);
         let tf_at = (out.tf.len() - tf_start) as u64;
-        let mut bound = None;
-        let mut bounds_of = 0;
+        let mut bounds_of = first_len;
         let mut found = Vec::new();
         for (number, (codec, words)) in self.codecs.iter().zip(&mut out.codecs).enumerate() {
             let block_len = codec.block_len();
@@ -164,7 +176,6 @@ impl ListEncoder {
                 for (docs, tfs) in docs.chunks(block_len).zip(tfs.chunks(block_len)) {
                     self.bounds.push(gather(docs, tfs, &self.docs.lens, self.norm));
                 }
-                bound = bound.or_else(|| self.bounds.iter().copied().reduce(Bound::join));
             }
             found.clear();
             if codec.is_relocatable() && docs.len() > block_len {
@@ -173,20 +184,32 @@ impl ListEncoder {
             words.push_present(codec.as_ref(), docs, &self.bounds, &found);
         }
         let (cf, tf_max) = sum_and_max(tfs);
-        let bound = bound.unwrap_or_else(|| gather(docs, tfs, &self.docs.lens, self.norm));
         out.rows.push(TermRow { df, tf_max, cf, bound, doc, tf_at });
     }
 }
 
 /// The bound of some postings.
 pub(in crate::index) fn gather(docs: &[u32], tfs: &[u32], lens: &[u32], norm: Norm) -> Bound {
+    gather_over(docs, tfs, lens, norm, f32::INFINITY, &mut Vec::new())
+}
+
+/// The same, and appends the ratios `tf / K` of those postings where they are over `least`.
+pub(in crate::index) fn gather_over(
+    docs: &[u32],
+    tfs: &[u32],
+    lens: &[u32],
+    norm: Norm,
+    least: f32,
+    ratios: &mut Vec<f32>,
+) -> Bound {
     let mut gather = Gather::default();
     let ((docs, more), (tfs, more_tfs)) = (docs.as_chunks::<LANES>(), tfs.as_chunks::<LANES>());
     if !docs.is_empty() {
-        gather_whole(&mut gather, docs, tfs, lens, norm);
+        gather_whole(&mut gather, (docs, tfs), (lens, norm), least, ratios);
     }
     for (&doc, &tf) in more.iter().zip(more_tfs) {
-        gather.add(tf, lens[doc as usize], norm);
+        let ratio = gather.add(tf, lens[doc as usize], norm);
+        ratios.extend(Some(ratio).filter(|&ratio| ratio > least));
     }
     gather.bound()
 }
@@ -207,14 +230,33 @@ simd::avx2! {
 const LANES: usize = 16;
 
 simd::avx2! {
-    fn gather_whole(out: &mut Gather, docs: &[[u32; LANES]], tfs: &[[u32; LANES]], lens: &[u32], norm: Norm) {
+    fn gather_whole(
+        out: &mut Gather,
+        postings: (&[[u32; LANES]], &[[u32; LANES]]),
+        documents: (&[u32], Norm),
+        least: f32,
+        ratios: &mut Vec<f32>
+    ) {
+        let ((docs, tfs), (lens, norm)) = (postings, documents);
         let mut gathers = Gathers::default();
         for (docs, tfs) in docs.iter().zip(tfs) {
             let mut here = [0; LANES];
             for (len, &doc) in here.iter_mut().zip(docs) {
                 *len = lens[doc as usize];
             }
-            gathers.add(*tfs, here, norm);
+            let these = gathers.add(*tfs, here, norm);
+            let mut some = false;
+            for ratio in these {
+                some |= ratio > least;
+            }
+            // of a long list hardly any are
+            if some {
+                for ratio in these {
+                    if ratio > least {
+                        ratios.push(ratio);
+                    }
+                }
+            }
         }
         gathers.join(out);
     }
@@ -300,8 +342,12 @@ mod tests {
             let norm = Norm::new(0.9, 0.4, 500, lens.iter().map(|&len| u64::from(len)).sum());
             let (tfs, docs): (Vec<u32>, Vec<u32>) = postings.into_iter().unzip();
             let mut slow = Gather::default();
-            docs.iter().zip(&tfs).for_each(|(&doc, &tf)| slow.add(tf, lens[doc as usize], norm));
+            let mut ratios: Vec<f32> = docs.iter().zip(&tfs).map(|(&doc, &tf)| slow.add(tf, lens[doc as usize], norm)).collect();
             prop_assert_eq!(gather(&docs, &tfs, &lens, norm), slow.bound());
+            let mut over = Vec::new();
+            prop_assert_eq!(gather_over(&docs, &tfs, &lens, norm, 0.1, &mut over), slow.bound());
+            ratios.retain(|&ratio| ratio > 0.1);
+            prop_assert_eq!(over, ratios);
         }
     }
 }

@@ -362,6 +362,8 @@ impl IndexWriter {
 
 /// Writes the manifest into the directory of an index in the making.
 pub(in crate::index) fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<FileSpec> {
+    // files that are new in an older index are of this version
+    let manifest = Manifest { version: format::VERSION, ..manifest.clone() };
     let mut output = Output::create(dir, MANIFEST)?;
     output.write(manifest.to_json().as_bytes())?;
     output.finish()

@@ -1,10 +1,11 @@
-//! `tf.bin`: the term frequencies of every list, shared by all codecs, readable at any position.
+//! `tf.bin`: the term frequencies of every list, shared by all codecs, readable at any position, behind the list's
+//! [`Thresholds`](crate::score::Thresholds).
 //!
 //! After Ding et al. (WWW 2009, section 8.2): each frequency has a slot of fixed width, and bits that do not fit go to
 //! a separate array. So one frequency is found without decoding its neighbours.
 //!
 //! A term with one document keeps its tf in `terms.bin`. A list whose frequencies are all 1
-//! (cf = df) has no words here. Any other list is cut into blocks of 128, whatever its codec's block length:
+//! (cf = df) has no other words here. Any other list is cut into blocks of 128, whatever its codec's block length:
 //!
 //! ```text
 //! list of one block:     [head] [block 0]
@@ -12,7 +13,8 @@
 //! ```
 //!
 //! 32 blocks are a group. A group starts at a word, each of its blocks at a byte; zeros fill the rest. Offsets count
-//! from the start of the list. The entry of a block, or the head of a list's only block, gives the meaning of its bits:
+//! from the first word of these. The entry of a block, or the head of a list's only block, gives the meaning of its
+//! bits:
 //!
 //! | entry, bits | head, bits | what |
 //! |---|---|---|

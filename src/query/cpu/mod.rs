@@ -331,6 +331,12 @@ fn best(
     let Request { index, codec, plan, scoring, tables, subset } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = TOPK.cpu(topk)?(k, index.input_places()).only(*subset).without(index.deleted());
+    // what one term gives, several of them may take away only if some are below 0, or if all are needed
+    if let Scoring::Bm25(scorer) = scoring
+        && !(required && terms.len() > 1 || rank.negative)
+    {
+        top = top.known(terms.iter().map(|term| scorer.least(term, k)).fold(0.0, f32::max));
+    }
     if let Some(subset) = subset.filter(|subset| lookup::pays(plan, subset.docs().len())) {
         match scoring {
             Scoring::Bm25(scorer) => lookup::run(&mut terms, subset.docs(), required, scorer, &mut top),

@@ -2,6 +2,7 @@
 //!
 //! Every method is compiled once for each, so none asks per posting.
 
+use super::Scored;
 use super::simd::{self, Hope};
 use crate::Result;
 use crate::base::simd::prefetch;
@@ -134,6 +135,11 @@ impl<'a> Bm25Scorer<'a> {
         let least = if part < 1.0 { k * part / (1.0 - part) * (1.0 - 1e-6) } else { f64::INFINITY };
         // A greater tf counts as the greatest.
         (least as u32).saturating_add(1).min(MAX_TF)
+    }
+
+    /// A score that `k` documents reach by this term alone; 0 if none is known.
+    pub(in crate::query) fn least(&self, term: &Scored<'_>, k: usize) -> f32 {
+        term.cursor.list().thresholds().least_share(term.weight.factor, k, &self.bounds)
     }
 
     /// Does something to consecutive postings and their frequencies, some at a time.

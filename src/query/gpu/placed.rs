@@ -27,6 +27,8 @@ pub struct Placed {
     pub by_range: Option<u32>,
     /// Whether these have not been written yet.
     pub new_by_range: bool,
+    /// What its best postings reach, as [`crate::score::Thresholds`].
+    pub thresholds: [u32; 2],
 }
 
 /// How the frequencies or impacts of a list are kept.
@@ -62,7 +64,9 @@ pub fn placed_at(list: &ListWords<'_>, at: u32, skips: u32, tf: u32, impacts: bo
         _ => (tf, TfKind::Directory),
     };
     let blocks = list.blocks() as u32;
-    Placed { list: at, skips, blocks, df: list.df, first: list.first, tf, kind, ..Placed::default() }
+    let stored = list.thresholds.0;
+    let thresholds = std::array::from_fn(|i| stored.get(i).copied().unwrap_or(0));
+    Placed { list: at, skips, blocks, df: list.df, first: list.first, tf, kind, thresholds, ..Placed::default() }
 }
 
 /// The place of a list in files that are there as a whole.

@@ -5,7 +5,7 @@ use super::ranges::kernels::{BOUND_BITS, BUCKETS};
 use super::rows::{self, QueryRow, TermRow};
 use crate::index::Place;
 use crate::query::{Plan, PlannedTerm, Searcher};
-use crate::score::{greatest_share, share};
+use crate::score::{Thresholds, greatest_share, share};
 
 pub(super) fn term_row(placed: &Placed, weight: u32, most: u32) -> TermRow {
     let table = placed.table.unwrap_or(rows::NONE);
@@ -73,6 +73,14 @@ impl Searcher<'_> {
     pub(super) fn row_of(&self, term: &PlannedTerm, bound: f32, placed: &Placed) -> TermRow {
         let weight = if self.impacts().is_some() { term.weight as u32 } else { term.weight.to_bits() };
         term_row(placed, weight, bound.to_bits())
+    }
+
+    /// A score that `k` documents reach by this term alone; 0 if none is known.
+    pub(super) fn least_of(&self, term: &PlannedTerm, placed: &Placed, k: u32) -> u32 {
+        match self.impacts() {
+            Some(_) => 0,
+            None => Thresholds(&placed.thresholds).least_share(term.weight, k as usize, &self.bounds()) as u32,
+        }
     }
 
     /// A score that no document exceeds by this term alone, the sign of its weight left out. For a list it is the

@@ -44,10 +44,16 @@ proptest! {
             .collect();
         expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
         expected.truncate(k);
+        // with nothing known, and with the most that can be
+        let least = expected.get(k - 1).map_or(0.0, |hit| hit.score);
         let found = |run: fn(&mut [Scored<'_, Plain<'_>>], &Bm25Scorer<'_>, &mut TopK<'_>)| {
-            let mut top = TopK::new(k, None);
-            run(&mut open(), &scorer, &mut top);
-            top.into_sorted()
+            let [first, second] = [0.0, least].map(|least| {
+                let mut top = TopK::new(k, None).known(least);
+                run(&mut open(), &scorer, &mut top);
+                top.into_sorted()
+            });
+            assert_eq!(first, second);
+            first
         };
         prop_assert_eq!(found(|terms, scorer, top| exhaustive::run(terms, scorer, top)), &expected[..], "exhaustive");
         prop_assert_eq!(found(|terms, scorer, top| maxscore::run(terms, scorer, top)), &expected[..], "maxscore");

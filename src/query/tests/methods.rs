@@ -402,3 +402,27 @@ fn test_stored_tables_serve_the_first_query() {
         }
     });
 }
+
+/// The best documents of each term lack the other one, so that its thresholds are above every score of a document with
+/// both.
+#[test]
+fn test_what_one_term_reaches_says_nothing_of_documents_with_all() {
+    let texts: Vec<String> = (0..120)
+        .map(|doc| match doc % 8 {
+            0..3 => "x ".repeat(4 + doc % 5),
+            3..6 => "y ".repeat(5 + doc % 3),
+            _ => format!("x y {}", "filler ".repeat(60 + doc)),
+        })
+        .collect();
+    let texts: Vec<Text<'_>> = texts.iter().map(|text| ("id", "", "", text.as_str())).collect();
+    let oracle = Oracle::new(texts.iter().map(|text| text.3));
+    let dir = tempfile::tempdir().unwrap();
+    build(&dir.path().join("index"), &texts, &BuildPlan::default()).unwrap();
+    let index = Index::open(&dir.path().join("index")).unwrap();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    for k in [1, 9, 10, 11, 30, 100] {
+        for text in ["x y", "x", "x y filler", "y^3 x"] {
+            check(&searcher, &oracle, text, Bm25::default(), k);
+        }
+    }
+}

@@ -172,6 +172,16 @@ impl<'a> TopK<'a> {
         Self { without: deleted, ..self }
     }
 
+    /// The same where it is known that k documents of the index score at least `least`. Has no effect if not all of
+    /// these count, or if every hit is kept.
+    pub fn known(self, least: f32) -> Self {
+        if self.only.is_some() || self.without.is_some() || self.keep == Keep::All {
+            return self;
+        }
+        // hits of just this score are among the best
+        Self { least: self.least.max(least.next_down()), ..self }
+    }
+
     /// Whether a document counts.
     #[inline]
     pub fn takes(&self, doc: u32) -> bool {
@@ -271,19 +281,34 @@ mod tests {
             expected.truncate(k);
             for method in TOPK.on(EngineKind::Cpu) {
                 let new = TOPK.cpu(method).unwrap();
-                let mut top = new(k, places);
-                for &hit in &hits {
-                    if hit.score > top.threshold() {
-                        top.push(hit);
+                // nothing is known, or all that can be
+                for known in [f32::NEG_INFINITY, expected.get(k - 1).map_or(-9.0, |hit| hit.score)] {
+                    let mut top = new(k, places).known(known);
+                    for &hit in &hits {
+                        if hit.score > top.threshold() {
+                            top.push(hit);
+                        }
                     }
+                    prop_assert_eq!(top.into_sorted(), &expected[..], "{} with the threshold heeded", method.name);
                 }
-                prop_assert_eq!(top.into_sorted(), &expected[..], "{} with the threshold heeded", method.name);
                 let mut top = new(k, places);
                 hits.iter().rev().for_each(|&hit| top.push(hit));
                 prop_assert_eq!(top.pushed(), hits.len() as u64);
                 prop_assert_eq!(top.into_sorted(), &expected[..], "{} in any order", method.name);
             }
         }
+    }
+
+    #[test]
+    fn test_what_is_known_of_all_documents_says_nothing_of_some() {
+        let hits: Vec<Hit> = (0..9).map(|doc| Hit { doc, score: 9.0 - doc as f32 }).collect();
+        let best = |mut top: TopK<'_>| {
+            hits.iter().for_each(|&hit| top.push(hit));
+            top.into_sorted().into_iter().map(|hit| hit.doc).collect::<Vec<_>>()
+        };
+        let subset = Subset::new(vec![4, 7, 8]);
+        assert_eq!(best(TopK::new(3, None).known(7.0)), [0, 1, 2]);
+        assert_eq!(best(TopK::new(3, None).only(Some(&subset)).known(7.0)), [4, 7, 8]);
     }
 
     #[test]

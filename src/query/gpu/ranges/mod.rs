@@ -300,6 +300,7 @@ impl Way for Call<'_> {
         }
         let first = rows.terms.len() as u32;
         let mut untabled = 0;
+        let mut least = least;
         for (bound, term) in terms {
             let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
                 // tables that were promised to earlier terms of this query are made with the batch
@@ -315,6 +316,10 @@ impl Way for Call<'_> {
                 (None, _) => BY_BLOCKS,
             };
             rows.terms.push(searcher.row_of(term, bound, &placed));
+            if self.by == (By::Ranges { prune: true }) && (!all || count == 1) {
+                // one term alone gives so many documents as much
+                least = least.max(searcher.least_of(term, &placed, self.k));
+            }
         }
         let mut row = query_row((first, count as u32), all, self.k_of_rows(), most, least);
         row.untabled = untabled;

@@ -204,7 +204,8 @@ impl Call<'_> {
             By::Ranges { .. } => bind("ranges", &kernels.ranges)?,
         };
         let gather = slot.bound(Key { what: "gather", number: 0 }, &outside, [&kernels.gather])?;
-        // a query that is a batch of its own finds its state cleared, and its passes recorded, if one like it came before
+        // a query that is a batch of its own finds its state cleared, and its passes recorded, if one like it came
+        // before
         let alone = count == 1 && !some && !context.timed;
         let mut repeats = if alone { std::mem::take(&mut slot.repeats) } else { Repeats::default() };
         let clear = Step::Clear(slot.buffer("state"), 4 * state);
