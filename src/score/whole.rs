@@ -131,6 +131,8 @@ mod tests {
             prop_assert!((1.0..=weight).contains(&share) && share.fract() == 0.0);
             let count = tf.min(MAX_TF) as f32;
             prop_assert!(share <= greatest_share(weight, (count / (count + k) * (1.0 + 2e-6)).min(1.0)));
+            let least = least_share(weight, count / (count + k) / (1.0 + 2e-6));
+            prop_assert!(least <= share && share - least <= 3.0 + 4e-6 * weight, "{least} for {share}");
         }
 
         #[test]

@@ -63,6 +63,13 @@ pub struct Rank {
     pub(super) negative: bool,
 }
 
+impl Rank {
+    /// Whether it skips by what terms can add, if no weight is negative.
+    fn skips(&self) -> bool {
+        self.tables || !self.negative
+    }
+}
+
 /// Compiles a method for both ways to make up scores.
 macro_rules! rank {
     ($run:ident) => {
@@ -331,9 +338,11 @@ fn best(
     let Request { index, codec, plan, scoring, tables, subset } = request;
     let mut terms = open(index, *codec, plan, scoring)?;
     let mut top = TOPK.cpu(topk)?(k, index.input_places()).only(*subset).without(index.deleted());
-    // what one term gives, several of them may take away only if some are below 0, or if all are needed
+    // one term is enough for a score, unless others take away from it or are needed as well
+    let one_suffices = !plan.has_negative() && (!required || terms.len() == 1);
     if let Scoring::Bm25(scorer) = scoring
-        && !(required && terms.len() > 1 || rank.negative)
+        && one_suffices
+        && rank.skips()
     {
         top = top.known(terms.iter().map(|term| scorer.least(term, k)).fold(0.0, f32::max));
     }
