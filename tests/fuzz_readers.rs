@@ -195,7 +195,7 @@ struct Bent {
 
 impl Bent {
     fn new() -> Self {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v2");
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v3");
         let dir = tempfile::tempdir().unwrap();
         let mut files = Vec::new();
         let mut entries: Vec<_> = walkdir::WalkDir::new(&golden).into_iter().map(|entry| entry.unwrap()).collect();

@@ -70,6 +70,34 @@ fn answers_as_ever(path: &Path) {
     assert!(index.pagerank().is_some_and(|ranks| ranks.len() == 280));
 }
 
+/// What changes an index of an earlier version writes one of this version, into which it takes some files as they are.
+#[test]
+fn an_earlier_version_is_taken_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_gamut")).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (earlier, reencoded, merged) = (golden().join("v2"), path("reencoded"), path("merged"));
+    let earlier = earlier.to_str().unwrap();
+    run(&["reencode", earlier, "--codec", "simdbp,vbyte", "-o", &reencoded]);
+    // lists of both without and with thresholds, where an index is read; none of the second one's documents stays
+    run(&["merge", earlier, &reencoded, "--on-duplicate", "keep-first", "-o", &merged]);
+    for (target, has_thresholds) in [(&reencoded, false), (&merged, true)] {
+        let target = Path::new(target);
+        let problems = verify(target).unwrap().problems;
+        assert!(problems.is_empty(), "{}: {problems:?}", target.display());
+        let index = Index::open(target).unwrap();
+        assert_eq!(index.manifest().version, format::VERSION);
+        let frequencies = std::fs::read(target.join("tf.bin")).unwrap();
+        let same = frequencies == std::fs::read(golden().join("v2/tf.bin")).unwrap();
+        assert_eq!(same, !has_thresholds, "{}", target.display());
+        let keeper = ["http://h0.test/100 4.8443", "http://h2.test/7 4.5174", "http://h1.test/101 4.2770"];
+        assert_eq!(ask(&index, "simdbp", Scores::Bm25, "Lighthouse keeper"), keeper);
+    }
+}
+
 /// An index from the future is refused in one line that says what to do.
 #[test]
 fn rules_and_formats_to_come_are_refused() {

@@ -113,7 +113,7 @@ pub struct ListWords<'a> {
     pub postings_at: u64,
     /// Offset of its skip entries in `lists.bin`, in words; of no meaning if there are none.
     pub skips_at: u64,
-    /// Offset of its frequencies in `tf.bin`, in words; of no meaning if all are 1.
+    /// Offset of its frequencies in `tf.bin`, in words, right behind its thresholds; of no meaning if it has neither.
     pub tf_at: u64,
     pub(crate) postings_path: &'a Path,
     pub(crate) tf_path: &'a Path,

@@ -24,6 +24,8 @@
 //! more than the 32 bits here. Two pairs take 32 bits, too, but lose the greatest impact: bounds are 1.0 % to 1.8 %
 //! higher even with exact numbers, so that more blocks are decoded.
 
+use super::whole::MAX_TF;
+
 /// The default `k1` of queries, and the one that stored impacts are made for.
 pub const DEFAULT_K1: f32 = 0.9;
 /// The default `b` of queries, and the one that stored impacts are made for.
@@ -145,8 +147,10 @@ pub struct BoundReader {
     query: Norm,
     same: bool,
     far_ratio: f32,
-    /// An impact of the query's is at least so many times the default one.
+    /// An impact of the query's is at least so many times the default one,
     least_ratio: f32,
+    /// or at least this if its tf is over [`MAX_TF`], since a score counts no more of it.
+    least_of_most: f32,
 }
 
 /// What single-precision arithmetic may lose on the way, with room to spare.
@@ -157,12 +161,15 @@ impl BoundReader {
     pub fn new(default: Norm, query: Norm, len_max: u32) -> Self {
         let far_ratio = default.k(len_max) / query.k(len_max);
         let least_ratio = default.share_under(query, len_max).0;
-        Self { default, query, same: default == query, far_ratio, least_ratio }
+        let most = MAX_TF as f32;
+        let least_of_most = most / (most + query.k(len_max)) / ROOM;
+        Self { default, query, same: default == query, far_ratio, least_ratio, least_of_most }
     }
 
-    /// A lower bound of `tf / (tf + K)` of a posting whose default impact is at least `impact`.
+    /// A lower bound of `tf / (tf + K)`, with a tf of [`MAX_TF`] at most, of a posting whose default impact is at least
+    /// `impact`.
     pub fn least(&self, impact: f32) -> f32 {
-        impact * self.least_ratio
+        (impact * self.least_ratio).min(self.least_of_most)
     }
 
     /// Whether [`Self::impact`] goes by a bound's impact alone.

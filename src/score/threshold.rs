@@ -8,8 +8,8 @@
 //! doi:10.1145/3340531.3412080.)
 //!
 //! A list of `df` postings has a threshold for each of [`LEVELS`] that is no greater than `df`: the impact
-//! `tf / (tf + K)` of the posting of that rank, at the defaults `k1 = 0.9` and `b = 0.4`, times 65,535, rounded down.
-//! Two lie in a word, the lower level in the low half.
+//! `tf / (tf + K)` of the posting of that rank, at the defaults `k1 = 0.9` and `b = 0.4`, times 65,535, divided by
+//! 1 + 2·10⁻⁶, rounded down. Two lie in a word, the lower level in the low half.
 
 use super::bound::{BoundReader, ROOM, SCALE};
 use super::whole::least_share;
@@ -101,6 +101,7 @@ fn step_below(ratio: f32) -> u32 {
 mod tests {
     use super::*;
     use crate::score::Norm;
+    use crate::score::whole::share;
     use proptest::prelude::*;
 
     /// The thresholds of postings by sorting them all.
@@ -116,16 +117,19 @@ mod tests {
             seed in any::<u64>(),
             df in prop_oneof![2u32..30, 90u32..120, 900u32..1100, 3000u32..20_000],
             kinds in 1u64..2000,
+            power in prop_oneof![2 => Just(0u32), 1 => 0u32..23],
             round in 1usize..6000,
+            other in prop_oneof![Just((0.9f32, 0.4f32)), (0f32..9.0, 0f32..=1.0)],
+            weight in 1u32..=1 << 22,
         ) {
             let norm = Norm::new(0.9, 0.4, 10, 3000);
             let mut random = seed;
             let posting = |_| {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                ((random >> 33) % kinds / 7 + 1, (random >> 50) as u32)
+                ((((random >> 33) % kinds / 7 + 1) as u32) << power, ((random >> 50) as u32) << power.min(17))
             };
-            let postings: Vec<(u64, u32)> = (0..df).map(posting).collect();
-            let ratio = |&(tf, len): &(u64, u32)| tf as f32 / norm.k(len);
+            let postings: Vec<(u32, u32)> = (0..df).map(posting).collect();
+            let ratio = |&(tf, len): &(u32, u32)| tf as f32 / norm.k(len);
             let mut got = vec![7];
             let mut gather = GatherThresholds { ratios: vec![9e9; 5], ..GatherThresholds::default() };
             gather.begin(df);
@@ -135,7 +139,7 @@ mod tests {
             gather.finish(&mut got);
             prop_assert_eq!(got.len() - 1, words(df));
             let thresholds = Thresholds(&got[1..]);
-            let mut impacts: Vec<f32> = postings.iter().map(|&(tf, len)| norm.impact(tf as u32, len)).collect();
+            let mut impacts: Vec<f32> = postings.iter().map(|&(tf, len)| norm.impact(tf, len)).collect();
             for (impact, level) in slow(&mut impacts).into_iter().zip(LEVELS) {
                 let found = thresholds.impact(level);
                 prop_assert!(found <= impact && impact - found < 3e-5, "{found} for {impact} at {level} of {df}");
@@ -143,6 +147,16 @@ mod tests {
                 prop_assert_eq!(thresholds.impact(level - 1), found);
             }
             prop_assert_eq!((thresholds.impact(1001), thresholds.impact(11)), (0.0, thresholds.impact(100)));
+
+            let (weight, query) = (weight as f32, Norm::new(other.0, other.1, 10, 3000));
+            let longest = postings.iter().map(|posting| posting.1).max().unwrap();
+            let bounds = BoundReader::new(norm, query, longest);
+            let mut shares: Vec<f32> = postings.iter().map(|&(tf, len)| share(weight, tf, query.k(len))).collect();
+            shares.sort_by(|a, b| b.total_cmp(a));
+            for (level, share) in LEVELS.into_iter().filter_map(|level| Some((level, *shares.get(level - 1)?))) {
+                let least = thresholds.least_share(weight, level, &bounds);
+                prop_assert!(least <= share, "{least} for {share} at {level} of {df}");
+            }
         }
     }
 }

@@ -74,11 +74,11 @@ impl Problems {
 /// Checks the index in a directory on all cores. Damage is not an error but in the result.
 ///
 /// Checks every checksum; the dictionary (sorted, every termID once); every list in every codec (decodes, increases,
-/// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries and
-/// bounds are true); impacts and tables of long lists (what the postings give); frequencies (add up to cf per term and
-/// to the length per document); the document table (every frame inflates, lengths and duplicate ids add up); the table
-/// of ids (what the ids give); stored texts (every frame inflates to as many texts in UTF-8 as it must have); and ranks
-/// (within reach of each other, with a sum of 1).
+/// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries, bounds
+/// and thresholds are true); impacts and tables of long lists (what the postings give); frequencies (add up to cf per
+/// term and to the length per document); the document table (every frame inflates, lengths and duplicate ids add up);
+/// the table of ids (what the ids give); stored texts (every frame inflates to as many texts in UTF-8 as it must have);
+/// and ranks (within reach of each other, with a sum of 1).
 ///
 /// # Errors
 /// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read, [`Error::Changed`] if

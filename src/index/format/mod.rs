@@ -5,8 +5,8 @@
 //! of parts stand in a footer (the last words of the file), so that a file is written front to back.
 //!
 //! # Versions
-//! A release reads the format versions that have an index in `tests/golden`: version 2 now. An index of another version
-//! is refused in one line. Fields that are optional in the manifest come without a new version; of these
+//! A release reads the format versions that have an index in `tests/golden`: versions 2 and 3 now. An index of another
+//! version is refused in one line. Fields that are optional in the manifest come without a new version; of these
 //! `analyzer.rules` says by which rules text became words ([`crate::text::RULES`]), and queries are analysed by the
 //! same. `analyzer.unicode` says by which version of Unicode ([`crate::text::UNICODE`]): queries are analysed by this
 //! gamut's own, and the user is told if it is another.

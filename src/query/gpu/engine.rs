@@ -218,6 +218,12 @@ impl<'a> GpuEngine<'a> {
         Ok(true)
     }
 
+    /// How many submissions of queries alone were ready when they came.
+    #[cfg(test)]
+    pub(super) fn were_ready(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.repeats.hits).sum()
+    }
+
     /// Takes one conjunction through the device, list after list, by the intersector.
     ///
     /// # Errors

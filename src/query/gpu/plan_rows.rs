@@ -75,7 +75,8 @@ impl Searcher<'_> {
         term_row(placed, weight, bound.to_bits())
     }
 
-    /// A score that `k` documents reach by this term alone; 0 if none is known.
+    /// A score that `k` documents reach by this term alone, deleted ones among them as in the answers of a device; 0 if
+    /// none is known.
     pub(super) fn least_of(&self, term: &PlannedTerm, placed: &Placed, k: u32) -> u32 {
         match self.impacts() {
             Some(_) => 0,

@@ -15,8 +15,10 @@ pub static MAXSCORE: OrMethod = OrMethod {
 pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below = bounds_below(terms);
-    let mut optional = 0;
-    let mut doc = terms.iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
+    let raised =
+        |from: usize, threshold| from + below[from + 1..].iter().take_while(|most| **most <= threshold).count();
+    let mut optional = raised(0, top.threshold());
+    let mut doc = terms[optional..].iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
     while doc != END {
         let (rest, needed) = terms.split_at_mut(optional);
         let (mut sum, mut next) = (0.0, END);
@@ -35,9 +37,7 @@ pub(super) fn run(terms: &mut [Scored<'_, impl Postings>], scorer: &impl Scorer,
         if sum > top.threshold() {
             top.push(Hit { doc, score: sum });
             let before = optional;
-            while optional < terms.len() && below[optional + 1] <= top.threshold() {
-                optional += 1;
-            }
+            optional = raised(before, top.threshold());
             if optional > before {
                 next = terms[optional..].iter().map(|term| term.cursor.doc()).min().unwrap_or(END);
             }

@@ -426,3 +426,24 @@ fn test_what_one_term_reaches_says_nothing_of_documents_with_all() {
         }
     }
 }
+
+/// Each block of the list is better than the one before it, so that who learns what is good enough on the way reads
+/// all.
+#[test]
+fn test_who_skips_blocks_knows_from_the_first_one_what_is_good_enough() {
+    const BLOCK: usize = crate::postings::tf::BLOCK;
+    let text = |block: usize| format!("{}{}", "x ".repeat(1 + block), "filler ".repeat(15 - block));
+    let texts: Vec<String> = (0..8 * BLOCK).map(|doc| text(doc / BLOCK)).collect();
+    with_index_and(&texts, "simdbp", None, |index, _| {
+        let searcher = Searcher::new(index, None, Bm25::default()).unwrap();
+        let plan = searcher.plan(&searcher.parse("x").unwrap()).unwrap();
+        let scored = |or, k| {
+            let methods = CpuMethods { or: OR.find(or).unwrap(), ..CpuMethods::default() };
+            searcher.explain(&plan, Mode::Or, k, &methods).unwrap().1.terms[0].scored as usize
+        };
+        for skips in ["ranges", "block-max-maxscore", "block-max-wand"] {
+            assert!(scored(skips, 10) <= BLOCK, "{skips} scored {} postings", scored(skips, 10));
+        }
+        assert_eq!(scored("exhaustive", 10), texts.len());
+    });
+}

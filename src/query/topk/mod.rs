@@ -139,7 +139,7 @@ pub struct TopK<'a> {
     without: Option<Deleted<'a>>,
     hits: Vec<Ranked>,
     keep: Keep,
-    /// A score that k hits reach.
+    /// No hit of this score or less is among the best k.
     least: f32,
     pushed: u64,
 }
@@ -164,11 +164,13 @@ impl<'a> TopK<'a> {
 
     /// The same for documents of a subset, if there is one: others do not count, and do not raise the threshold.
     pub fn only(self, subset: Option<&'a Subset>) -> Self {
+        debug_assert!(self.least == f32::NEG_INFINITY, "what is known holds for all documents");
         Self { only: subset, ..self }
     }
 
     /// The same without the deleted documents, if there are some: they do not count, and do not raise the threshold.
     pub fn without(self, deleted: Option<Deleted<'a>>) -> Self {
+        debug_assert!(self.least == f32::NEG_INFINITY, "what is known holds for all documents");
         Self { without: deleted, ..self }
     }
 

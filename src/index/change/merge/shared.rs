@@ -9,6 +9,7 @@ use super::terms::Numbers;
 use super::{Merge, Sound, documents, imported, input, opened, parts, sound};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
+use crate::index::format;
 use crate::index::read::reader::Index;
 use crate::index::write::unfinished::Unfinished;
 use crate::index::{EncodedLists, ListEncoder};
@@ -123,7 +124,7 @@ fn encoded(indexes: &[Index], change: &Merge<'_>, share: Share) -> Result<Encode
 /// What lists of a union depend on: files of all indexes, which documents go, and what gamut makes of them.
 pub(super) fn identity(indexes: &[Index], on_duplicate: OnDuplicate) -> u128 {
     let mut hash = Xxh3::new();
-    for text in [env!("CARGO_PKG_VERSION"), &on_duplicate.to_string()] {
+    for text in [env!("CARGO_PKG_VERSION"), &format::VERSION.to_string(), &on_duplicate.to_string()] {
         hash.update(text.as_bytes());
         hash.update(b"\n");
     }

@@ -1,7 +1,7 @@
 //! The file of a share: encoded lists on their way from one process to another.
 //!
 //! ```text
-//! [8 bytes: "gamutls1"] [header: 14 words] [XXH3 of both: 2 words]
+//! [8 bytes: "gamutls2"] [header: 14 words] [XXH3 of both: 2 words]
 //! per batch: [words that follow: 2] [XXH3 of them: 2] [words]
 //! ```
 //!
@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-const MAGIC: &[u8; 8] = b"gamutls1";
+const MAGIC: &[u8; 8] = b"gamutls2";
 const HEADER: usize = 8 + 56 + 8;
 /// Words of a row.
 const ROW: usize = 8;

@@ -170,6 +170,25 @@ fn test_a_device_that_is_gone() {
     assert!(matches!(engine(&searcher, &gpu, Options::default()), Err(Error::Gpu(_))));
 }
 
+/// It goes between two queries that come alone, when the passes of the second are recorded.
+#[test]
+fn test_a_device_that_is_gone_between_queries() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(500), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES[..1]);
+    let mut lost = engine(&searcher, &gpu, Options::default()).unwrap();
+    for _ in 0..3 {
+        check_batch_with_cpu(&mut lost, &plans, 10, "before");
+    }
+    assert!(lost.were_ready() > 0);
+    lost.gpu().destroy();
+    for _ in 0..2 {
+        assert!(matches!(search(&mut lost, &plans, Mode::Or, 10), Err(Error::Gpu(_))));
+    }
+}
+
 /// A device that goes before the first list comes has no room for it either, but is no small device.
 #[test]
 fn test_a_device_that_is_gone_before_its_first_list() {
