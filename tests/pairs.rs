@@ -180,6 +180,8 @@ fn within_is_the_whole_ranking_less_the_others() {
     let (code, out, err) = run(dir, &["query", "out", "--within", "none.txt", "word"]);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("no document has the id nothing"), "{err}");
+    let (code, _, err) = run(dir, &["query", "out", "--within", "-"]);
+    assert!(code == 2 && err.contains("from where the queries come"), "{err}");
     for engine in [&["--engine", "gpu"][..], &["--preload"], &["--engine", "griffin"]] {
         let (code, _, err) = run(dir, &[&["query", "out", "--within", "ids.txt", "word"], engine].concat());
         assert!(code == 2 && err.contains("--within") && err.contains("the CPU"), "{err}");

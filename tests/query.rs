@@ -404,10 +404,12 @@ fn topics_come_from_standard_input_and_go_into_three_formats() {
     for threads in ["1", "3"] {
         assert!(by(&["--threads", threads]) == all, "{threads} threads");
     }
-    let refused: [(&[&str], &str); 3] = [
+    let refused: [(&[&str], &str); 5] = [
         (&["--run-format", "tsv", "--tag", "x"], "a column of --run-format trec"),
         (&["--tag", "x y"], "must be one word"),
         (&["--run", "/dev/null", "--resume"], "no plain file"),
+        (&["--run", "/dev/null", "--qrels", "qrels"], "/dev/null is none"),
+        (&["--within", "-"], "from where the queries come"),
     ];
     for (more, why) in refused {
         let files = if more.contains(&"--run") { &files[..2] } else { &files[..] };

@@ -171,3 +171,29 @@ fn statistics_that_do_not_fit_are_refused() {
     let scored = Searcher::new(&index, None, Bm25::default()).unwrap().within(own, Bm25::default()).unwrap();
     assert!(scored.with_scores(Scores::Impacts).err().unwrap().to_string().contains("for the index alone"));
 }
+
+/// A run goes on where it ended only by the same statistics, whatever their file is called.
+#[test]
+fn statistics_have_a_digest() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = Index::open(&make(dir.path(), "index", 0..200)).unwrap();
+    Collection::write(&index, &dir.path().join("own")).unwrap();
+    let text = fs::read_to_string(dir.path().join("own")).unwrap();
+    let digest = |text: String| {
+        fs::write(dir.path().join("changed"), text).unwrap();
+        Collection::read(&dir.path().join("changed")).unwrap().digest()
+    };
+    let own = Collection::read(&dir.path().join("own")).unwrap().digest();
+    assert_eq!(digest(text.clone()), own);
+    let tokens = text.lines().find(|line| line.starts_with("tokens\t")).unwrap();
+    let every = text.lines().find(|line| line.starts_with("every\t")).unwrap();
+    for (from, to) in [
+        ("documents\t200", "documents\t201"),
+        (tokens, &format!("{tokens}0")),
+        (every, "every\t7"),
+        ("every\t", "ever\t"),
+    ] {
+        assert!(text.contains(from));
+        assert_ne!(digest(text.replacen(from, to, 1)), own, "{from}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Both directions against prost and against indexes of texts, and files that break the format.
 
+mod extremes;
 mod hostile;
 mod statistics;
 

@@ -63,7 +63,7 @@ impl<'a> List<'a> {
     #[inline]
     pub fn bound(&self, block: usize) -> Bound {
         match self {
-            Self::Single { .. } => Bound(u32::MAX),
+            Self::Single { .. } => Bound::NONE,
             Self::Blocks(list) => list.skips.get(block).map_or(list.bound, |skip| Bound(skip.bound)),
         }
     }
@@ -134,7 +134,7 @@ impl<'a> ListWords<'a> {
             words,
             skips: if skips.len() == 1 { &[] } else { skips },
             first: skips.first()?.first,
-            bound: Bound(u32::MAX),
+            bound: Bound::NONE,
             df,
             documents,
             number: 0,

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::Path;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The first line of a file: what it is, and its version.
 const FIRST: &str = "gamut-statistics\t2";
@@ -48,6 +49,13 @@ impl Collection {
             }
         }
         Ok(all)
+    }
+
+    /// A number that other statistics most likely do not have.
+    pub fn digest(&self) -> u64 {
+        let of_term = |(term, df): (&String, &u64)| xxh3_64_with_seed(term.as_bytes(), *df);
+        let terms = self.dfs.iter().map(of_term).fold(self.dfs.len() as u64, u64::wrapping_add);
+        xxh3_64(bytemuck::cast_slice(&[self.documents, self.tokens, terms]))
     }
 
     /// Reads a file.

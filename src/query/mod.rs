@@ -68,4 +68,4 @@ pub use searcher::Searcher;
 pub use subset::Subset;
 pub use topics::{Pairs, Topic, TopicFormat, TopicReader, WithoutWords, parse_topics, without_words};
 pub use topk::{Hit, TopK};
-pub use weights::{MAX_WEIGHT, MIN_WEIGHT};
+pub use weights::{MAX_WEIGHT, MIN_WEIGHT, WeightedTerms};

@@ -83,6 +83,11 @@ impl<'a> Searcher<'a> {
         Ok(Self { index, codec, device_codec, norm, bounds, analysis, impacts, tables, snippets, collection, subset })
     }
 
+    /// The collection by whose statistics documents are scored, if it is not the index alone.
+    pub fn collection(&self) -> Option<&Collection> {
+        self.collection.as_deref()
+    }
+
     /// The same searcher with the number of documents, the mean length and the df of a collection that the index is a
     /// part of. Documents then have the scores that they have in an index of the whole collection, to the bit.
     ///

@@ -2,13 +2,41 @@
 
 use super::plan::Query;
 use crate::{Error, Result};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::collections::HashMap;
+use std::fmt;
 
 /// The least weight of a term, without its sign, 2^-20. Scores have 24 bits, so a term of a far smaller weight than the
 /// others adds hardly more than the least that a posting adds.
 pub const MIN_WEIGHT: f32 = 1.0 / MAX_WEIGHT;
 /// The greatest weight of a term, without its sign.
 pub const MAX_WEIGHT: f32 = 1_048_576.0;
+
+/// Terms and weights as in `{"oil": 2.5}`, in byte order. A term that comes twice stays twice, as a word of a text
+/// does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WeightedTerms(pub Vec<(String, f32)>);
+
+impl<'de> Deserialize<'de> for WeightedTerms {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = WeightedTerms;
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("an object of terms and weights")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> std::result::Result<WeightedTerms, A::Error> {
+                let mut terms: Vec<(String, f32)> = Vec::new();
+                while let Some((term, weight)) = pairs.next_entry::<String, f64>()? {
+                    terms.push((term, weight as f32));
+                }
+                terms.sort_by(|a, b| a.0.cmp(&b.0));
+                Ok(WeightedTerms(terms))
+            }
+        }
+        from.deserialize_map(Pairs)
+    }
+}
 
 /// Adds terms to a query, each once.
 #[derive(Default)]

@@ -91,6 +91,9 @@ impl Norm {
 pub struct Bound(pub u32);
 
 impl Bound {
+    /// Says nothing.
+    pub const NONE: Self = Self(u32::MAX);
+
     /// Packs what [`Gather`] found.
     fn pack(ratio: f32, tf_max: u32, len_min: u32) -> Self {
         let impact = ratio / (1.0 + ratio);
@@ -185,6 +188,10 @@ impl BoundReader {
     }
 
     fn converted(&self, bound: Bound) -> f32 {
+        if bound == Bound::NONE {
+            // it has no shortest document
+            return 1.0;
+        }
         let len = bound.len_min();
         let (k, k_query) = (self.default.k(len), self.query.k(len));
         let by_tf = bound.tf_max() as f32 / k_query;
@@ -369,6 +376,16 @@ mod tests {
                 gather.add(tf, len, default);
                 assert!(gather.bound().admits(tf, len, default), "tf {tf}, length {len}");
             }
+        }
+    }
+
+    /// Such as a single posting whose tf is greater than its document's length, as an imported file may have it.
+    #[test]
+    fn test_where_nothing_is_known_any_impact_is_possible() {
+        for (k1, b) in [(DEFAULT_K1, DEFAULT_B), (1.2, 0.75), (0.0, 0.0), (1000.0, 1.0)] {
+            let default = Norm::new(DEFAULT_K1, DEFAULT_B, 100, 10_000);
+            let reader = BoundReader::new(default, Norm::new(k1, b, 100, 10_000), 1_000);
+            assert_eq!(reader.impact(Bound::NONE), 1.0, "k1 {k1}, b {b}");
         }
     }
 

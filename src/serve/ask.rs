@@ -1,8 +1,7 @@
 //! What a request to `/search` asks for.
 
-use crate::query::{Mode, Scores};
+use crate::query::{Mode, Scores, WeightedTerms};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 /// A query of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +41,7 @@ pub struct Limits {
 struct Body {
     #[serde(alias = "query")]
     q: Option<String>,
-    terms: Option<BTreeMap<String, f32>>,
+    terms: Option<WeightedTerms>,
     k: Option<usize>,
     mode: Option<String>,
     scores: Option<String>,
@@ -163,7 +162,7 @@ pub fn of_json(body: &[u8], limits: &Limits) -> Result<Asked, String> {
         let name = one.mode.as_deref().or(all.mode.as_deref());
         let ask = Ask {
             text: one.q.clone().unwrap_or_default(),
-            terms: one.terms.clone().unwrap_or_default().into_iter().collect(),
+            terms: one.terms.clone().unwrap_or_default().0,
             mode: name.map(mode).transpose()?,
             scores: one.scores.as_deref().or(all.scores.as_deref()).map(scores).transpose()?,
             k: one.k.or(all.k),

@@ -81,6 +81,7 @@ fn add_blocks(query: Query, which: vec3<u32>, r: u32, found: Mine, least: u32, m
                 if j > 0u {
                     tf = tf_place(t, tf_number);
                 }
+                let tfs = tfs_of_team(t, tf_number, tf, me);
                 var to = before;
                 //#for 4
                 if near[@u] {
@@ -88,12 +89,11 @@ fn add_blocks(query: Query, which: vec3<u32>, r: u32, found: Mine, least: u32, m
                     to += 1u;
                 }
                 //#end
-                let tfs = tfs_of_team(t, tf_number, tf, me);
                 workgroupBarrier();
                 for (var slot = me.lane; slot < all; slot += 32u) {
                     let one = together[slot];
                     let i = one & 0xffffu;
-                    let part = part_at(t, tfs, one >> 16u, low + i);
+                    let part = part_in_block(t, tfs, b * BLOCK + 128u * j, one >> 16u, low + i);
                     greatest_share = max(greatest_share, part);
                     add(query, r, i, part, least);
                 }
@@ -108,4 +108,14 @@ fn add_blocks(query: Query, which: vec3<u32>, r: u32, found: Mine, least: u32, m
         }
     }
     return decoded;
+}
+
+// The part of a posting: the i-th of 128 from `start` on, which is a position of the list. Frequencies lie in blocks of
+// 128 positions; where the codec's blocks are no multiple of that, `tfs` are not those of these 128.
+fn part_in_block(t: Term, tfs: Tfs, start: u32, i: u32, doc: u32) -> u32 {
+    if BLOCK % 128u == 0u {
+        return part_at(t, tfs, i, doc);
+    }
+    let position = start + i;
+    return part_by_value(t, values_of(t, position & ~3u, vec4<u32>(doc))[position & 3u], doc);
 }

@@ -140,7 +140,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut devices = Devices::default();
     let settings = &args.settings.for_index(&index);
     settings.check()?;
-    let found = if let Some(files) = args.topics.files()? {
+    let files = args.topics.files()?;
+    let by_stdin = files.map_or(args.query.is_empty(), |(topics, _)| topics.as_os_str() == "-");
+    if by_stdin && settings.within.as_ref().is_some_and(|ids| ids.as_os_str() == "-") {
+        anyhow::bail!("--within - reads ids from standard input, from where the queries come; name a file");
+    }
+    let found = if let Some(files) = files {
         if settings.explain {
             anyhow::bail!("--explain explains one query, and --topics asks many; leave one of them out");
         }

@@ -170,6 +170,9 @@ pub static SETTINGS: &[Setting] = &[
         name: "within",
         show: |s| or_auto(s.within.as_ref().map(|path| path.display().to_string()).as_ref()),
         put: |s, text| {
+            if text == "-" {
+                return Err("standard input has the queries; name a file".to_owned());
+            }
             s.within = Some(text.into()).filter(|_| text != AUTO);
             Ok(())
         },

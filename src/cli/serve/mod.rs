@@ -160,6 +160,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "a request says itself whether it wants explain or snippets; leave the options out"
     );
     ensure!(
+        settings.within.as_ref().is_none_or(|ids| ids.as_os_str() != "-"),
+        "--within reads its file whenever an index is opened, and standard input can be read once; name a file"
+    );
+    ensure!(
         !args.parallel || settings.engine_kind() != EngineKind::Cpu,
         "--parallel sets threads of the CPU beside a GPU, and the CPU answers; add --engine gpu"
     );
@@ -195,6 +199,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 wait: Duration::from_micros(bounds.batch_wait),
             },
             parallel: args.parallel,
+            max_terms: bounds.max_terms,
         };
         Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
     };

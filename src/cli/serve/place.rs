@@ -33,6 +33,8 @@ pub(super) struct Place {
     pub(super) batches: Batches,
     /// Whether threads of the CPU search beside a GPU.
     pub(super) parallel: bool,
+    /// Terms of a query at most.
+    pub(super) max_terms: usize,
 }
 
 /// What a thread of the CPU does beside looking terms up.

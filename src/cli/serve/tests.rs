@@ -51,6 +51,7 @@ fn place(path: &Path, line: &str, parallel: bool, most: usize, cache: u64) -> Pl
         threads: 2,
         batches: Batches { most, postings: 1 << 40, wait: Duration::from_micros(300) },
         parallel,
+        max_terms: 20,
     }
 }
 
@@ -122,6 +123,23 @@ fn count(counts: &Counts, name: &str) -> u64 {
 /// The device of tests, if there is one.
 fn device() -> Option<String> {
     crate::gpu::testing::gpu().map(|_| std::env::var("GAMUT_TEST_DEVICE").unwrap_or_else(|_| "0".to_owned()))
+}
+
+/// Words are counted when they are terms: one between spaces can be many.
+#[test]
+fn test_too_many_terms() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = index(dir.path());
+    let (index, _counts) = open(place(&path, "", false, 1, 0));
+    for (terms, good) in [(20, true), (21, false)] {
+        let terms = (0..terms).map(|i| (format!("t{i}"), 1.0)).collect();
+        let answer = send(&index, Work::Search(vec![Ask { terms, ..Ask::default() }])).blocking_recv();
+        let Ok(Outcome::Answers(answers)) = answer else { panic!("{answer:?}") };
+        match &answers[0] {
+            Ok(_) => assert!(good),
+            Err(error) => assert!(!good && error.contains("21 terms; this server takes 20"), "{error}"),
+        }
+    }
 }
 
 #[test]

@@ -125,6 +125,11 @@ impl<'d> Worker<'_, 'd> {
             Ok(asked) => asked,
             Err(error) => return refused(error).map(Err),
         };
+        // a word between spaces can be many terms
+        let (terms, most) = (asked.query.terms.len(), self.place.max_terms);
+        if terms > most {
+            return Ok(Err(format!("the query has {terms} terms; this server takes {most} at most")));
+        }
         if ask.explain || settings.scores != own.scores {
             return Ok(Ok((settings, asked, None)));
         }

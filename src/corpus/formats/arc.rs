@@ -127,12 +127,13 @@ impl Format for Arc {
             if !at_end && (behind.is_empty() || !seen && behind.len() < LOOK) {
                 return Frame::More;
             }
-            return match next_head(&bytes[head - 1..], total + 1 - head) {
-                Some(at) if !seen => {
+            let next = if seen { None } else { next_head(&bytes[head - 1..], total + 1 - head) };
+            return match next {
+                Some(at) => {
                     let why = format!("a new record begins after {at} of {length} bytes");
                     Frame::Short { end: head - 1 + at, why }
                 }
-                _ => Frame::Record { start: 0, end: total, next: total },
+                None => Frame::Record { start: 0, end: total, next: total },
             };
         }
         if at_end {

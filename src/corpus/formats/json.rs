@@ -1,9 +1,9 @@
 //! JSON objects one behind the other, over several lines, or in an array. Objects and fields are
 //! those of [JSON lines](super::jsonl).
 
-use memchr::memmem;
+use memchr::memchr_iter;
 
-use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record};
 use super::super::json_doc::{ID_FIELDS, Names, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS, document};
 use super::super::json_scan::{Fault, skip};
 use super::super::{DocSink, SkipKind};
@@ -35,9 +35,15 @@ impl Format for Json {
     }
 
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
-        // Behind a damage the next object that starts a line, which may be a nested one.
-        let stop = limit.saturating_add(1).min(bytes.len());
-        memmem::find_iter(&bytes[..stop], b"\n{").map(|at| at + 1).find(|&at| at < limit)
+        // Behind a damage the end of the line before the next object that starts one, behind blanks if need be; the
+        // object may be a nested one.
+        let begins = |line: &usize| {
+            let rest = &bytes[line + 1..bytes.len().min(line + LOOK)];
+            let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+            let inner = rest[blanks..].strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+            inner.is_some_and(|inner| matches!(inner, [] | [b'"' | b'}', ..]))
+        };
+        memchr_iter(b'\n', &bytes[..limit.min(bytes.len())]).filter(|line| *line > 0).find(begins)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

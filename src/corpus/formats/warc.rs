@@ -28,7 +28,7 @@ enum HeadEnd<'a> {
         content_length: Option<&'a [u8]>,
     },
     More,
-    /// The bytes end before it.
+    /// The bytes end before it, or the next head begins.
     Endless,
     /// It is longer than [`MAX_HEAD`].
     TooLong,
@@ -44,9 +44,14 @@ fn has_name(bytes: &[u8]) -> bool {
     NAMES.iter().any(|name| bytes[..len] == name[..len])
 }
 
+/// True if `bytes` begin with a name and a version.
+fn has_version(bytes: &[u8]) -> bool {
+    has_name(bytes) && bytes.get(NAME_BYTES).is_some_and(u8::is_ascii_digit)
+}
+
 fn head_end(bytes: &[u8], at_end: bool) -> HeadEnd<'_> {
     let mut lines = Lines::new(&bytes[..bytes.len().min(MAX_HEAD)]);
-    let mut content_length = None;
+    let (mut content_length, mut begun) = (None, false);
     while let Some(line) = lines.next_field() {
         let done = bytes.len().min(MAX_HEAD) - lines.rest().len();
         if bytes[done - 1] != b'\n' {
@@ -55,8 +60,12 @@ fn head_end(bytes: &[u8], at_end: bool) -> HeadEnd<'_> {
         if line.is_empty() {
             return HeadEnd::Found { len: done, content_length };
         }
-        if content_length.is_none() && line.len() > 15 && line[..14].eq_ignore_ascii_case(b"content-length") {
-            content_length = field(line).map(|field| field.1);
+        if has_version(line) && std::mem::replace(&mut begun, true) {
+            return HeadEnd::Endless;
+        }
+        if content_length.is_none() && line.len() > 14 && line[..14].eq_ignore_ascii_case(b"content-length") {
+            let named = field(line).filter(|(name, _)| name.len() == 14);
+            content_length = named.map(|field| field.1);
         }
     }
     if bytes.len() >= MAX_HEAD {
@@ -71,7 +80,7 @@ fn head_end(bytes: &[u8], at_end: bool) -> HeadEnd<'_> {
 /// True if a version line, and then a field, stand here.
 fn is_head(bytes: &[u8]) -> bool {
     let bytes = &bytes[..bytes.len().min(LOOK)];
-    if !has_name(bytes) || !bytes.get(NAME_BYTES).is_some_and(u8::is_ascii_digit) {
+    if !has_version(bytes) {
         return false;
     }
     let mut lines = Lines::new(bytes);

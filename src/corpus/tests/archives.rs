@@ -29,6 +29,27 @@ fn test_wget_trec_and_other_names() {
     assert!(events.iter().all(|event| matches!(event, Event::Doc { url, .. } if url == "http://a/b c")));
 }
 
+/// A field whose name only begins with that of the length; and heads without an end, each of which costs itself.
+#[test]
+fn test_lengths_and_ends_of_heads() {
+    let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nx";
+    let with = |uri: &str, fields: &str, end: &str| {
+        let head = format!("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {uri}\r\n{fields}");
+        format!("{head}Content-Length: {}\r\n{end}", block.len())
+    };
+    let whole = format!("\r\n{block}\r\n\r\n");
+    let bytes = [
+        with("http://a/", "Content-Length-Original: 5\r\n", &whole),
+        with("http://torn/", "", ""),
+        with("http://torn/", "", ""),
+        with("http://b/", "content-length-note: unknown\r\n", &whole),
+        with("http://c/", "", &whole).replace("Content-Length: ", "CONTENT-LENGTH:"),
+    ]
+    .concat();
+    let events = read_bytes(bytes.as_bytes(), &small());
+    assert_eq!((ids(&events), damage(&events)), (vec!["http://a/", "http://b/", "http://c/"], vec![BadHead, BadHead]));
+}
+
 #[test]
 fn test_folded_fields_and_small_versions() {
     let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nfolded";

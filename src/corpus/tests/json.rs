@@ -198,6 +198,22 @@ fn test_pretty_printed_and_array() {
     assert_eq!(damage(&found), [SkipKind::BadSyntax, SkipKind::BadSyntax]);
 }
 
+/// In an array of indented objects, too, damage costs one of them.
+#[test]
+fn test_indented_objects_behind_a_damage() {
+    for (step, blanks) in [("\n", ""), ("\n  ", "  "), ("\n\t", "\t")] {
+        let object = |i: usize| match i {
+            3 => format!("{{{step}{blanks}\"id\": ,]{step}}}"),
+            _ => format!("{{{step}{blanks}\"id\": \"{i}\",{step}{blanks}\"contents\": \"b\"{step}}}"),
+        };
+        let all: Vec<String> = (0..9).map(object).collect();
+        let text = format!("[{step}{}\n]\n", all.join(&format!(",{step}")));
+        let found = read_bytes(text.as_bytes(), &CorpusOptions::default());
+        assert_eq!(ids(&found), ["0", "1", "2", "4", "5", "6", "7", "8"], "{step:?}");
+        assert_eq!(damage(&found), [SkipKind::BadSyntax]);
+    }
+}
+
 #[test]
 fn test_clueweb22() {
     let text = "{\"URL\": \"http://a/\\n\", \"URL-hash\": \"x\", \"Language\": \"en\", \"ClueWeb22-ID\": \"clueweb22-en0000-00-00000\", \"Clean-Text\": \"words\"}\n";

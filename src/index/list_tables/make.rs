@@ -13,6 +13,7 @@ use crate::index::write::output::Output;
 use crate::postings::table::{SPARSE, Sizes, Table, is_long};
 use crate::postings::{List, ListWords};
 use crate::score::BoundReader;
+use crate::score::whole::MAX_TF;
 use std::path::Path;
 
 /// Writes the tables of the index at `dir`, which has none; returns the file's entry. The bytes depend only on the
@@ -79,7 +80,7 @@ fn of_list(index: &Index, list: &ListWords<'_>, bounds: &BoundReader) -> Result<
         let tfs = &mut tfs[..docs.len()];
         blocks.copy_tfs(at, tfs)?;
         for ((impact, &doc), &tf) in out.iter_mut().zip(docs).zip(&*tfs) {
-            *impact = norm.impact(tf, lens.get(doc as usize).copied().unwrap_or(0));
+            *impact = norm.impact(tf.min(MAX_TF), lens.get(doc as usize).copied().unwrap_or(0));
         }
         Ok(())
     })

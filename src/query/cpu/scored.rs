@@ -89,7 +89,7 @@ impl Scored<'_> {
 
     /// What holds for all postings in `from..end`, which [`Self::bound_in`] was asked for last.
     pub(in crate::query) fn packed_in(&mut self, from: u32, end: u32) -> Bound {
-        self.cursor.bound_in(from, end).unwrap_or(Bound(u32::MAX))
+        self.cursor.bound_in(from, end).unwrap_or(Bound::NONE)
     }
 
     /// As [`Feed::promising`] for a part of the feed's window.

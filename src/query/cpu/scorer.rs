@@ -128,7 +128,7 @@ impl<'a> Bm25Scorer<'a> {
         let missing = f64::from(hope.threshold) - f64::from(hope.more);
         let part = (missing - 0.5) / f64::from(weight) - 1e-6;
         // Any posting adds 1. A bound of only ones is none.
-        if missing < 1.0 || part <= 0.0 || bound == Bound(u32::MAX) {
+        if missing < 1.0 || part <= 0.0 || bound == Bound::NONE {
             return 1;
         }
         let k = f64::from(self.norm.k(bound.len_min()));
@@ -201,7 +201,7 @@ impl Scorer for Bm25Scorer<'_> {
     fn impacts(&self, _: &Weight<'_>, list: &mut Blocks<'_>, at: usize, docs: &[u32], out: &mut [f32]) -> Result<()> {
         Self::each(list, at, docs, out, |docs, tfs, out| {
             for ((impact, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
-                *impact = self.norm.impact(tf, self.len(doc));
+                *impact = self.norm.impact(tf.min(MAX_TF), self.len(doc));
             }
         })
     }

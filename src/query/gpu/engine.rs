@@ -218,10 +218,11 @@ impl<'a> GpuEngine<'a> {
         Ok(true)
     }
 
-    /// How many submissions of queries alone were ready when they came.
+    /// How many submissions of queries alone were ready when they came, if the last one also left its counters clear.
     #[cfg(test)]
-    pub(super) fn were_ready(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.repeats.hits).sum()
+    pub(super) fn were_ready(&self) -> Option<u64> {
+        let ready = self.slots.iter().map(|slot| slot.repeats.hits).sum();
+        self.slots.last().is_some_and(Slot::clears).then_some(ready)
     }
 
     /// Takes one conjunction through the device, list after list, by the intersector.

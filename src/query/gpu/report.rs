@@ -108,8 +108,8 @@ impl Report {
         self.decoded += decoded;
         if let Some(work) = ranges {
             let sum = self.ranges.get_or_insert_default();
-            sum.queued.iter_mut().zip(work.queued).for_each(|(sum, queued)| *sum += queued);
-            sum.evaluated += work.evaluated;
+            sum.queued.iter_mut().zip(work.queued).for_each(|(sum, queued)| *sum = sum.saturating_add(queued));
+            sum.evaluated = sum.evaluated.saturating_add(work.evaluated);
         }
         for &(name, seconds) in passes {
             match self.passes.iter_mut().find(|(known, _)| *known == name) {

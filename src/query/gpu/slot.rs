@@ -132,6 +132,12 @@ impl Slot {
         self.rows.put(&self.gpu, rows)
     }
 
+    /// Whether the next query finds something cleared.
+    #[cfg(test)]
+    pub fn clears(&self) -> bool {
+        self.cleared[1] > 0
+    }
+
     /// Whether so many bytes of the buffer `state` are zero for the batch whose rows were put last.
     pub fn is_cleared(&self, bytes: u64) -> bool {
         bytes <= self.cleared[0]

@@ -3,6 +3,7 @@
 use super::lines::{Lines, bad};
 use super::markup::{find_ignoring_case, trec, xml};
 use super::{Topic, TopicFormat, id_of, tidy};
+use crate::query::WeightedTerms;
 use crate::{Error, Result};
 use std::collections::{HashSet, VecDeque};
 use std::io::Read;
@@ -210,7 +211,7 @@ fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
             _ => None,
         })
     };
-    let terms = value.get("terms").map(weighted).transpose()?.unwrap_or_default();
+    let terms = value.get("terms").map(|terms| weighted(terms, line)).transpose()?.unwrap_or_default();
     let text = match field(&["query", "title", "text"]) {
         Some(text) => text,
         None if value.get("terms").is_some() => String::new(),
@@ -221,12 +222,15 @@ fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
     Ok(Topic { terms, ..Topic::new(id, tidy(&text)) })
 }
 
-/// The weights of terms, as in `{"oil": 2.5}`.
-fn weighted(terms: &serde_json::Value) -> std::result::Result<Vec<(String, f32)>, String> {
+/// The weights of terms, as in `{"oil": 2.5}`, from the line, since a value has each term once.
+fn weighted(terms: &serde_json::Value, line: &str) -> std::result::Result<Vec<(String, f32)>, String> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        terms: WeightedTerms,
+    }
     let object = terms.as_object().ok_or("\"terms\" is no object of terms and weights")?;
-    let weight = |(term, weight): (&String, &serde_json::Value)| {
-        let number = weight.as_f64().ok_or_else(|| format!("the weight of \"{term}\" is no number"))?;
-        Ok((term.clone(), number as f32))
-    };
-    object.iter().map(weight).collect()
+    if let Some((term, _)) = object.iter().find(|(_, weight)| weight.as_f64().is_none()) {
+        return Err(format!("the weight of \"{term}\" is no number"));
+    }
+    serde_json::from_str::<Line>(line).map(|line| line.terms.0).map_err(|error| error.to_string())
 }

@@ -192,6 +192,21 @@ fn test_json_lines_stream() {
 }
 
 #[test]
+fn test_a_term_may_come_twice() {
+    let topics = TopicReader::new(&br#"{"terms": {"y": 1, "x": 1, "\u0078": 5.5}}"#[..]).unwrap();
+    let terms: Vec<_> = topics.map(|topic| topic.unwrap().terms).collect();
+    assert_eq!(terms, [[("x".to_owned(), 1.0), ("x".to_owned(), 5.5), ("y".to_owned(), 1.0)]]);
+    for (line, error) in [
+        (r#"{"terms": {"x": 1, "y": "2"}}"#, "the weight of \"y\" is no number"),
+        (r#"{"terms": [1]}"#, "no object of terms"),
+        (r#"{"terms": {"x": 1}, "terms": {"y": 1}}"#, "duplicate field"),
+    ] {
+        let found = TopicReader::new(line.as_bytes()).and_then(Iterator::collect::<Result<Vec<_>>>).unwrap_err();
+        assert!(found.to_string().contains(error), "{found}");
+    }
+}
+
+#[test]
 fn test_queries_without_words_are_named() {
     let line = |n: u32| {
         let mut empty = WithoutWords::default();

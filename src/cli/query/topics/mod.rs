@@ -19,15 +19,16 @@ use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
 use crate::query::engine::EngineKind;
-use crate::query::{Searcher, TopicReader};
+use crate::query::{Collection, Searcher, TopicReader};
 use crate::{Error, Result};
 use anyhow::Context as _;
 pub use form::{Form, RunFormat};
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use times::Clock;
 pub use windows::Engines;
@@ -124,10 +125,11 @@ struct Job {
 
 impl Job {
     fn new(settings: &Settings, searcher: &Searcher<'_>, form: &Form) -> Self {
-        let Settings { mode, k, k1, b, scores, statistics, .. } = settings;
+        let Settings { mode, k, k1, b, scores, .. } = settings;
         let subset = searcher.subset().map(|subset| xxh3_64(bytemuck::cast_slice(subset.docs())));
         let within = subset.map_or_else(String::new, |digest| format!(" --within {digest:016x}"));
-        let by: String = statistics.iter().map(|path| format!(" --statistics {}", path.display())).collect();
+        let statistics = searcher.collection().map(Collection::digest);
+        let by = statistics.map_or_else(String::new, |digest| format!(" --statistics {digest:016x}"));
         Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
             index: searcher.index().manifest().checksum.clone(),
@@ -217,13 +219,37 @@ fn say(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Counts the bytes that were read.
-struct Counted<R>(R, Arc<AtomicU64>);
+/// A file or stream of topics. A stream is waited for until one of the flags is set.
+struct Source {
+    file: File,
+    /// Counts the bytes.
+    read: Arc<AtomicU64>,
+    ends: [Arc<AtomicBool>; 2],
+}
 
-impl<R: Read> Read for Counted<R> {
+impl Source {
+    /// Time to look at the flags again, in milliseconds.
+    const WAIT: libc::c_int = 100;
+
+    /// Waits for a while; whether there is something to read, or an end.
+    fn is_ready(&self) -> bool {
+        let mut one = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, which the file keeps open.
+        let ready = unsafe { libc::poll(&raw mut one, 1, Self::WAIT) };
+        // what cannot be waited for is read
+        ready > 0 || (ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted)
+    }
+}
+
+impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(buffer)?;
-        self.1.fetch_add(read as u64, Ordering::Relaxed);
+        while !self.is_ready() {
+            if self.ends.iter().any(|end| end.load(Ordering::Relaxed)) {
+                return Err(io::Error::other("nobody takes topics any more"));
+            }
+        }
+        let read = self.file.read(buffer)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }
@@ -242,17 +268,23 @@ pub fn run<'a>(
     start: Instant,
 ) -> anyhow::Result<bool> {
     let form = args.form()?;
+    if args.qrels.is_some() && std::fs::metadata(run).is_ok_and(|run| !run.is_file()) {
+        let why = format!("reads the run file when it is done, and {} is none", run.display());
+        return Err(Error::Invalid { what: "--qrels".to_owned(), why }.into());
+    }
     let schedule = settings.schedule(args.batch.as_deref())?;
     let clock = Clock::new(start);
     let stdin = topics.as_os_str() == "-";
-    let file: Box<dyn Read + Send> =
-        if stdin { Box::new(io::stdin()) } else { Box::new(File::open(topics).map_err(Error::io("read", topics))?) };
+    let file = if stdin { io::stdin().as_fd().try_clone_to_owned().map(File::from) } else { File::open(topics) };
+    let file = file.map_err(Error::io("read", topics))?;
     let bytes = if stdin { 0 } else { std::fs::metadata(topics).map_or(0, |file| file.len()) };
     let (target, done) = target(run, args.resume, Job::new(settings, searcher, &form))?;
     let read = Arc::new(AtomicU64::new(0));
     let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
-    let reader = TopicReader::new(Counted(file, read.clone())).with_context(|| format!("in {name}"))?;
     let means = ui::means(rayon::current_num_threads(), 0, !io::stderr().is_terminal());
+    let over = Arc::new(AtomicBool::new(false));
+    let source = Source { file, read: read.clone(), ends: [means.cancel.clone(), over.clone()] };
+    let reader = TopicReader::new(source).with_context(|| format!("in {name}"))?;
     means.progress.begin(Stage { name: "querying", unit: Unit::Things("queries") }, bytes.min(1));
     let guess = |seen: u64| match read.load(Ordering::Relaxed) {
         0 => 0,
@@ -260,7 +292,8 @@ pub fn run<'a>(
     };
     let (mode, k) = (settings.mode, settings.k);
     let window = &AtomicUsize::new(window(k, settings.engine_kind() == EngineKind::Gpu));
-    let work = Work { mode, k, schedule: &schedule, form: &form, window, guess: &guess, clock: &clock, means: &means };
+    let (schedule, form, clock) = (&schedule, &form, &clock);
+    let work = Work { mode, k, schedule, form, window, guess: &guess, clock, means: &means, over: &over };
     let mut writer = Writer::new(target, MARK);
     clock.opened();
     let answered = answer_all(searcher, engines, reader, &work, done, &mut writer);

@@ -41,7 +41,17 @@ impl Case<'_> {
         let means = Means::new(self.threads, 1 << 20);
         let (form, window, clock) = (&self.form, &AtomicUsize::new(self.window), &Clock::new(Instant::now()));
         let (mode, guess) = (Mode::Or, &|_| 0);
-        let work = Work { mode, k: 20, schedule: &schedule, form, window, guess, clock, means: &means };
+        let work = Work {
+            mode,
+            k: 20,
+            schedule: &schedule,
+            form,
+            window,
+            guess,
+            clock,
+            means: &means,
+            over: &AtomicBool::new(false),
+        };
         answer_all(self.searcher, engine, TopicReader::new(self.topics.as_bytes()).unwrap(), &work, done, sink)
     }
 

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
@@ -38,6 +38,8 @@ pub struct Work<'a> {
     pub clock: &'a Clock,
     /// Threads to write with, memory for ids, progress, and when to end.
     pub means: &'a Means,
+    /// Set when no more topics are taken.
+    pub over: &'a AtomicBool,
 }
 
 /// How far a run is, after a whole number of windows.
@@ -126,6 +128,7 @@ pub fn answer_all<'a>(
         scope.spawn(move || read(topics, searcher, work, before, &planned));
         let writer = scope.spawn(move || write(&answers, searcher, work, done, sink));
         let outcome = ask(&mut engines, windows, work, answered);
+        work.over.store(true, Ordering::Relaxed);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         written.and_then(|done| outcome.map(|()| done))
     })

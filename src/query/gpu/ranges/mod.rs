@@ -49,10 +49,11 @@ use super::rows::{self, BY_BLOCKS, BY_TILE, Head, NONE, QueryRow, TermRow};
 use super::slot::Slot;
 use super::topk::Chooser;
 use crate::Result;
-use crate::gpu::{Gpu, GpuError, Memory, Pending};
+use crate::gpu::{AdapterKind, Gpu, GpuError, Memory, Pending};
 use crate::query::Plan;
 use crate::query::or::GpuOr as By;
 use kernels::{Kernels, Ranges};
+use passes::SOFTWARE_TERMS;
 
 /// A batch has at most so many words of queue: one for each range of each query.
 const BATCH_RANGES: u64 = 1 << 28;
@@ -276,7 +277,9 @@ impl Way for Call<'_> {
     fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, least: u32) -> Result<Added> {
         let count = plan.terms.len();
         // bounds count on what terms add, and a document's terms are counted modulo 256
-        if count > QUERY_TERMS || plan.has_negative() || (self.all && count > 255) {
+        let software = context.gpu.report().kind == AdapterKind::Software && matches!(self.by, By::Ranges { .. });
+        let most_terms = if software { SOFTWARE_TERMS as usize } else { QUERY_TERMS };
+        if count > most_terms || plan.has_negative() || (self.all && count > 255) {
             return Ok(Added::Never);
         }
         if rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS {

@@ -39,9 +39,11 @@ const DIRECT: u32 = 2048;
 const SELECT_TILES: u32 = 8;
 /// A workgroup looks through so many blocks of a short list: one a team.
 const RAREST_BLOCKS: u32 = TEAMS;
-/// On a software adapter a workgroup evaluates about so many ranges: llvmpipe ends every loop of a thread that has gone
-/// through 65,535 rounds of loops.
+/// On a software adapter a workgroup evaluates about so many ranges of a query of few terms: llvmpipe ends every loop
+/// of a thread that has gone through 65,535 rounds of loops, and a term in a range takes some 36.
 const SOFTWARE_RANGES: u32 = 16;
+/// So many terms in ranges are a workgroup's there at most, and so a query's.
+pub(super) const SOFTWARE_TERMS: u32 = 1024;
 
 /// Workgroups that evaluate the ranges of so many queries. Each goes through a share of the queue that is fixed from
 /// the start, and shares are not alike: in a batch, further workgroups begin as others end, and even it out. Twice as
@@ -292,7 +294,11 @@ impl Call<'_> {
         let software = gpu.report().kind == AdapterKind::Software;
         let most = whole.saturating_mul(padded).saturating_add(candidates);
         let groups = match software {
-            true => (most / SOFTWARE_RANGES).clamp(1, gpu.report().max_workgroups),
+            true => {
+                let longest = rows.queries.iter().map(|query| query.terms).max().unwrap_or(0).max(1);
+                let ranges = (SOFTWARE_TERMS / longest).clamp(1, SOFTWARE_RANGES);
+                (most / ranges).clamp(1, gpu.report().max_workgroups)
+            }
             false => groups(self.k, queries, prune).min(most),
         };
         let run = |kernel, name, parameters, groups| Run { name, kernel, parameters, groups };

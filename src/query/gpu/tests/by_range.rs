@@ -30,11 +30,19 @@ fn test_postings_of_every_shape() {
         }
         text
     };
-    let built = Built::with(&(0..6000).map(text).collect::<Vec<_>>(), "simdbp,raw", Some(1));
-    let index = built.open();
+    let documents: Vec<String> = (0..6000).map(text).collect();
     let texts = ["often seldom", "early together often", "seldom together x1", "often", "seldom", "early x3 x4 often"];
-    for (codec, scores) in [("simdbp", Scores::Bm25), ("raw", Scores::Impacts)] {
-        let searcher = Searcher::new(&index, Some(codec), Bm25::default()).unwrap().with_scores(scores).unwrap();
+    // blocks of 32 and of 160 are no multiples of the blocks of 128 that frequencies and impacts lie in
+    for (codec, scores) in [
+        ("simdbp", Scores::Bm25),
+        ("raw", Scores::Impacts),
+        ("parapfor:segment=32", Scores::Bm25),
+        ("parapfor:segment=160", Scores::Bm25),
+        ("parapfor:segment=96", Scores::Impacts),
+    ] {
+        let built = Built::with(&documents, codec, Some(1));
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap().with_scores(scores).unwrap();
         let plans = plans(&searcher, &texts);
         for bits in 6..=8 {
             let mut engine = engine(&searcher, &gpu, Options { range_bits: Some(bits), ..AT_ONCE }).unwrap();
