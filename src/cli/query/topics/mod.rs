@@ -284,7 +284,10 @@ pub fn run<'a>(
     let means = ui::means(rayon::current_num_threads(), 0, !io::stderr().is_terminal());
     let over = Arc::new(AtomicBool::new(false));
     let source = Source { file, read: read.clone(), ends: [means.cancel.clone(), over.clone()] };
-    let reader = TopicReader::new(source).with_context(|| format!("in {name}"))?;
+    let reader = match TopicReader::new(source) {
+        Err(_) if means.cancelled() => return Err(Error::Interrupted.into()),
+        reader => reader.with_context(|| format!("in {name}"))?,
+    };
     means.progress.begin(Stage { name: "querying", unit: Unit::Things("queries") }, bytes.min(1));
     let guess = |seen: u64| match read.load(Ordering::Relaxed) {
         0 => 0,
