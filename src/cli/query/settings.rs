@@ -36,8 +36,9 @@ pub struct Settings {
     /// that one index of all shards gives them, to the bit.
     #[arg(long, value_name = "FILE")]
     pub statistics: Vec<std::path::PathBuf>,
-    /// Find only documents with an external id of this file, one a line; - is standard input. Scores stay what they
-    /// are, so the result is that of the whole index less the others. Files may be gzip. The CPU answers.
+    /// Find only documents with an external id of this file, one a line; - is standard input, if no queries come from
+    /// there. Scores stay what they are, so the result is that of the whole index less the others. Files may be gzip.
+    /// The CPU answers.
     #[arg(long, value_name = "FILE")]
     pub within: Option<std::path::PathBuf>,
     /// Print the plan after the hits: terms and their lists, methods, what was decoded and skipped, and times.

@@ -132,7 +132,7 @@ impl Slot {
         self.rows.put(&self.gpu, rows)
     }
 
-    /// Whether the next query finds something cleared.
+    /// Whether the next query will find some counters cleared.
     #[cfg(test)]
     pub fn clears(&self) -> bool {
         self.cleared[1] > 0

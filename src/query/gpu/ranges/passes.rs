@@ -42,7 +42,7 @@ const RAREST_BLOCKS: u32 = TEAMS;
 /// On a software adapter a workgroup evaluates about so many ranges of a query of few terms: llvmpipe ends every loop
 /// of a thread that has gone through 65,535 rounds of loops, and a term in a range takes some 36.
 const SOFTWARE_RANGES: u32 = 16;
-/// So many terms in ranges are a workgroup's there at most, and so a query's.
+/// So many terms a query may have there, and a workgroup in all of its ranges together.
 pub(super) const SOFTWARE_TERMS: u32 = 1024;
 
 /// Workgroups that evaluate the ranges of so many queries. Each goes through a share of the queue that is fixed from
