@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+#[cfg(test)]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,6 +72,9 @@ pub(super) struct Shared {
     opening: Duration,
     /// Why the device can no longer be used.
     fault: Arc<Mutex<Option<GpuError>>>,
+    /// The most bytes of a buffer, if a test makes them fewer than the device's.
+    #[cfg(test)]
+    most: AtomicU64,
 }
 
 /// Buffers of up to so many bytes lie in blocks of this size, and host-visible ones of half as many. The allocator
@@ -195,7 +200,20 @@ impl Gpu {
         }));
         let queue = ManuallyDrop::new(queue);
         let (pipelines, cache, opening) = (Mutex::default(), OnceLock::new(), start.elapsed());
-        Ok(Self { shared: Arc::new(Shared { device, queue, report, features, pipelines, cache, opening, fault }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                device,
+                queue,
+                report,
+                features,
+                pipelines,
+                cache,
+                opening,
+                fault,
+                #[cfg(test)]
+                most: AtomicU64::new(u64::MAX),
+            }),
+        })
     }
 
     /// Opens all hardware GPUs; `cache` as of [`Self::open_with_cache`].
@@ -245,6 +263,12 @@ impl Gpu {
         // wgpu learns of it at the next poll, and takes all buffers with it then, also those that somebody reads
         lock(&self.shared.fault).get_or_insert(GpuError::Lost { message: "destroyed by a test".into() });
         self.shared.device.destroy();
+    }
+
+    /// Lets no buffer have more bytes than this.
+    #[cfg(test)]
+    pub fn allow(&self, bytes: u64) {
+        self.shared.most.store(bytes, Ordering::Relaxed);
     }
 
     /// Fails if the device is no longer usable.
@@ -301,6 +325,8 @@ impl Gpu {
             }
             _ => (report.max_buffer_bytes, "max_buffer_size"),
         };
+        #[cfg(test)]
+        let limit = limit.min(self.shared.most.load(Ordering::Relaxed));
         if bytes > limit {
             return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
         }

@@ -173,9 +173,11 @@ impl Upload {
             }
             left -= bytes;
             let view = gpu.checked("upload", |_| buffer.raw.slice(..bytes).get_mapped_range_mut())?;
-            if let Ok(mut view) = view {
-                fill(Mapped(view.slice(..)), &grains, visit);
-            }
+            let Ok(mut view) = view else {
+                return Err(GpuError::Lost { message: "upload could not be written to".into() });
+            };
+            fill(Mapped(view.slice(..)), &grains, visit);
+            drop(view);
             let copies = copies(&grains);
             let mapped = Arc::new(AtomicBool::new(false));
             let copied = gpu.checked("upload", |shared| {

@@ -99,6 +99,8 @@ fn scatter(t: Term, tile: u32, thread: u32, me: Me) {
                 }
             }
         }
+        // team operations of the next blocks follow, on which all threads must meet
+        workgroupBarrier();
     }
     workgroupBarrier();
 }

@@ -154,6 +154,8 @@ fn main(
                 to += 1u;
             }
             //#end
+            // team operations follow, on which all threads must meet
+            workgroupBarrier();
         }
     }
 }

@@ -210,39 +210,52 @@ pub(super) fn run<W: Way>(
             }
             let (batch, ended) = collect(context, way, &mut waiting, end)?;
             if !batch.members.is_empty() {
+                let mut wait = false;
                 let mut slot = slots.pop().unwrap_or_else(|| Slot::new(&context.gpu));
                 match way.send(context, &mut slot, &batch.rows) {
                     Ok((pending, sent)) => flights.push_back(Flight { slot, pending, sent, members: batch.members }),
                     Err(error) => {
                         way.abandon(context, &batch.rows);
-                        if !matches!(error, Error::Gpu(GpuError::OutOfMemory { .. })) || batch.members.len() == 1 {
+                        let is_large = |gpu| matches!(gpu, &GpuError::OutOfMemory { .. } | GpuError::Limit { .. });
+                        if !matches!(&error, Error::Gpu(gpu) if is_large(gpu)) {
                             return Err(error);
                         }
-                        // smaller batches take less
                         slots.clear();
-                        way.halve(batch.members.len());
-                        // a query that comes back is sent from the start
-                        waiting.again.extend(batch.members.iter().map(|member| (member.query, 0)));
+                        if batch.members.len() > 1 {
+                            way.halve(batch.members.len());
+                        }
+                        if batch.members.len() > 1 || !flights.is_empty() {
+                            // smaller batches take less, and one on its way may hold the room
+                            // a query that comes back is sent from the start
+                            waiting.again.extend(batch.members.iter().map(|member| (member.query, 0)));
+                            wait = !flights.is_empty();
+                        } else {
+                            report.by_cpu += 1;
+                            hand_out(vec![(batch.members[0].query, Answer::OnCpu)])?;
+                        }
                     }
                 }
-                continue;
-            }
-            // queries before it that cannot have answers were passed over
-            let lacking = ended.zip(waiting.first(plans.len()));
-            match lacking {
-                None => continue,
-                // wait: a batch on its way may hold the room
-                Some((End::Lacks(_), _)) if !flights.is_empty() => {}
-                Some((End::Lacks(Lack::Tables), (query, _))) if cleared != Some(query) => {
-                    way.clear_tables();
-                    cleared = Some(query);
+                if !wait {
                     continue;
                 }
-                Some((End::Lacks(_) | End::Never, (query, _))) => {
-                    report.by_cpu += 1;
-                    hand_out(vec![(query, Answer::OnCpu)])?;
-                    waiting.pass();
-                    continue;
+            } else {
+                // queries before it that cannot have answers were passed over
+                let lacking = ended.zip(waiting.first(plans.len()));
+                match lacking {
+                    None => continue,
+                    // wait: a batch on its way may hold the room
+                    Some((End::Lacks(_), _)) if !flights.is_empty() => {}
+                    Some((End::Lacks(Lack::Tables), (query, _))) if cleared != Some(query) => {
+                        way.clear_tables();
+                        cleared = Some(query);
+                        continue;
+                    }
+                    Some((End::Lacks(_) | End::Never, (query, _))) => {
+                        report.by_cpu += 1;
+                        hand_out(vec![(query, Answer::OnCpu)])?;
+                        waiting.pass();
+                        continue;
+                    }
                 }
             }
         }

@@ -387,7 +387,11 @@ impl<'a> Residence<'a> {
         let (damaged, sent) = bring(&missing, &mut self.sound, &mut self.lists);
         self.counts.spent += start.elapsed();
         damaged.iter().for_each(|&(number, _)| _ = self.remove(number));
-        sent?;
+        if let Err(error) = sent {
+            // Their words are not there, whatever somebody asks for next.
+            missing.iter().for_each(|missing| _ = self.remove(missing.list.number));
+            return Err(error.into());
+        }
         damaged.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
     }
 }

@@ -91,7 +91,7 @@ impl<'d, 'a> Steps<'d, 'a> {
             ("tables", 1),
         ];
         match self.slot.need(&buffers) {
-            Err(GpuError::OutOfMemory { .. }) => Ok(false),
+            Err(GpuError::OutOfMemory { .. } | GpuError::Limit { .. }) => Ok(false),
             other => other.map(|()| true).map_err(Error::from),
         }
     }

@@ -73,6 +73,51 @@ fn test_preloading_into_too_little_memory_is_refused() {
     assert!(report.batches > 0, "{report:?}");
 }
 
+/// Lists that could not be sent to the device are sent when they are asked for again.
+#[test]
+fn test_lists_that_were_not_brought_are_not_there() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(2000), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    let mut engine = engine(&searcher, &gpu, Options::default()).unwrap();
+    gpu.allow(64);
+    let refused = search(&mut engine, &plans, Mode::Or, 10).err();
+    gpu.allow(u64::MAX);
+    assert!(matches!(refused, Some(Error::Gpu(_))), "{refused:?}");
+    check_batch(&mut engine, &plans, 10, "once there is memory");
+}
+
+/// What takes larger buffers than the device gives goes there in smaller batches, and a query that alone takes too much
+/// to the CPU. The others stay on the device.
+#[test]
+fn test_batches_over_the_limits_of_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(6000), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans: Vec<Plan> = plans(&searcher, &QUERIES).into_iter().cycle().take(64).collect();
+    for intersect in [None, Some("gpu-binary")] {
+        let made = || {
+            let methods = GpuMethods { intersect: intersect.map(str::to_owned), or: &or::RANGES, topk: &HISTOGRAM };
+            GpuEngine::new(&searcher, &gpu, Options::default(), methods, Mode::AndOr).unwrap()
+        };
+        check_batch(&mut made(), &plans, 10, "as large as the device takes");
+        let (mut batches, mut by_cpu) = (Vec::new(), Vec::new());
+        for most in [1 << 20, 32 << 10, 512] {
+            let mut engine = made();
+            gpu.allow(most);
+            let report = check_batch_with_cpu(&mut engine, &plans, 10, &format!("{intersect:?}, {most} bytes"));
+            gpu.allow(u64::MAX);
+            batches.push(report.batches);
+            by_cpu.push(report.by_cpu);
+        }
+        assert!(batches[0] > 0 && batches[2] == 0, "{intersect:?}: batches {batches:?}");
+        assert!(by_cpu.is_sorted() && by_cpu[0] < by_cpu[2], "{intersect:?}: by the CPU {by_cpu:?}");
+    }
+}
+
 /// Flips words of the files of lists. Lists that are brought when they are asked for are looked at first, so there is
 /// an error or an answer; before all lists are brought at once, checksums are compared.
 #[test]
