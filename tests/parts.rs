@@ -245,6 +245,8 @@ fn a_merge_knows_the_parts_of_an_input() {
     put(&a[1], "build-report.json", b"{\"part\": \"2/12\", ");
     put(&a[2], "build-report.json", b"{\"part\": \"0/0\", \"part_of_bytes\": 1}");
     assert_eq!(missing(&[&a[2], &a[1], &a[1]]), Vec::<String>::new());
+    put(&a[2], "build-report.json", b"{\"part\": \"2/4000000000\", \"part_of_bytes\": 1}");
+    assert_eq!(missing(&[&a[2], &a[1]]), Vec::<String>::new());
     fs::remove_file(a[3].join("build-report.json")).unwrap();
     assert_eq!(missing(&[&a[3], &a[2], &halves[0], &halves[1]]), Vec::<String>::new());
 }

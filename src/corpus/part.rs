@@ -31,11 +31,18 @@ impl Part {
     /// All of the input.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
+    /// Parts that a whole may have: as many as a crawl of Common Crawl has files.
+    pub const MOST: u32 = 100_000;
+
     /// Part `number` of `of`, from 1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there is no such part.
+    /// [`Error::Invalid`] if there is no such part, or if there are more than [`Self::MOST`].
     pub fn new(number: u32, of: u32) -> Result<Self> {
+        if of > Self::MOST {
+            let why = format!("is of more than {} parts", Self::MOST);
+            return Err(Error::Invalid { what: format!("part {number}/{of}"), why });
+        }
         if (1..=of).contains(&number) {
             return Ok(Self { number, of });
         }

@@ -407,7 +407,9 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
         let stop = data.len().min(at + enough);
         let bytes = &data[at..stop];
         if at >= to && framing.is_fresh() && source.format.at_head(&bytes[..bytes.len().min(LOOK)]) {
-            return at;
+            // Whoever begins behind `to` looks for the head itself.
+            let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            return at + if source.format.cut() == Cut::Records { blank } else { 0 };
         }
         let offset = at as u64;
         let mut step = Step::More;

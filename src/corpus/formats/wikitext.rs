@@ -10,7 +10,7 @@
 //!
 //! What is not closed stays as it is.
 
-use memchr::memmem;
+use memchr::{memchr2, memmem};
 
 /// Appends the plain text of `wikitext`.
 pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
@@ -18,11 +18,12 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
     let mut at = 0;
     // Partners of open brackets are searched to the end once only: without a partner there, none has one.
     let mut closed = Closed::default();
+    let mut templates = Templates::default();
     while at < bytes.len() {
         let rest = &bytes[at..];
         at += match rest[0] {
-            b'{' if rest.starts_with(b"{{") => match template(rest, &mut closed) {
-                Some(len) => len,
+            b'{' if rest.starts_with(b"{{") => match templates.end(bytes, at) {
+                Some(end) => end - at,
                 None => plain(rest, 2, out),
             },
             b'{' if rest.starts_with(b"{|") => line_break(2, out),
@@ -52,9 +53,54 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
 /// Searches that were in vain.
 #[derive(Default)]
 struct Closed {
-    no_template: bool,
     no_comment: bool,
     no_ref: bool,
+}
+
+/// More templates than this in one page are text.
+const MOST_TEMPLATES: usize = 1 << 20;
+
+/// The templates of a text, found in one pass when the first is asked for. An end belongs to the last beginning that
+/// has none, so what is not closed costs no other template.
+#[derive(Default)]
+struct Templates {
+    /// Where each begins and ends, in the order of beginnings.
+    found: Option<Vec<(usize, Option<usize>)>>,
+    /// How many begin before what was asked for last.
+    passed: usize,
+}
+
+impl Templates {
+    /// Where the template ends that begins at `at`. To be asked in the order of the text.
+    fn end(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let found = self.found.get_or_insert_with(|| find_templates(text, at));
+        self.passed += found[self.passed..].iter().take_while(|&&(begin, _)| begin < at).count();
+        found.get(self.passed).filter(|&&(begin, _)| begin == at)?.1
+    }
+}
+
+/// The templates of a text from the first one on.
+fn find_templates(text: &[u8], first: usize) -> Vec<(usize, Option<usize>)> {
+    let (mut found, mut open, mut at) = (Vec::new(), Vec::new(), first);
+    while let Some(next) = memchr2(b'{', b'}', &text[at..]) {
+        at += next;
+        match text.get(at..at + 2) {
+            Some(b"{{") if found.len() == MOST_TEMPLATES => break,
+            Some(b"{{") => {
+                open.push(found.len());
+                found.push((at, None));
+                at += 2;
+            }
+            Some(b"}}") => {
+                at += 2;
+                if let Some(last) = open.pop() {
+                    found[last].1 = Some(at);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    found
 }
 
 fn plain(rest: &[u8], len: usize, out: &mut Vec<u8>) -> usize {
@@ -65,32 +111,6 @@ fn plain(rest: &[u8], len: usize, out: &mut Vec<u8>) -> usize {
 fn line_break(len: usize, out: &mut Vec<u8>) -> usize {
     out.push(b' ');
     len
-}
-
-/// Length of the template here, with those inside it.
-fn template(rest: &[u8], closed: &mut Closed) -> Option<usize> {
-    if closed.no_template {
-        return None;
-    }
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(pair) = rest.get(at..at + 2) {
-        match pair {
-            b"{{" => {
-                depth += 1;
-                at += 2;
-            }
-            b"}}" => {
-                depth -= 1;
-                at += 2;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    closed.no_template = true;
-    None
 }
 
 /// A link; nested ones, in the captions of pictures, are left to the next steps.
@@ -172,6 +192,8 @@ mod tests {
     fn test_unclosed_markup_stays_and_costs_linear_time() {
         assert_eq!(words("a {{ b"), "a {{ b");
         assert_eq!(words("a [[ b"), "a b");
+        assert_eq!(words("a {{ b {{t|x={{u}}}} c {{v}} d"), "a {{ b c d");
+        assert_eq!(words("a }} b {{t}} c {{ d {{u}}"), "a }} b c {{ d");
         let deep = "{{".repeat(100_000) + &"<!--<ref>".repeat(50_000);
         let mut out = Vec::new();
         strip(&deep, &mut out);

@@ -97,6 +97,19 @@ fn test_every_document_is_in_one_part() {
     }
 }
 
+/// Where a piece ends, the next one begins: nothing of sound files is read twice.
+#[test]
+fn test_pieces_meet() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (name, paths, _) in corpora(dir.path()) {
+        for piece_bytes in [300, 337, 1000] {
+            let options = CorpusOptions { piece_bytes, ..CorpusOptions::default() };
+            let reading = read(&Corpus::open(&paths, &options).expect("files of known formats"));
+            assert_eq!(reading.redone, 0, "{name}: {} pieces", reading.pieces);
+        }
+    }
+}
+
 /// More parts than documents, or than bytes.
 #[test]
 fn test_empty_parts() {
@@ -110,7 +123,7 @@ fn test_empty_parts() {
 /// Which parts there are, and that their bytes cover all.
 #[test]
 fn test_names_and_ranges() {
-    for bad in ["0/3", "4/3", "1/0", "3", "/", "a/b", "-1/3", "1/4294967296", "1/3/5"] {
+    for bad in ["0/3", "4/3", "1/0", "3", "/", "a/b", "-1/3", "1/4294967296", "1/100001", "1/3/5"] {
         assert!(bad.parse::<Part>().is_err(), "{bad}");
     }
     assert_eq!("2/3".parse::<Part>().expect("a part").to_string(), "2/3");

@@ -5,6 +5,7 @@
 //! nobody can read, are no parts.
 
 use super::duplicates::OnDuplicate;
+use crate::corpus::Part;
 use crate::index::change::reencode::REPORT;
 use crate::index::read::reader::Index;
 use crate::{Error, Result};
@@ -25,7 +26,7 @@ fn part_of(index: &Index) -> Option<(Whole, u32)> {
     let report: Report = serde_json::from_slice(&std::fs::read(index.dir().join(REPORT)).ok()?).ok()?;
     let (number, of) = report.part.split_once('/')?;
     let (number, of) = (number.parse().ok()?, of.parse().ok()?);
-    (1..=of).contains(&number).then_some(((of, report.part_of_bytes), number))
+    Part::new(number, of).ok().map(|_| ((of, report.part_of_bytes), number))
 }
 
 /// The parts that are missing of those of which there are some, such as `3/8`.
