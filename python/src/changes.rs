@@ -92,7 +92,7 @@ pub fn reorder(
     let order: Order = order.parse::<Order>().or_raise(py)?;
     let limits = (threads, bytes(py, memory)?, progress);
     let done = run(py, limits, None, move |means, _| {
-        cli::reorder::change(&index, &order, output.as_deref(), permutation.as_deref(), means)
+        cli::reorder::change(&index, &order, output.as_deref(), permutation.as_deref(), &means)
     })?;
     object(py, &cli::reorder::report(&done))
 }

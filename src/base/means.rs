@@ -30,6 +30,15 @@ impl Means {
         }
     }
 
+    /// As many of these threads as the memory has room for; `bytes` says how much so many take.
+    ///
+    /// # Errors
+    /// The bytes that one thread would need.
+    pub fn threads_for(&self, bytes: impl Fn(usize) -> u64) -> Result<usize, u64> {
+        let fit = (1..=self.threads.max(1)).take_while(|&threads| bytes(threads) <= self.memory).last();
+        fit.ok_or_else(|| bytes(1))
+    }
+
     /// True if the work must end.
     pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
@@ -116,6 +125,16 @@ mod tests {
         assert!(all.threads >= 1 && all.memory >= 512 << 20);
         let some = Means::new(3, 1000);
         assert_eq!((some.threads, some.memory), (3, 1000));
+    }
+
+    #[test]
+    fn test_threads_are_as_many_as_there_is_memory_for() {
+        let means = Means::new(4, 1000);
+        let threads = |fixed, each| means.threads_for(|threads| fixed + threads as u64 * each);
+        let cases = [(0, 100, Ok(4)), (100, 300, Ok(3)), (100, 301, Ok(2)), (100, 900, Ok(1)), (100, 901, Err(1001))];
+        for (fixed, each, fit) in cases {
+            assert_eq!(threads(fixed, each), fit, "{fixed} {each}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::base::memory::peak_memory;
 use crate::codec::Codec;
-use crate::index::change::orders::put_in_order;
+use crate::index::change::orders::{Place, put_in_order};
 use crate::index::{
     Collection, DocTable, EncodedLists, Extras, IndexWriter, Manifest, ManifestFields, TermsWriter, Unfinished,
     check_target,
@@ -98,7 +98,8 @@ pub fn import(options: &ImportOptions) -> Result<Imported> {
         let mut done = in_file_order(&ImportOptions { impacts: false, ..unordered }, &file)?;
         let start = Instant::now();
         let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
-        put_in_order(&first, &options.order, &options.output, options.force, extras)?;
+        let place = Place { output: Some(&options.output), force: options.force, text: None };
+        put_in_order(&first, &options.order, place, extras)?;
         done.index = options.output.clone();
         done.index_bytes = Manifest::read(&options.output)?.files.iter().map(|file| file.bytes).sum();
         done.order_seconds = start.elapsed().as_secs_f64();
@@ -251,11 +252,12 @@ fn threads(means: &Means, contents: &Contents, file: &CiffFile, documents: u64, 
     let postings = longest / 6 + 1;
     let bytes = if file.plain().is_some() { 0 } else { longest };
     let each = postings * (16 + 12 * codecs as u64) + 2 * bytes + (1 << 20);
-    if base + each > means.memory {
-        let what = "an import of lists of this length";
-        return Err(Error::Memory { given: means.memory, needed: base + each, what });
-    }
-    Ok(((means.memory - base) / each).clamp(1, means.threads.max(1) as u64) as usize)
+    let what = "an import of lists of this length";
+    means.threads_for(|threads| base + threads as u64 * each).map_err(|needed| Error::Memory {
+        given: means.memory,
+        needed,
+        what,
+    })
 }
 
 /// Writes the dictionary. No term comes twice.

@@ -15,6 +15,9 @@ const TASK: u64 = 1 << 20;
 /// Bytes of a list that are looked at for its term.
 const HEAD: usize = super::MAX_TERM_BYTES + 16;
 
+/// Bytes of a header, most of which are a description.
+const HEADER: u64 = 1 << 20;
+
 /// Consecutive lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
@@ -39,6 +42,10 @@ pub(super) struct Contents {
 /// Reads a header: the first message.
 pub(super) fn header(file: &CiffFile, source: &mut Source<'_>) -> Result<Header> {
     let message = source.message()?.ok_or_else(|| file.bad(0, "the file has no content"))?;
+    if message.len > HEADER {
+        let what = format!("this is no header of a CIFF file: it would have {} bytes, over {HEADER}", message.len);
+        return Err(file.bad(message.start, what));
+    }
     let header = Header::read(source.content(message)?);
     let header = header.map_err(|Bad { at, what }| {
         file.bad(message.start + at as u64, format!("this is no header of a CIFF file: {what}"))

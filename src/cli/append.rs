@@ -55,9 +55,8 @@ pub struct Args {
     /// Do not store titles of the new documents
     #[arg(long)]
     no_titles: bool,
-    /// Number of worker threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
@@ -88,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sorter: SorterChoice::parse("cpu")?,
         store_urls: !args.no_urls,
         store_titles: !args.no_titles,
-        means: ui::means(args.threads, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory, args.quiet),
         ..BuildOptions::new(args.inputs.clone(), args.index.clone())
     };
     let done = append(&args.index, &options, args.on_duplicate)?;

@@ -27,9 +27,8 @@ pub struct Args {
     /// Number of differences of each part to show
     #[arg(long, default_value_t = 3, value_name = "N")]
     show: usize,
-    /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
@@ -60,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     parts.dedup();
     let (first, second) = (Index::open(&args.first)?, Index::open(&args.second)?);
-    let comparison = Comparison { parts, keep: args.show, means: ui::means(args.threads, 0, args.quiet) };
+    let comparison = Comparison { parts, keep: args.show, means: ui::means(args.threads.start()?, 0, args.quiet) };
     let found = compare(&first, &second, &comparison)?;
     drop(comparison);
     let equal = found.iter().all(|differences| differences.count == 0);

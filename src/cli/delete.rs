@@ -60,9 +60,8 @@ pub struct Args {
     /// Print the ids of the documents, one a line, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
@@ -89,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         purge: args.purge,
         output: args.output.as_deref(),
         order: args.order.clone(),
-        means: ui::means(args.threads, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory, args.quiet),
     };
     let done = delete(&args.index, &change)?;
     drop(change);

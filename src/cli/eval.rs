@@ -142,24 +142,44 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the official measures of a run file.
-///
-/// # Errors
-/// A file cannot be read, or has bad lines, which were told.
-pub fn of_run(qrels: &Path, run: &Path) -> anyhow::Result<()> {
-    let judgements = load(qrels)?;
-    let text = load(run)?;
-    let (Some(judgements), Some(read)) = (whole(qrels, Qrels::parse(&judgements)), whole(run, Run::parse(&text)))
-    else {
-        anyhow::bail!("the run file is there, but was not measured");
-    };
-    let measures = OFFICIAL.iter().map(|name| parse(name)).collect::<crate::Result<Vec<_>>>()?.concat();
-    let scores = score(&judgements, &read, &measures, &Rules::default(), false);
-    let tag = String::from_utf8_lossy(read.tag).into_owned();
-    let measured = Measured { name: run.display().to_string(), tag, scores };
-    let mut out = BufWriter::new(io::stdout().lock());
-    trec(&mut out, false, true, &measures, &measured)?;
-    Ok(out.flush()?)
+/// Judgements for a run file that is still to be written.
+pub struct Judgements<'a> {
+    qrels: &'a Path,
+    text: Vec<u8>,
+}
+
+impl<'a> Judgements<'a> {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or has bad lines, which were told.
+    pub fn read(qrels: &'a Path) -> anyhow::Result<Self> {
+        let text = load(qrels)?;
+        if whole(qrels, Qrels::parse(&text)).is_none() {
+            anyhow::bail!("{} has lines that are no judgements", qrels.display());
+        }
+        Ok(Self { qrels, text })
+    }
+
+    /// Prints the official measures of a run file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has bad lines, which were told.
+    pub fn measure(&self, run: &Path) -> anyhow::Result<()> {
+        let text = load(run)?;
+        let (Some(judgements), Some(read)) =
+            (whole(self.qrels, Qrels::parse(&self.text)), whole(run, Run::parse(&text)))
+        else {
+            anyhow::bail!("the run file is there, but was not measured");
+        };
+        let measures = OFFICIAL.iter().map(|name| parse(name)).collect::<crate::Result<Vec<_>>>()?.concat();
+        let scores = score(&judgements, &read, &measures, &Rules::default(), false);
+        let tag = String::from_utf8_lossy(read.tag).into_owned();
+        let measured = Measured { name: run.display().to_string(), tag, scores };
+        let mut out = BufWriter::new(io::stdout().lock());
+        trec(&mut out, false, true, &measures, &measured)?;
+        Ok(out.flush()?)
+    }
 }
 
 /// The measures of these names; without names those that are usual for so many runs.

@@ -40,9 +40,8 @@ pub struct Args {
     /// Codec of the index to read [default: the last codec of the index]
     #[arg(long, value_name = "NAME")]
     codec: Option<String>,
-    /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
@@ -76,7 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         impacts: args.impacts,
         codec: args.codec.clone(),
         packing: Packing::of(&args.output),
-        means: ui::means(args.threads, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory, args.quiet),
     };
     let done = change(&args.index, &options, &args.output, args.force)?;
     drop(options);

@@ -62,9 +62,8 @@ pub struct Args {
     /// Also store a bitmap and score bounds of every long list
     #[arg(long)]
     tables: bool,
-    /// Number of worker threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
@@ -121,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         weights: args.tf == Tf::Impacts,
         impacts: args.impacts,
         tables: args.tables,
-        means: ui::means(args.threads, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory, args.quiet),
         ..ImportOptions::new(args.file.clone(), args.output.clone())
     };
     let done = import(&options)?;

@@ -83,9 +83,8 @@ pub struct Args {
     /// They take a byte per posting and a fifth of a byte per document for each list
     #[arg(long)]
     tables: bool,
-    /// Number of worker threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
@@ -227,7 +226,7 @@ impl Args {
             impacts: self.impacts,
             tables: self.tables,
             resume: self.resume,
-            means: ui::means(self.threads, self.memory, self.quiet),
+            means: ui::means(self.threads.start()?, self.memory, self.quiet),
             ..BuildOptions::new(self.inputs.clone(), self.output.clone())
         })
     }

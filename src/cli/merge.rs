@@ -81,9 +81,8 @@ pub struct Args {
     /// What a posting's tf is in CIFF files
     #[arg(long = "as", value_enum, default_value = "frequencies", value_name = "WHAT")]
     tf: Tf,
-    /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit, such as 4GiB; pages of the indexes that the system caches do not count [default: a quarter of the
     /// machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
@@ -110,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         impacts: None,
         tables: None,
         shares: None,
-        means: ui::means(args.threads, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory, args.quiet),
     };
     let given = Given {
         codecs: args.codec.as_deref().map(crate::codec::parse_list).transpose()?,

@@ -95,6 +95,7 @@ pub fn command() -> clap::Command {
 /// What `main` does: parse, run, map the outcome to an exit code.
 pub fn main() -> ExitCode {
     crate::base::guard::show_no_answers();
+    ui::allow_open_files();
     main_of(std::env::args_os())
 }
 
@@ -156,6 +157,11 @@ fn message(error: &anyhow::Error) -> String {
             line.push_str(&text);
         }
     }
+    #[cfg(unix)]
+    if error.chain().filter_map(|e| e.downcast_ref::<std::io::Error>()).any(|e| e.raw_os_error() == Some(libc::EMFILE))
+    {
+        line.push_str("; allow more of them with `ulimit -n`, or give fewer files at a time");
+    }
     line.replace('\n', " ")
 }
 
@@ -173,6 +179,12 @@ mod tests {
         let io = || std::io::Error::other("the disk is full");
         assert_eq!(message(&crate::Error::io("write", "a")(io()).into()), "cannot write a: the disk is full");
         assert_eq!(message(&anyhow::Error::from(io()).context("cannot go on")), "cannot go on: the disk is full");
+        #[cfg(unix)]
+        {
+            let full = std::io::Error::from_raw_os_error(libc::EMFILE);
+            let line = message(&crate::Error::io("open", "a")(full).into());
+            assert!(line.starts_with("cannot open a: ") && line.contains("ulimit -n"), "{line}");
+        }
     }
 
     #[test]

@@ -61,9 +61,8 @@ pub struct Args {
     /// CPU]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
@@ -123,7 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         from: args.from.as_deref(),
         output: args.output.as_deref(),
         gpu: gpu.as_ref(),
-        means: ui::means(args.threads, 0, args.quiet),
+        means: ui::means(args.threads.start()?, 0, args.quiet),
     };
     if args.estimate {
         let estimates = reencode::estimate(&args.index, &change)?;

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Context as _;
 
@@ -11,10 +10,8 @@ use super::ui;
 use crate::base::json::document;
 use crate::base::means::Means;
 use crate::base::memory::parse_size;
-use crate::index::Index;
-use crate::index::change::orders::{permutation, write_text};
-use crate::index::change::reorder;
-use crate::index::change::reorder::{Reorder, Reordered};
+use crate::index::change::orders::{Ordered, Place, put_in_order};
+use crate::index::{Extras, Index};
 use crate::order::Order;
 
 const EXAMPLES: &str = "\
@@ -46,9 +43,8 @@ pub struct Args {
     /// New file for the permutation [default: the name of the index and .order, or .order.2 …]
     #[arg(long, value_name = "FILE")]
     permutation: Option<PathBuf>,
-    /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    threads: ui::Threads,
     /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
     memory: u64,
@@ -66,78 +62,59 @@ fn order_help() -> String {
 
 /// What was done.
 pub struct Done {
-    /// The index, and what its parts were and are.
-    pub reordered: Reordered,
+    /// The index, its permutation, and what its parts were and are.
+    pub ordered: Ordered,
     /// The order.
     pub order: String,
-    /// The file with the permutation.
-    pub permutation: PathBuf,
     /// Postings of the index.
     pub postings: u64,
-    /// Time to find the order.
-    pub order_seconds: f64,
 }
 
 /// Reorders an index, or makes a reordered copy at `output`, and writes the permutation to a file, by default beside
 /// the index.
 ///
 /// # Errors
-/// See [`reorder::reorder`]; the permutation cannot be written.
+/// See [`put_in_order`].
 pub fn change(
     index: &Path,
     order: &Order,
     output: Option<&Path>,
     text: Option<&Path>,
-    means: Means,
+    means: &Means,
 ) -> crate::Result<Done> {
-    let began = Instant::now();
-    let permutation = permutation(index, order, &means)?;
-    let order_seconds = began.elapsed().as_secs_f64();
-    let change = Reorder {
-        permutation: &permutation,
-        order: order.to_string(),
-        output,
-        force: false,
-        impacts: false,
-        tables: false,
-        means,
-    };
-    // Before the index: a permutation that cannot be written must not be lost.
-    let target = output.map_or_else(|| index.canonicalize(), |output| Ok(output.to_owned()));
-    let text = write_text(text, &target.unwrap_or_else(|_| index.to_owned()), &permutation)?;
-    let done = reorder::reorder(index, &change).inspect_err(|_| text.take_back())?;
-    drop(change);
-    let postings = Index::open(&done.index)?.statistics().postings;
-    Ok(Done { reordered: done, order: order.to_string(), permutation: text.path, postings, order_seconds })
+    let extras = Extras { impacts: false, tables: false, means };
+    let ordered = put_in_order(index, order, Place { output, force: false, text }, extras)?;
+    let postings = Index::open(&ordered.index.index)?.statistics().postings;
+    Ok(Done { ordered, order: order.to_string(), postings })
 }
 
 /// What was done, as JSON.
 pub fn report(done: &Done) -> serde_json::Value {
-    let codecs: Vec<_> = done
-        .reordered
+    let Ordered { index, permutation, order_seconds } = &done.ordered;
+    let codecs: Vec<_> = index
         .codecs
         .iter()
         .map(|(codec, was, is)| serde_json::json!({ "codec": codec, "bytes_before": was, "bytes": is }))
         .collect();
     serde_json::json!({
-        "index": done.reordered.index,
+        "index": index.index,
         "order": done.order,
-        "permutation": done.permutation,
+        "permutation": permutation,
         "codecs": codecs,
         "postings": done.postings,
-        "order_seconds": done.order_seconds,
-        "write_seconds": done.reordered.write_seconds,
-        "compare_seconds": done.reordered.compare_seconds,
+        "order_seconds": order_seconds,
+        "write_seconds": index.write_seconds,
+        "compare_seconds": index.compare_seconds,
     })
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// See [`reorder::reorder`]; the output cannot be written.
+/// See [`put_in_order`]; the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let means = ui::means(args.threads, args.memory, args.quiet);
-    let done = change(&args.index, &args.order, args.output.as_deref(), args.permutation.as_deref(), means)?;
+    let means = ui::means(args.threads.start()?, args.memory, args.quiet);
+    let done = change(&args.index, &args.order, args.output.as_deref(), args.permutation.as_deref(), &means)?;
     let mut out = io::stdout().lock();
     write_done(&mut out, args, &done).context("cannot write the result")?;
     Ok(ExitCode::SUCCESS)
@@ -147,7 +124,7 @@ fn write_done(out: &mut impl Write, args: &Args, done: &Done) -> io::Result<()> 
     if args.json {
         return document(out, &report(done));
     }
-    let Done { reordered, permutation, postings, order_seconds, .. } = done;
+    let Done { ordered: Ordered { index: reordered, permutation, order_seconds }, postings, .. } = done;
     let bits = |bytes: u64| 8.0 * bytes as f64 / (*postings).max(1) as f64;
     for (codec, was, is) in &reordered.codecs {
         writeln!(out, "{codec}: {is} bytes, {:.3} bits per posting (before: {:.3})", bits(*is), bits(*was))?;

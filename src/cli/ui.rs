@@ -134,25 +134,56 @@ pub fn means(threads: usize, memory: u64, quiet: bool) -> Means {
     Means { cancel: cancel_on_signal(), progress: Terminal::progress(quiet), ..Means::new(threads, memory) }
 }
 
-/// How many threads a command has whose work is on the threads that all of a process share.
+/// Lets this process have as many files open as the system allows it: an index has some 12, which stay open, and the
+/// limit that programs begin with is often 1,024.
+pub fn allow_open_files() {
+    #[cfg(unix)]
+    {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: both calls get a pointer to a live structure of the type that they ask for.
+        unsafe {
+            if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+                limit.rlim_cur = limit.rlim_max;
+                // Without it there are as many as before.
+                let _ = libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+            }
+        }
+    }
+}
+
+/// More threads than any machine has processors for take memory, and seconds to begin with.
+pub const MOST_THREADS: usize = 4096;
+
+/// How many threads a command has. Some of the work of most is on the threads that all of a process share.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Threads {
     /// Number of threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+    #[arg(long, value_parser = threads_of, default_value = "0", hide_default_value = true, value_name = "N")]
     threads: usize,
 }
 
 impl Threads {
-    /// To be called before any work is.
+    /// Starts the threads that are shared, and says how many they are. To be called before any work is.
     ///
     /// # Errors
     /// The threads cannot be started, or they run already.
-    pub fn start(self) -> anyhow::Result<()> {
+    pub fn start(self) -> anyhow::Result<usize> {
         if self.threads > 0 {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global();
             pool.map_err(|error| anyhow::anyhow!("--threads {}: {error}", self.threads))?;
         }
-        Ok(())
+        Ok(threads(self.threads))
+    }
+}
+
+/// The value of `--threads`.
+///
+/// # Errors
+/// No number, or more than [`MOST_THREADS`].
+pub fn threads_of(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if threads <= MOST_THREADS => Ok(threads),
+        _ => Err(format!("give a number up to {MOST_THREADS}; 0 stands for one per core")),
     }
 }
 

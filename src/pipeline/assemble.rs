@@ -4,6 +4,8 @@
 //! in order. Appending is pure concatenation, so neither the ranges nor the threads show in the bytes.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +28,8 @@ use super::sorting::SortOutcome;
 use crate::base::memory;
 use crate::corpus::Corpus;
 use crate::index::{
-    DocTable, EncodedLists, Extras, IndexWriter, InputCut, ListBatch, ListEncoder, ManifestFields, TextSizes,
+    DocTable, EncodedLists, Extras, IndexWriter, InputCut, ListBatch, ListEncoder, Manifest, ManifestFields, TextSizes,
+    Unfinished,
 };
 use crate::{Error, Result};
 
@@ -136,23 +139,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     if !resumable {
         remove_runs(writer.temp_dir())?;
     }
-    let statistics = (documents.lens.len() as u64, documents.duplicates);
-    let summary = {
-        let shared_ = shared.clone();
-        spawn(shared, move || {
-            let options = &shared_.options;
-            let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
-            let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
-            // What can be resumed stays until nothing but a rename is left.
-            let last = |dir: &Path| if resumable { remove_runs(dir) } else { Ok(()) };
-            writer.finish_checked(&documents, fields, Some(extras), last)
-        })
-        .await
-        .unwrap_or_else(panicked)?
-    };
-    shared.clock.record(Lane::Write, finish_began);
-    let spans = shared.clock.spans();
-    let report = BuildReport {
+    let mut report = BuildReport {
         version: env!("CARGO_PKG_VERSION").into(),
         index: shared.options.output.to_string_lossy().into_owned(),
         inputs: corpus
@@ -180,8 +167,8 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         text_bytes: counts.text_bytes,
         texts,
         resumed,
-        documents: statistics.0,
-        duplicate_ids: statistics.1,
+        documents: documents.lens.len() as u64,
+        duplicate_ids: documents.duplicates,
         tokens: counts.tokens,
         long_words,
         links: ranked,
@@ -190,29 +177,75 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         keys: sorting.keys,
         blocks,
         run_bytes,
-        index_bytes: summary.files.iter().map(|f| f.bytes).sum(),
-        seconds: shared.clock.now(),
+        index_bytes: 0,
+        seconds: 0.0,
         parse_seconds: seconds,
         merge_seconds,
-        finish_seconds: finish_began.elapsed().as_secs_f64(),
+        finish_seconds: 0.0,
         order: "input".into(),
         order_seconds: 0.0,
-        stages: report::stage_times(&spans),
+        stages: BTreeMap::new(),
         sort_times: sorting.times,
-        sort_hidden: report::hidden_sort(&spans),
-        peak_memory: memory::peak_memory(),
+        sort_hidden: 0.0,
+        peak_memory: 0,
         warnings: sorting.warnings.into_iter().chain(inflater.warning).collect(),
         skipped,
     };
-    write_report(&shared.options.output, &report)?;
+    let mut report = spawn(shared, {
+        let shared = shared.clone();
+        move || {
+            let options = &shared.options;
+            let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
+            let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
+            let last = |dir: &Path| {
+                report.index_bytes = Manifest::read(dir)?.files.iter().map(|file| file.bytes).sum();
+                measure(&shared, finish_began, &mut report);
+                write_report(dir, &report)?;
+                // What can be resumed stays until nothing but a rename is left.
+                if resumable { remove_runs(dir) } else { Ok(()) }
+            };
+            let summary = writer.finish_checked(&documents, fields, Some(extras), last)?;
+            report.index_bytes = summary.files.iter().map(|file| file.bytes).sum();
+            Ok(report)
+        }
+    })
+    .await
+    .unwrap_or_else(panicked)?;
+    shared.clock.record(Lane::Write, finish_began);
+    measure(shared, finish_began, &mut report);
+    rewrite_report(&shared.options.output, &mut report);
     Ok(report)
 }
 
-/// Writes the report into the index.
-pub(super) fn write_report(index: &Path, report: &BuildReport) -> Result<()> {
+/// Notes how long everything took until now, and how much memory.
+fn measure(shared: &Shared, finish_began: Instant, report: &mut BuildReport) {
+    let spans = shared.clock.spans();
+    report.seconds = shared.clock.now();
+    report.finish_seconds = finish_began.elapsed().as_secs_f64();
+    report.stages = report::stage_times(&spans);
+    report.sort_hidden = report::hidden_sort(&spans);
+    report.peak_memory = memory::peak_memory();
+}
+
+/// Writes the report into an index that nobody has yet.
+fn write_report(index: &Path, report: &BuildReport) -> Result<()> {
     let path = index.join(report::FILE);
     let text = serde_json::to_vec_pretty(report).map_err(|e| Error::io("write", &path)(e.into()))?;
-    std::fs::write(&path, text).map_err(Error::io("write", &path))
+    let written = File::create(&path).and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()));
+    written.map_err(Error::io("write", &path))
+}
+
+/// Puts the report with its last numbers in the place of the one that a finished index has. If that fails, the index is
+/// no worse: it keeps the other, and the failure is a warning.
+pub(super) fn rewrite_report(index: &Path, report: &mut BuildReport) {
+    let rewritten = Unfinished::beside(index).and_then(|hidden| {
+        write_report(hidden.path(), report)?;
+        let path = index.join(report::FILE);
+        fs::rename(hidden.path().join(report::FILE), &path).map_err(Error::io("rename to", &path))
+    });
+    if let Err(error) = rewritten {
+        report.warnings.push(format!("the index is finished, but not its report: {error}"));
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "the threads of one stage share what they are given, by name")]

@@ -6,13 +6,13 @@
 
 use std::time::Instant;
 
-use super::assemble::write_report;
+use super::assemble::rewrite_report;
 use super::options::BuildOptions;
 use super::parse;
 use super::report::BuildReport;
 use super::resume;
 use crate::base::memory::peak_memory;
-use crate::index::change::orders::put_in_order;
+use crate::index::change::orders::{Place, put_in_order};
 use crate::index::{Extras, Manifest, Unfinished, check_target};
 use crate::order::{Needs, Order};
 use crate::{Error, Result};
@@ -53,7 +53,8 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
 
     let began = Instant::now();
     let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
-    put_in_order(&first, &options.order, &options.output, options.force, extras).map_err(tell)?;
+    let place = Place { output: Some(&options.output), force: options.force, text: None };
+    put_in_order(&first, &options.order, place, extras).map_err(tell)?;
     resume::outer_is_done(&dir)?;
     report.order = options.order.to_string();
     report.index = options.output.to_string_lossy().into_owned();
@@ -61,6 +62,6 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     report.order_seconds = began.elapsed().as_secs_f64();
     report.seconds += report.order_seconds;
     report.peak_memory = peak_memory();
-    write_report(&options.output, &report)?;
+    rewrite_report(&options.output, &mut report);
     Ok(report)
 }

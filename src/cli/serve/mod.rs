@@ -97,7 +97,7 @@ pub struct Args {
 #[command(next_help_heading = "Limits")]
 struct Bounds {
     /// Threads of the CPU, which look queries up, search unless a GPU does, and write answers [default: one a core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_parser = ui::threads_of, default_value = "0", hide_default_value = true)]
     threads: usize,
     /// Queries that may wait for each index. More are turned away, with status 429.
     #[arg(long, default_value_t = 4096)]

@@ -12,7 +12,7 @@
 
 pub mod delete;
 pub mod merge;
-mod moved;
+pub(in crate::index) mod moved;
 pub mod orders;
 pub mod reencode;
 pub mod reorder;

@@ -9,27 +9,56 @@ use rayon::prelude::*;
 /// In place of the new docID of a document that goes.
 pub(super) const GONE: u32 = u32::MAX;
 
+/// The means with as few threads as the memory has room for, beside `held` bytes that are there anyway, when each has
+/// one of these batches of lists at a time, in so many codecs. If docIDs do more than move up, a list is sorted among
+/// `documents` of them at most; otherwise that is 0.
+///
+/// # Errors
+/// [`Error::Memory`] with the name of the work.
+pub(super) fn afforded(
+    means: &Means,
+    held: u64,
+    mut postings: Vec<u64>,
+    documents: u64,
+    codecs: usize,
+    what: &'static str,
+) -> Result<Means> {
+    postings.sort_unstable_by(|a, b| b.cmp(a));
+    // Docs and frequencies as they come, in vectors that may have grown to twice their size; before they moved, too;
+    // and two encoded ones, of which one waits.
+    let of_posting = 16 + if documents > 0 { 8 } else { 0 } + 8 * (codecs as u64 + 1);
+    let bytes = |threads: usize| {
+        let together: u64 = postings.iter().take(threads).sum();
+        held + threads as u64 * ((1 << 20) + documents * 33 / 8) + of_posting * together
+    };
+    let threads = means.threads_for(bytes).map_err(|needed| Error::Memory { given: means.memory, needed, what })?;
+    Ok(Means { threads, ..means.clone() })
+}
+
 /// Sorts postings under their new docIDs.
+#[derive(Default)]
 pub(super) struct PostingSorter {
     keys: Vec<u64>,
-    /// The frequency at each docID, and a bit for each present docID; made when first needed.
+    /// The frequency at each docID, and a bit for each present docID: for as many as were needed until now.
     tf_of: Vec<u32>,
     there: Vec<u64>,
-    documents: usize,
 }
 
 impl PostingSorter {
-    /// For new docIDs below `documents`.
-    pub(super) fn new(documents: usize) -> Self {
-        Self { keys: Vec::new(), tf_of: Vec::new(), there: Vec::new(), documents }
-    }
-
-    /// Appends a list to `out` under its new docIDs, each with `shift` more; without the documents that are [`GONE`].
-    pub(super) fn sort(&mut self, docs: &[u32], tfs: &[u32], new_of_old: &[u32], shift: u32, out: &mut ListBatch) {
+    /// Appends a list to `out` under its new docIDs, which are below `documents`, each with `shift` more; without the
+    /// documents that are [`GONE`].
+    pub(super) fn sort(
+        &mut self,
+        (docs, tfs): (&[u32], &[u32]),
+        new_of_old: &[u32],
+        documents: usize,
+        shift: u32,
+        out: &mut ListBatch,
+    ) {
         let placed = docs.iter().zip(tfs).map(|(&doc, &tf)| (new_of_old[doc as usize], tf));
         let placed = placed.filter(|&(new, _)| new != GONE);
         // If a list has one document in 64 or more, walking a bit for each document beats sorting.
-        if docs.len() < self.documents / 64 || docs.len() < 256 {
+        if docs.len() < documents / 64 || docs.len() < 256 {
             self.keys.clear();
             self.keys.extend(placed.map(|(new, tf)| u64::from(new) << 32 | u64::from(tf)));
             self.keys.sort_unstable();
@@ -37,16 +66,17 @@ impl PostingSorter {
             out.tfs.extend(self.keys.iter().map(|&key| key as u32));
             return;
         }
-        if self.there.is_empty() {
-            self.there.resize(self.documents.div_ceil(64), 0);
-            self.tf_of.resize(self.documents, 0);
+        let words = documents.div_ceil(64);
+        if self.there.len() < words {
+            self.there.resize(words, 0);
+            self.tf_of.resize(documents, 0);
         }
         for (new, tf) in placed {
             let new = new as usize;
             self.there[new / 64] |= 1 << (new % 64);
             self.tf_of[new] = tf;
         }
-        for (i, word) in self.there.iter_mut().enumerate() {
+        for (i, word) in self.there[..words].iter_mut().enumerate() {
             let mut rest = std::mem::take(word);
             while rest != 0 {
                 let new = 64 * i + rest.trailing_zeros() as usize;
@@ -61,7 +91,7 @@ impl PostingSorter {
 /// Calls `visit` with the names and the old docID of each document, in the new order. A quarter of the memory holds the
 /// names of some documents at a time; the table is read once for each such part. Documents that are [`GONE`] have no
 /// place in `old_of_new`.
-pub(super) fn each_name(
+pub(in crate::index) fn each_name(
     index: &Index,
     new_of_old: &[u32],
     old_of_new: &[u32],

@@ -1,11 +1,11 @@
 //! What orders may know of an index.
 
 use crate::base::means::Means;
-use crate::index::change::reorder::{Reorder, reorder};
-use crate::index::format::tables::Place;
+use crate::index::change::reorder::{Reorder, Reordered, reordered};
+use crate::index::format::tables;
 use crate::index::read::reader::Index;
 use crate::index::write::output::each;
-use crate::index::write::unfinished::Unfinished;
+use crate::index::write::unfinished::{Unfinished, hold};
 use crate::index::write::writer::Extras;
 use crate::order::{Documents, Order, Permutation};
 use crate::postings::list::List;
@@ -15,6 +15,7 @@ use std::fs::{self, File};
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The permutation that an order means for the index at `dir`.
@@ -26,30 +27,54 @@ pub fn permutation(dir: &Path, order: &Order, means: &Means) -> Result<Permutati
     index.settle(order.permutation(&index, means))
 }
 
-/// Moves a finished index to `output`, its documents in another order. The permutation is written beside it.
+/// Where a reordered index goes.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// Its directory; over the old one if there is no path.
+    pub output: Option<&'a Path>,
+    /// Whether an index at `output` may be replaced.
+    pub force: bool,
+    /// The file of the permutation; beside the index if there is no path.
+    pub text: Option<&'a Path>,
+}
+
+/// What was done.
+pub struct Ordered {
+    /// The index, and what its parts were and are.
+    pub index: Reordered,
+    /// The file with the permutation.
+    pub permutation: PathBuf,
+    /// Seconds to find the order.
+    pub order_seconds: f64,
+}
+
+/// Gives the documents of the index at `dir` another order. The permutation is written to a file.
 ///
 /// # Errors
-/// Those of [`permutation`] and [`reorder`]; then nothing is at `output` but what was there before.
-pub(crate) fn put_in_order(
-    dir: &Path,
-    order: &Order,
-    output: &Path,
-    force: bool,
-    Extras { impacts, tables, means }: Extras<'_>,
-) -> Result<()> {
-    let permutation = permutation(dir, order, means)?;
+/// Those of [`Order::permutation`], [`write_text`] and [`reorder`](super::reorder::reorder); then nothing is there but
+/// what was there before.
+pub fn put_in_order(dir: &Path, order: &Order, place: Place<'_>, extras: Extras<'_>) -> Result<Ordered> {
+    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    // The permutation is one of the documents that are there now: nobody may put others in their place.
+    let _held = place.output.is_none().then(|| hold(&dir)).transpose()?;
+    let index = Index::open(&dir)?;
+    let began = Instant::now();
+    let permutation = index.settle(order.permutation(&index, extras.means))?;
+    let order_seconds = began.elapsed().as_secs_f64();
     let change = Reorder {
         permutation: &permutation,
         order: order.to_string(),
-        output: Some(output),
-        force,
-        impacts,
-        tables,
-        means: means.clone(),
+        output: place.output,
+        force: place.force,
+        impacts: extras.impacts,
+        tables: extras.tables,
+        means: extras.means.clone(),
     };
-    let text = write_text(None, output, &permutation)?;
-    reorder(dir, &change).inspect_err(|_| text.take_back())?;
-    Ok(())
+    // Before the index: a permutation that cannot be written must not be lost.
+    let text = write_text(place.text, place.output.unwrap_or(&dir), &permutation)?;
+    let done = reordered(&index, &dir, &change).map_err(|error| index.cause(error));
+    let done = done.inspect_err(|_| text.take_back())?;
+    Ok(Ordered { index: done, permutation: text.path, order_seconds })
 }
 
 /// The text of a permutation that an index has, or is about to.
@@ -146,7 +171,7 @@ impl Documents for Index {
     fn lists(&self, documents: RangeInclusive<u32>) -> Result<Vec<(u32, u32)>> {
         let list = |id: u32| -> Result<Option<(u32, u32)>> {
             let info = self.term(id)?;
-            let is_list = matches!(info.place, Place::List { .. }) && documents.contains(&info.df);
+            let is_list = matches!(info.place, tables::Place::List { .. }) && documents.contains(&info.df);
             Ok(is_list.then_some((id, info.df)))
         };
         (0..self.statistics().terms as u32).into_par_iter().filter_map(|id| list(id).transpose()).collect()

@@ -6,7 +6,7 @@
 //! decoded and compared, posting by posting, before the new index takes the old one's place in one step. Whatever ends
 //! the process before leaves the old index as it was.
 
-use super::moved::{PostingSorter, each_name};
+use super::moved::{PostingSorter, afforded, each_name};
 use super::reencode::{BATCH, REPORT};
 use super::{stage, verify};
 use crate::base::in_order::in_order;
@@ -69,7 +69,8 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
     reordered(&index, &dir, change).map_err(|error| index.cause(error))
 }
 
-fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
+/// [`reorder`] for a caller that opened the index, and holds it if the new one takes its place.
+pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
     index.without_deleted("another order")?;
     let statistics = index.statistics();
     if u64::from(change.permutation.documents()) != statistics.documents {
@@ -98,6 +99,8 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     writer.adopt_terms(index)?;
     // Texts are in the order of the input, whatever the docIDs are.
     writer.adopt(index, TEXTS)?;
+    let work = batches(index, BATCH[0])?;
+    let means = &within_memory(index, &work, &change.means)?;
     let docs = Arc::new(documents(index, change, &mut writer)?);
     if let Some(ranks) = index.pagerank() {
         let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();
@@ -108,16 +111,15 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     }
 
     let source = Source::new(index, index.codec(None)?, None)?;
-    let work = batches(index, BATCH[0])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
-    let mapper = Mapper { index, source: &source, change, sorters: Mutex::default() };
+    let mapper = Mapper { index, source: &source, change, means, sorters: Mutex::default() };
     let encoder = writer.encoder(docs.clone());
     let encode = |task: usize| -> Result<(EncodedLists, u64)> {
         let batch = mapper.lists(work[task])?;
         Ok((encoder.clone().encode(&batch), work[task].postings))
     };
     change.means.progress.begin(stage::ENCODE, postings);
-    in_order::<_, crate::Error>(work.len(), &change.means, encode, |(lists, done)| {
+    in_order::<_, crate::Error>(work.len(), means, encode, |(lists, done)| {
         writer.append(lists)?;
         change.means.progress.advance(done);
         Ok(())
@@ -146,6 +148,15 @@ fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordere
     let codecs =
         codec_bytes(index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();
     Ok(Reordered { index: target.to_owned(), codecs, write_seconds, compare_seconds })
+}
+
+/// The means with as few threads as there is memory for.
+fn within_memory(index: &Index, work: &[Batch], means: &Means) -> Result<Means> {
+    let documents = index.statistics().documents;
+    // The permutation both ways, lengths twice, places and hashes of ids; names on the way.
+    let held = (32 << 20) + 32 * documents + means.memory / 4;
+    let postings = work.iter().map(|batch| batch.postings).collect();
+    afforded(means, held, postings, documents, index.codecs().count(), "another order of so many documents")
 }
 
 /// The place in the input of each document in the new order; `None` if the order is the input's, or if it is not known:
@@ -185,6 +196,7 @@ struct Mapper<'a> {
     index: &'a Index,
     source: &'a Source<'a>,
     change: &'a Reorder<'a>,
+    means: &'a Means,
     /// Sorters that no thread uses now: they hold memory for every document.
     sorters: Mutex<Vec<PostingSorter>>,
 }
@@ -194,8 +206,7 @@ impl Mapper<'_> {
     fn lists(&self, batch: Batch) -> Result<ListBatch> {
         let lock = || self.sorters.lock().unwrap_or_else(PoisonError::into_inner);
         let new_of_old = self.change.permutation.new_of_old();
-        let sorter = lock().pop();
-        let mut sorter = sorter.unwrap_or_else(|| PostingSorter::new(new_of_old.len()));
+        let mut sorter = lock().pop().unwrap_or_default();
         let lists = mapped(self.index, self.source, batch, new_of_old, &mut sorter);
         lock().push(sorter);
         lists
@@ -224,7 +235,7 @@ fn mapped(
             Place::List { .. } => {
                 let Some((list, docs)) = lists.next() else { continue };
                 frequencies(list, docs.len(), &mut tfs)?;
-                sorter.sort(docs, &tfs, new_of_old, 0, &mut out);
+                sorter.sort((docs, &tfs), new_of_old, new_of_old.len(), 0, &mut out);
             }
         }
     }
@@ -266,8 +277,8 @@ fn compare(mapper: &Mapper<'_>, new: &Index, work: &[Batch]) -> Result<()> {
         }
         Ok(work[task].postings)
     };
-    in_order::<_, crate::Error>(work.len(), &mapper.change.means, compare, |postings| {
-        mapper.change.means.progress.advance(postings);
+    in_order::<_, crate::Error>(work.len(), mapper.means, compare, |postings| {
+        mapper.means.progress.advance(postings);
         Ok(())
     })
 }

@@ -216,6 +216,11 @@ impl Dictionary {
         Ok(Self { path, map, root, terms })
     }
 
+    /// An error about the file as a whole.
+    pub(in crate::index) fn damaged(&self, what: &str) -> crate::Error {
+        damaged(&self.path, 0, what)
+    }
+
     fn bad_node(&self, address: usize) -> crate::Error {
         damaged(&self.path, address as u64, "a node of the dictionary cannot be read; run `gamut verify`")
     }

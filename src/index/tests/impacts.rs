@@ -180,7 +180,7 @@ fn test_reencode_adds_keeps_and_removes_them() {
 #[test]
 fn test_impacts_move_with_their_postings() {
     let dir = tempfile::tempdir().unwrap();
-    let go = Means::new(3, 1);
+    let go = Means::new(3, 1 << 30);
     let (with, without) = (dir.path().join("with"), dir.path().join("without"));
     make(&with, &texts(), &plan("para-ef", 2));
     make(&without, &texts(), &Plan { impacts: None, ..plan("para-ef", 2) });

@@ -108,7 +108,7 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
 
 /// Means for work that must not begin.
 fn stopped() -> Means {
-    let means = Means::new(3, 1);
+    let means = Means::new(3, 1 << 30);
     means.cancel.store(true, Ordering::Relaxed);
     means
 }

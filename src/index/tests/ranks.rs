@@ -70,7 +70,7 @@ fn test_reordering_moves_them_and_reencoding_keeps_them() {
         force: false,
         impacts: false,
         tables: false,
-        means: Means::new(2, 1 << 20),
+        means: Means::new(2, 1 << 30),
     };
     reorder(&index, &change).unwrap();
     let check = || {

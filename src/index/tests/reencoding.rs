@@ -161,6 +161,11 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     assert!(matches!(fails(&change("vbyte", &["vbyte"], &go)), Error::Invalid { .. }));
     assert!(matches!(fails(&Change { from: Some("para-ef"), ..change("vbyte", &[], &go) }), Error::UnknownName { .. }));
     assert!(matches!(fails(&Change { output: Some(&index), ..change("vbyte", &[], &go) }), Error::Exists { .. }));
+    // What somebody put beside the files of a codec stays.
+    fs::write(index.join("vbyte/notes.txt"), "mine").unwrap();
+    let error = fails(&change("para-ef", &["vbyte"], &go)).to_string();
+    assert!(error.contains("vbyte/notes.txt") && error.contains("not part of the index"), "{error}");
+    fs::remove_file(index.join("vbyte/notes.txt")).unwrap();
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
     // Verify finds a changed word that still decodes; other changes are found here.
     let path = index.join("vbyte/postings.bin");

@@ -3,9 +3,11 @@
 use super::reencoding::{files, texts};
 use super::*;
 use crate::Error;
-use crate::index::change::orders::permutation;
+use crate::index::change::moved::each_name;
+use crate::index::change::orders::{self, permutation};
 use crate::index::change::reorder::{Reorder, reorder};
 use crate::index::format::manifest::MANIFEST;
+use crate::index::write::unfinished::hold;
 use crate::order::{FAMILIES, Needs, Permutation};
 use std::fs;
 
@@ -36,8 +38,7 @@ pub(super) fn permutation_of(index: &Path, order: &str) -> crate::Result<Permuta
 fn test_the_bytes_of_a_build_in_that_order() {
     let dir = tempfile::tempdir().unwrap();
     let (index, expected) = (dir.path().join("index"), dir.path().join("expected"));
-    // Little memory: the names are moved in several parts.
-    let go = Means::new(3, 1);
+    let go = Means::new(3, 1 << 30);
     make(&index, &documents());
     let before = files(&index);
     for order in ["random:3", "url", "bp"] {
@@ -68,6 +69,29 @@ fn test_the_bytes_of_a_build_in_that_order() {
     assert!(files(&index) == before);
 }
 
+/// With little memory names are moved in several parts.
+#[test]
+fn test_names_move_in_parts() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let ids: Vec<String> = (0..3000).map(|doc| format!("{doc} {}", "long ".repeat(200 + doc % 7))).collect();
+    let texts: Vec<Text<'_>> = ids.iter().map(|id| (id.as_str(), "", "", "text")).collect();
+    build(&target, &texts, &Plan::default()).unwrap();
+    let index = Index::open(&target).unwrap();
+    let permutation = Permutation::random(3000, 5);
+    let old_of_new = permutation.old_of_new();
+    for memory in [1, 8 << 20, 1 << 30] {
+        let mut met = Vec::new();
+        each_name(&index, permutation.new_of_old(), &old_of_new, &Means::new(2, memory), |name, old| {
+            assert_eq!(name.id, ids[old as usize]);
+            met.push(old);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(met, old_of_new, "{memory} bytes");
+    }
+}
+
 /// All but those that need links, or a parameter that the test cannot know.
 #[test]
 fn test_every_order_is_the_same_on_any_number_of_threads() {
@@ -93,7 +117,7 @@ fn documents_of(index: &Path) -> Vec<(String, String, String)> {
 fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let index = dir.path().join("index");
-    let (go, stop) = (Means::new(3, 1), stopped());
+    let (go, stop) = (Means::new(3, 1 << 30), stopped());
     make(&index, &documents());
     let before = (files(&index), fs::read(index.join(MANIFEST)).unwrap());
     let fails = |change: &Reorder<'_>| reorder(&index, change).unwrap_err();
@@ -106,11 +130,29 @@ fn test_what_cannot_be_done_leaves_the_index_as_it_was() {
     let error = permutation_of(&index, &format!("file:{}", path.display())).unwrap_err().to_string();
     assert!(error.contains("2999 lines for 3000 documents"), "{error}");
     assert!(before == (files(&index), fs::read(index.join(MANIFEST)).unwrap()));
-    // Foreign files would go with the old directory.
-    fs::write(index.join("notes.txt"), "mine").unwrap();
-    let error = fails(&change(&right, &go)).to_string();
-    assert!(error.contains("notes.txt") && error.contains("not part of the index"), "{error}");
-    fs::remove_file(index.join("notes.txt")).unwrap();
+    // Foreign files would go with the old directory, and with the folder of a codec.
+    for name in ["notes.txt", "raw/notes.txt"] {
+        fs::write(index.join(name), "mine").unwrap();
+        let error = fails(&change(&right, &go)).to_string();
+        assert!(error.contains(name) && error.contains("not part of the index"), "{error}");
+        fs::remove_file(index.join(name)).unwrap();
+    }
+    let error = fails(&change(&right, &Means::new(3, 16 << 20)));
+    assert!(matches!(error, Error::Memory { given: 0x100_0000, .. }), "{error}");
+    // The order needs URLs, which all documents lack; but whoever waits for another process must not ask for it.
+    let without_urls: Vec<_> = documents().into_iter().map(|(id, _, text)| (id, String::new(), text)).collect();
+    let plain = dir.path().join("plain");
+    make(&plain, &without_urls);
+    let extras = Extras { impacts: false, tables: false, means: &go };
+    let in_place = || {
+        let place = orders::Place { output: None, force: false, text: None };
+        let done = orders::put_in_order(&plain, &"url".parse().unwrap(), place, extras);
+        done.map(drop).unwrap_err().to_string()
+    };
+    assert!(in_place().contains("URL"), "{}", in_place());
+    let held = hold(&plain).unwrap();
+    assert!(in_place().contains("another process changes this index"), "{}", in_place());
+    drop(held);
     // A directory is no permutation, and a damaged file must not get a right checksum.
     let error = permutation_of(&index, &format!("file:{}", index.display())).unwrap_err().to_string();
     assert!(error.contains("is no file"), "{error}");

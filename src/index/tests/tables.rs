@@ -128,7 +128,7 @@ fn test_reencode_adds_keeps_and_removes_them() {
 #[test]
 fn test_another_order_has_tables_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
-    let go = Means::new(3, 1);
+    let go = Means::new(3, 1 << 30);
     let (with, without) = (dir.path().join("with"), dir.path().join("without"));
     make(&with, &texts(), "para-ef", Some(2));
     make(&without, &texts(), "para-ef", None);

@@ -74,6 +74,15 @@ fn test_existing_targets() {
     fs::write(other.join("chapter1.tex"), "x").unwrap();
     assert!(matches!(build(&other, &sample(), &force()), Err(Error::Invalid { .. })));
     assert_eq!(entries(&other), 1, "what is no index is not deleted");
+    // A link stays a link to the index that it leads to.
+    #[cfg(unix)]
+    {
+        let (link, before) = (dir.path().join("link"), tree(&target));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let error = build(&link, &sample()[..1], &force()).unwrap_err().to_string();
+        assert!(error.contains("is a link to") && error.contains("index"), "{error}");
+        assert!(link.is_symlink() && tree(&target) == before);
+    }
     let file = dir.path().join("file");
     fs::write(&file, "x").unwrap();
     assert!(matches!(build(&file, &sample(), &force()), Err(Error::Invalid { .. })));

@@ -12,7 +12,7 @@
 //! | `publish` | the exchange of a finished directory |
 //! | `unfinished` | the directory until then, and what dead processes left of such |
 
-mod automaton;
+pub(in crate::index) mod automaton;
 pub(in crate::index) mod encode;
 pub(in crate::index) mod output;
 mod packers;

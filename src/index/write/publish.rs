@@ -1,8 +1,10 @@
 //! From a temporary directory to the target, at once.
 
 use super::unfinished::{OLD, Unfinished, parent_of};
+use crate::index::change::reencode::REPORT;
 use crate::index::format::manifest::{MANIFEST, Manifest};
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,6 +16,14 @@ pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(Error::Io { action: "look at", path: target.to_owned(), source }),
     };
+    if metadata.is_symlink() && force {
+        // The new index would take the place of the link, and the old one would stay where nobody looks.
+        let leads = fs::canonicalize(target).map_or_else(|_| "nothing".to_owned(), |path| path.display().to_string());
+        return Err(Error::Invalid {
+            what: format!("--force on {}", target.display()),
+            why: format!("is a link to {leads}; name what is to be replaced, or remove the link"),
+        });
+    }
     let empty = metadata.is_dir() && fs::read_dir(target).map_err(Error::io("read", target))?.next().is_none();
     if empty {
         return Ok(());
@@ -85,23 +95,30 @@ pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool) -> 
     Ok(())
 }
 
-/// Fails if the directory of an index contains foreign files: another directory is about to take its place, and they
-/// would be lost.
+/// Fails if the directory of an index, or a folder in it, has foreign files: another directory is about to take its
+/// place, and they would be lost.
 pub(in crate::index) fn nothing_else(dir: &Path, manifest: &Manifest) -> Result<()> {
-    let ours = |name: &str| {
-        [MANIFEST, crate::index::change::reencode::REPORT].contains(&name)
-            || manifest.files.iter().any(|file| file.name.split('/').next() == Some(name))
-    };
-    for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
-        let entry = entry.map_err(Error::io("read", dir))?;
-        let name = entry.file_name();
-        if !ours(&name.to_string_lossy()) {
-            let why = "is not part of the index that is about to be replaced; move it away, or choose another output"
-                .to_owned();
-            return Err(Error::Invalid { what: entry.path().display().to_string(), why });
+    let files = manifest.files.iter().map(|file| &file.name[..]).chain([MANIFEST, REPORT]);
+    let folders = manifest.files.iter().filter_map(|file| Some(file.name.split_once('/')?.0));
+    let ours: BTreeSet<&str> = files.chain(folders.clone()).collect();
+    let of_folder = |folder: &str| -> Result<()> {
+        let path = dir.join(folder);
+        for entry in fs::read_dir(&path).map_err(Error::io("read", &path))? {
+            let entry = entry.map_err(Error::io("read", &path))?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let name = if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") };
+            if !ours.contains(&name[..]) {
+                let why =
+                    "is not part of the index that is about to be replaced; move it away, or choose another output"
+                        .to_owned();
+                return Err(Error::Invalid { what: entry.path().display().to_string(), why });
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    of_folder("")?;
+    folders.collect::<BTreeSet<_>>().into_iter().try_for_each(of_folder)
 }
 
 /// Makes `to/name` the same file as `from/name`, or one with the same bytes.

@@ -272,6 +272,8 @@ pub fn run<'a>(
         let why = format!("reads the run file when it is done, and {} is none", run.display());
         return Err(Error::Invalid { what: "--qrels".to_owned(), why }.into());
     }
+    // Whoever cannot have measures should know it before the queries are answered.
+    let judgements = args.qrels.as_deref().map(eval::Judgements::read).transpose()?;
     let schedule = settings.schedule(args.batch.as_deref())?;
     let clock = Clock::new(start);
     let stdin = topics.as_os_str() == "-";
@@ -333,8 +335,8 @@ pub fn run<'a>(
         };
         say(format_args!("The CPU answered {} of them: {why}.", done.by_cpu));
     }
-    if let Some(qrels) = &args.qrels {
-        eval::of_run(qrels, run)?;
+    if let Some(judgements) = judgements {
+        judgements.measure(run)?;
     }
     Ok(done.answered > 0)
 }

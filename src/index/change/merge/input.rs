@@ -162,16 +162,28 @@ fn moved(index: &Index, dropped: &[bool]) -> Result<Option<Moved>> {
     Ok(Some(Moved { new_of_old, old_of_new }))
 }
 
-/// Fails if the tables that the merge must hold do not fit the memory.
-pub(super) fn affords(inputs: &[Input<'_>], means: &Means) -> Result<()> {
+/// Bytes that the merge holds from its beginning to its end.
+pub(super) fn held(inputs: &[Input<'_>], means: &Means) -> u64 {
     let terms: u64 = inputs.iter().map(|input| input.index.statistics().terms).sum();
     let documents: u64 = inputs.iter().map(|input| u64::from(input.documents)).sum();
     let moved: u64 = inputs.iter().filter_map(|input| input.moved.as_ref()).map(|m| m.new_of_old.len() as u64).sum();
     let lists: u64 = inputs.iter().map(|input| input.index.statistics().lists).sum();
     // Rows in short, what inputs have of terms, numbers of terms, and some of these that wait for others; rows of
-    // lists; lengths twice and hashes of ids; places of documents; tasks on the way.
-    let of_terms = 52 * terms + 32 * lists;
-    let needed = (48 << 20) + of_terms + 17 * documents + 8 * moved + means.threads as u64 * (16 << 20);
+    // lists; lengths twice and hashes of ids; places of documents; names on the way.
+    let names = if moved > 0 { means.memory / 4 } else { 0 };
+    (48 << 20) + 52 * terms + 32 * lists + 17 * documents + 8 * moved + names
+}
+
+/// The most documents of an input that do more than move up.
+pub(super) fn most_moved(inputs: &[Input<'_>]) -> u64 {
+    let moved = inputs.iter().filter(|input| input.moved.is_some());
+    moved.map(|input| u64::from(input.documents)).max().unwrap_or(0)
+}
+
+/// Fails if the tables that the merge must hold do not fit the memory.
+pub(super) fn affords(inputs: &[Input<'_>], means: &Means) -> Result<()> {
+    // Tasks on the way.
+    let needed = held(inputs, means) + means.threads as u64 * (16 << 20);
     if needed <= means.memory {
         return Ok(());
     }

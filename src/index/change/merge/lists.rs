@@ -1,11 +1,12 @@
 //! The lists of several indexes as one.
 
-use super::super::moved::PostingSorter;
-use super::input::Input;
+use super::super::moved::{PostingSorter, afforded};
+use super::input::{Input, held, most_moved};
 use super::share::{Task, cost};
 use super::terms::{Has, Numbers};
 use crate::Result;
 use crate::base::bits::UNPACKED;
+use crate::base::means::Means;
 use crate::error::damaged;
 use crate::index::format::tables::Place;
 use crate::index::write::encode::Present;
@@ -41,6 +42,8 @@ struct Room {
     /// Number of the input and what it has; which of them are of the same list, by where they end.
     found: Vec<(usize, Has)>,
     found_ends: Vec<usize>,
+    /// It holds memory for every document of an input that moves.
+    sorter: PostingSorter,
 }
 
 pub(super) struct Lists<'a> {
@@ -48,17 +51,14 @@ pub(super) struct Lists<'a> {
     numbers: &'a Numbers<'a>,
     /// A list of no more postings is one block in every codec.
     short: u32,
-    /// For each input, sorters that no thread uses now: they hold memory for every document.
-    sorters: Vec<Mutex<Vec<PostingSorter>>>,
     rooms: Mutex<Vec<Room>>,
 }
 
 impl<'a> Lists<'a> {
     pub(super) fn new(inputs: &'a [Input<'a>], numbers: &'a Numbers<'a>) -> Self {
-        let sorters = inputs.iter().map(|_| Mutex::default()).collect();
         let short = inputs.iter().flat_map(|input| input.index.codecs()).map(|codec| codec.codec().block_len()).min();
         let short = short.unwrap_or(0) as u32;
-        Self { inputs, numbers, short, sorters, rooms: Mutex::default() }
+        Self { inputs, numbers, short, rooms: Mutex::default() }
     }
 
     /// The termIDs, cut into tasks of some [`BATCH`] postings.
@@ -80,6 +80,13 @@ impl<'a> Lists<'a> {
             tasks.push(Task { terms: first..end, postings, cost: costs });
         }
         tasks
+    }
+
+    /// The means with as few threads as there is memory for lists of these tasks, in so many codecs.
+    pub(super) fn afforded(&self, tasks: &[Task], codecs: usize, means: &Means) -> Result<Means> {
+        let postings = tasks.iter().map(|task| task.postings).collect();
+        let (held, moved) = (held(self.inputs, means), most_moved(self.inputs));
+        afforded(means, held, postings, moved, codecs, "a merge of lists of this length")
     }
 
     /// Finds what the inputs have of some terms. Rows and words lie anywhere in memory, so each step asks for what the
@@ -124,15 +131,16 @@ impl<'a> Lists<'a> {
         let encoded = encoder.encode_present(&room.batch, present);
         let postings = room.batch.docs.len() as u64;
         // A long list takes more than others should keep.
-        if room.batch.docs.capacity() as u64 <= 2 * BATCH {
-            lock().push(room);
+        if room.batch.docs.capacity() as u64 > 2 * BATCH {
+            room.batch = ListBatch::default();
         }
+        lock().push(room);
         Ok((encoded, postings))
     }
 
     /// Decodes what was found.
     fn decode(&self, room: &mut Room) -> Result<()> {
-        let Room { batch, tfs, parts, ends, found, found_ends } = room;
+        let Room { batch, tfs, parts, ends, found, found_ends, sorter } = room;
         let mut first = 0;
         for &end in &*found_ends {
             let start = batch.docs.len();
@@ -143,7 +151,7 @@ impl<'a> Lists<'a> {
                     Has::Term { id } => Some(self.posting(input, id)?),
                     Has::List { number } => {
                         let rows = &self.numbers.rows[input];
-                        self.append(input, &rows.list(number)?, at > 0, tfs, batch)?;
+                        self.append(input, &rows.list(number)?, at > 0, (tfs, sorter), batch)?;
                         if rows.df(number) > self.short {
                             parts.push(Part { input, number, at });
                         }
@@ -180,7 +188,7 @@ impl<'a> Lists<'a> {
         number: usize,
         list: &ListWords<'_>,
         later: bool,
-        room: &mut [u32; UNPACKED],
+        (room, sorter): (&mut [u32; UNPACKED], &mut PostingSorter),
         batch: &mut ListBatch,
     ) -> Result<()> {
         let input = &self.inputs[number];
@@ -189,11 +197,7 @@ impl<'a> Lists<'a> {
             let (mut docs, mut tfs) = (Vec::new(), Vec::new());
             list.decode_all(&mut docs)?;
             list.decode_tfs(room, &mut tfs)?;
-            let lock = || self.sorters[number].lock().unwrap_or_else(PoisonError::into_inner);
-            let kept = lock().pop();
-            let mut sorter = kept.unwrap_or_else(|| PostingSorter::new(input.documents as usize));
-            sorter.sort(&docs, &tfs, &moved.new_of_old, input.base, batch);
-            lock().push(sorter);
+            sorter.sort((&docs, &tfs), &moved.new_of_old, input.documents as usize, input.base, batch);
             return Ok(());
         }
         list.decode_all(&mut batch.docs)?;
@@ -229,6 +233,7 @@ impl Room {
             ends: Vec::new(),
             found: Vec::new(),
             found_ends: Vec::new(),
+            sorter: PostingSorter::default(),
         }
     }
 

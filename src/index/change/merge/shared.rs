@@ -207,8 +207,9 @@ fn encode(
     means: &Means,
     mut take: impl FnMut(EncodedLists) -> Result<()>,
 ) -> Result<()> {
+    let means = lists.afforded(tasks, encoder.codecs(), means)?;
     let encode = |task: usize| lists.encode(&tasks[task].terms, encoder.clone());
-    in_order::<_, Error>(tasks.len(), means, encode, |(encoded, postings)| {
+    in_order::<_, Error>(tasks.len(), &means, encode, |(encoded, postings)| {
         take(encoded)?;
         means.progress.advance(postings);
         Ok(())

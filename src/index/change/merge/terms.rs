@@ -129,11 +129,13 @@ impl<'a> Numbers<'a> {
             |input: usize, id: u32| firsts[input].as_ref().is_none_or(|first: &Vec<u32>| first[id as usize] != NONE);
         let walk =
             |task: usize| walks::walk(inputs, task.checked_sub(1).map(|label| label as u8), &stays, &briefs, means);
+        let mut numbered = vec![0; inputs.len()];
         in_order_ahead::<_, Error>(1 + 256, 2 * means.threads + AHEAD, means, walk, |walked: Walked| {
             spool.write_all(&walked.terms).map_err(Error::io("write", &path))?;
             let before = entries.len();
             for (&(input, id, end), rank) in walked.firsts.iter().zip(starts.len() as u32 - 1..) {
                 own[input as usize][id as usize] = rank;
+                numbered[input as usize] += 1;
                 starts.push(before + end as usize);
             }
             entries.extend_from_slice(&walked.entries);
@@ -146,6 +148,11 @@ impl<'a> Numbers<'a> {
             Ok(())
         })?;
         drop(briefs);
+        for ((input, own), &numbered) in inputs.iter().zip(&own).zip(&numbered) {
+            if own.iter().filter(|&&rank| rank != NONE).count() != numbered {
+                return Err(input.index.dictionary.damaged("two terms have the same termID"));
+            }
+        }
 
         let ranks: Vec<u32> = if inputs.iter().any(|input| input.index.manifest().imported.is_some()) {
             // A file that is imported has the terms in the order of their bytes, and so has a union of such files.

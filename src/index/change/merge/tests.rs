@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::index::tests::{Plan, Text, build};
+use crate::index::write::automaton::Automaton;
+use crate::index::write::output::Output;
+use crate::index::write::writer::write_manifest;
 use crate::index::{DocName, verify};
 
 /// Ids and texts of some documents: one word in all of them, some in few.
@@ -113,6 +116,35 @@ fn test_a_fault_in_the_shift_is_caught() {
     for bases in [[0, 299, 600], [0, 300, 599], [0, 600, 300], [0, 0, 0], [1, 300, 600]] {
         assert!(caught(bases), "{bases:?}");
     }
+}
+
+/// A dictionary in which two terms have the same termID, with right checksums, is damage and no panic.
+#[test]
+fn test_two_terms_of_one_termid_are_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    make(&path("a"), 0..300);
+    make(&path("b"), 300..600);
+    let mut terms = Vec::new();
+    let collect = |term: &[u8], id: u32| {
+        terms.push((term.to_vec(), id));
+        true
+    };
+    Index::open(&path("b")).unwrap().each_term(collect).unwrap();
+    let last = terms.len() - 1;
+    terms[last].1 = terms[last - 1].1;
+    let mut manifest = Manifest::read(&path("b")).unwrap();
+    manifest.files.retain(|file| file.name != "terms.fst");
+    std::fs::remove_file(path("b").join("terms.fst")).unwrap();
+    let mut dictionary = Automaton::new(Output::create(&path("b"), "terms.fst").unwrap());
+    terms.iter().for_each(|(term, id)| dictionary.insert(term, u64::from(*id)).unwrap());
+    manifest.files.push(dictionary.finish().unwrap());
+    write_manifest(&path("b"), &manifest).unwrap();
+    let error = merge(&change(&["b", "a"].map(path), &path("out"))).unwrap_err();
+    assert!(error.to_string().contains("two terms have the same termID"), "{error}");
+    // The terms have numbers from the first index here, so nothing is missing; only `verify` compares all.
+    merge(&change(&["a", "b"].map(path), &path("out"))).unwrap();
+    assert!(!verify(&path("b")).unwrap().problems.is_empty());
 }
 
 /// What an input has of a term comes back out of 8 bytes; a posting that does not fit stays in `terms.bin`.
