@@ -285,6 +285,14 @@ fn a_gpu_gives_the_same_documents() {
         let (code, _, err) = run(&index, &[args, &["--engine", "gpu", "--device", &device, "common"]].concat());
         assert!(code == 2 && err.contains(why) && err.lines().count() == 1, "{err}");
     }
+    // Judgements are read before the queries are answered.
+    let (qrels, unwritten) = (dir.path().join("qrels"), dir.path().join("unwritten"));
+    let measured = ["--topics", "-", "--run", unwritten.to_str().unwrap(), "--qrels", qrels.to_str().unwrap()];
+    for judgements in [None, Some("1 0 d1\n")] {
+        judgements.iter().for_each(|text| std::fs::write(&qrels, text).unwrap());
+        let (code, _, err) = run(&index, &measured);
+        assert!(code == 2 && err.contains("qrels") && !unwritten.exists(), "{judgements:?}: {err}");
+    }
 }
 
 /// A weight is as many words, wherever it comes from.

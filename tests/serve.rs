@@ -256,6 +256,7 @@ fn test_what_cannot_be_served_is_said() {
         (vec![index, "--listen", &server.address], "cannot listen at"),
         (vec![index, "--explain"], "explain"),
         (vec![index, "-k", "2000"], "--max-k"),
+        (vec![index, "--within", "-"], "standard input"),
     ] {
         let output = Command::new(GAMUT)
             .arg("serve")

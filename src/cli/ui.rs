@@ -240,4 +240,12 @@ mod tests {
     fn test_titles_cannot_move_the_cursor() {
         assert_eq!(printable("a\u{1b}[31mb\n"), "a [31mb ");
     }
+
+    #[test]
+    fn test_threads_have_a_limit() {
+        assert_eq!(["0", "7", "4096"].map(threads_of), [Ok(0), Ok(7), Ok(4096)]);
+        for bad in ["4097", "-1", "many", ""] {
+            assert!(threads_of(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -6,6 +6,10 @@
 
 use memchr::memchr;
 
+/// How deep values may stand in values. Behind the head of a torn object the reader looks for objects that stand in it,
+/// and each of them that has no end is scanned until there are so many open ones.
+pub(super) const MAX_DEPTH: usize = 512;
+
 /// A value of an object's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
@@ -64,6 +68,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
                         at = string(bytes, at)?.1;
                         continue;
                     }
+                    b'{' | b'[' if open.len() == MAX_DEPTH => return Err(Fault::Bad(at)),
                     b'{' | b'[' => open.push(byte),
                     b'}' | b']' => {
                         if open.pop() != Some(if byte == b'}' { b'{' } else { b'[' }) {

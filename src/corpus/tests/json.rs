@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::Value as Serde;
 
-use super::super::json_scan::{Fault, Value, object, skip, unescape};
+use super::super::json_scan::{Fault, MAX_DEPTH, Value, object, skip, unescape};
 use super::*;
 
 fn json() -> impl Strategy<Value = Serde> {
@@ -115,6 +115,16 @@ proptest! {
         }
         let _ = skip(&input, 0);
     }
+}
+
+#[test]
+fn test_nesting_has_a_limit() {
+    let nested = |depth: usize| [&b"[".repeat(depth)[..], &b"]".repeat(depth)].concat();
+    assert_eq!(skip(&nested(MAX_DEPTH), 0), Ok(2 * MAX_DEPTH));
+    assert_eq!(skip(&nested(MAX_DEPTH + 1), 0), Err(Fault::Bad(MAX_DEPTH)));
+    // Each of them is looked at, and none to the end.
+    let torn = read_bytes("{\"a\":\n".repeat(2000).as_bytes(), &CorpusOptions::default());
+    assert_eq!(damage(&torn), vec![SkipKind::BadSyntax; 2000]);
 }
 
 #[test]

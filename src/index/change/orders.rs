@@ -1,7 +1,7 @@
 //! What orders may know of an index.
 
 use crate::base::means::Means;
-use crate::index::change::reorder::{Reorder, Reordered, reordered};
+use crate::index::change::reorder::{Reorder, Reordered, ready, reordered};
 use crate::index::format::tables;
 use crate::index::read::reader::Index;
 use crate::index::write::output::each;
@@ -58,6 +58,11 @@ pub fn put_in_order(dir: &Path, order: &Order, place: Place<'_>, extras: Extras<
     // The permutation is one of the documents that are there now: nobody may put others in their place.
     let _held = place.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
+    // An order may take long to find.
+    index.settle(ready(&index, &dir, (place.output, place.force), extras.means))?;
+    if let Some(path) = place.text.filter(|path| path.exists()) {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
     let began = Instant::now();
     let permutation = index.settle(order.permutation(&index, extras.means))?;
     let order_seconds = began.elapsed().as_secs_f64();

@@ -69,9 +69,24 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
     reordered(&index, &dir, change).map_err(|error| index.cause(error))
 }
 
+/// Fails if the index cannot be reordered, whatever the order is, or the new one cannot go to `output`, which may be
+/// replaced by `force`; else the means with as few threads as there is memory for.
+pub(super) fn ready(index: &Index, dir: &Path, (output, force): (Option<&Path>, bool), means: &Means) -> Result<Means> {
+    index.without_deleted("another order")?;
+    match output {
+        Some(output) => publish::check_target(output, force)?,
+        None => publish::nothing_else(dir, index.manifest())?,
+    }
+    let documents = index.statistics().documents;
+    // The permutation both ways, lengths twice, places and hashes of ids; names on the way.
+    let held = (32 << 20) + 32 * documents + means.memory / 4;
+    let postings = batches(index, BATCH[0])?.iter().map(|batch| batch.postings).collect();
+    afforded(means, held, postings, documents, index.codecs().count(), "another order of so many documents")
+}
+
 /// [`reorder`] for a caller that opened the index, and holds it if the new one takes its place.
 pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
-    index.without_deleted("another order")?;
+    let means = &ready(index, dir, (change.output, change.force), &change.means)?;
     let statistics = index.statistics();
     if u64::from(change.permutation.documents()) != statistics.documents {
         let why = format!(
@@ -82,9 +97,6 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
         return Err(Error::Invalid { what: "the order".to_owned(), why });
     }
     verify::checksums(dir, &index.manifest().files)?;
-    if change.output.is_none() {
-        publish::nothing_else(dir, index.manifest())?;
-    }
     let began = Instant::now();
     let target = change.output.unwrap_or(dir);
     let codecs: Vec<_> = index.codecs().map(|codec| codec.shared()).collect();
@@ -99,8 +111,6 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
     writer.adopt_terms(index)?;
     // Texts are in the order of the input, whatever the docIDs are.
     writer.adopt(index, TEXTS)?;
-    let work = batches(index, BATCH[0])?;
-    let means = &within_memory(index, &work, &change.means)?;
     let docs = Arc::new(documents(index, change, &mut writer)?);
     if let Some(ranks) = index.pagerank() {
         let moved: Vec<f32> = change.permutation.old_of_new().iter().map(|&old| ranks[old as usize]).collect();
@@ -111,6 +121,7 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
     }
 
     let source = Source::new(index, index.codec(None)?, None)?;
+    let work = batches(index, BATCH[0])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
     let mapper = Mapper { index, source: &source, change, means, sorters: Mutex::default() };
     let encoder = writer.encoder(docs.clone());
@@ -148,15 +159,6 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
     let codecs =
         codec_bytes(index).into_iter().zip(bytes_after).map(|((name, was), (_, is))| (name, was, is)).collect();
     Ok(Reordered { index: target.to_owned(), codecs, write_seconds, compare_seconds })
-}
-
-/// The means with as few threads as there is memory for.
-fn within_memory(index: &Index, work: &[Batch], means: &Means) -> Result<Means> {
-    let documents = index.statistics().documents;
-    // The permutation both ways, lengths twice, places and hashes of ids; names on the way.
-    let held = (32 << 20) + 32 * documents + means.memory / 4;
-    let postings = work.iter().map(|batch| batch.postings).collect();
-    afforded(means, held, postings, documents, index.codecs().count(), "another order of so many documents")
 }
 
 /// The place in the input of each document in the new order; `None` if the order is the input's, or if it is not known:

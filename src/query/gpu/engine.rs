@@ -141,6 +141,13 @@ impl<'a> GpuEngine<'a> {
         self.context.residence.counts()
     }
 
+    /// Makes room for so many tables, and for no more.
+    #[cfg(test)]
+    pub(super) fn keep_tables(&mut self, tables: u64) {
+        let Context { gpu, residence, .. } = &mut self.context;
+        residence.keep_tables(tables, |words| Arena::new(gpu, TABLES, words).unwrap());
+    }
+
     /// The lists that are there.
     #[cfg(test)]
     pub(super) fn lists(&self) -> &Residence<'a> {

@@ -10,7 +10,7 @@ use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords};
 use crate::query::Searcher;
 use crate::{Error, Result};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Instant;
 
@@ -28,6 +28,10 @@ pub enum Request {
 /// No use of a list lays it out by range.
 pub const NEVER: u32 = u32::MAX;
 
+/// Kinds of room: for lists, and for their tables.
+const LISTS: usize = 0;
+const TABLES: usize = 1;
+
 /// What one list holds of the arena.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -35,9 +39,9 @@ struct Entry {
     own: Option<(u32, u32)>,
     /// The batch that last asked for it.
     tick: u64,
-    /// The batch by which it stands in [`Residence::ages`], which is moved only when it is looked at there: most lists
-    /// that queries ask for are there, and nothing has to make room.
-    aged: u64,
+    /// The batches by which it stands in [`Residence::ages`], by kind of room; it is moved there only when it is looked
+    /// at: most lists that queries ask for are there, and nothing has to make room.
+    aged: [u64; 2],
     /// How often it was asked for.
     uses: u32,
     placed: Placed,
@@ -53,8 +57,8 @@ pub struct Residence<'a> {
     tables: Option<Tables>,
     windows: Option<Windows>,
     entries: HashMap<u32, Entry, BuildHasherDefault<Spread>>,
-    /// Lists by when they were asked for, the last time or before.
-    ages: BTreeMap<(u64, u32), ()>,
+    /// Lists by when they were asked for, the last time or before: all, and those that have tables.
+    ages: [BTreeSet<(u64, u32)>; 2],
     tick: u64,
     /// What [`Self::flush`] has to look through and to bring.
     missing: Vec<Missing<'a>>,
@@ -109,7 +113,7 @@ impl<'a> Residence<'a> {
             tables: None,
             windows: None,
             entries: HashMap::default(),
-            ages: BTreeMap::new(),
+            ages: Default::default(),
             tick: 2,
             missing: Vec::new(),
             sound: Sound::default(),
@@ -122,6 +126,14 @@ impl<'a> Residence<'a> {
     /// when they are first asked for. With [`NEVER`] none is.
     pub fn add_tables(&mut self, arena: Arena, by_range: Arena, at_use: u32, ranges: Ranges) {
         self.tables = Some(Tables { arena, by_range, at_use, ranges });
+    }
+
+    /// Makes room for so many tables, and for no more, before there is one.
+    #[cfg(test)]
+    pub fn keep_tables(&mut self, tables: u64, arena: impl FnOnce(u64) -> Arena) {
+        if let Some(of) = &mut self.tables {
+            of.arena = arena(tables * u64::from(of.ranges.table_words()));
+        }
     }
 
     /// Words of all lists that `searcher` reads, without tables.
@@ -179,9 +191,12 @@ impl<'a> Residence<'a> {
     /// Fails unless each list stands among the ages once, and not behind the batch that last asked for it.
     #[cfg(test)]
     pub fn check_ages(&self) {
-        assert_eq!(self.ages.len(), self.entries.len());
+        let tabled = self.entries.values().filter(|entry| entry.placed.table.is_some()).count();
+        assert_eq!([self.ages[LISTS].len(), self.ages[TABLES].len()], [self.entries.len(), tabled]);
         for (number, entry) in &self.entries {
-            assert!(self.ages.contains_key(&(entry.aged, *number)) && entry.aged <= entry.tick, "{entry:?}");
+            let stands = |kind: usize| self.ages[kind].contains(&(entry.aged[kind], *number));
+            assert!(stands(LISTS) && stands(TABLES) == entry.placed.table.is_some(), "{entry:?}");
+            assert!(entry.aged.iter().all(|&aged| aged <= entry.tick), "{entry:?}");
         }
     }
 
@@ -238,8 +253,9 @@ impl<'a> Residence<'a> {
             Ok(found) => found,
             Err(refused) => return Ok(refused),
         };
-        self.entries.insert(list.number, Entry { own, tick: self.tick, aged: self.tick, uses: 1, placed });
-        self.ages.insert((self.tick, list.number), ());
+        let aged = [self.tick; 2];
+        self.entries.insert(list.number, Entry { own, tick: self.tick, aged, uses: 1, placed });
+        self.ages[LISTS].insert((self.tick, list.number));
         self.tabled(list.number, placed, tabled, 1).map(Request::Placed)
     }
 
@@ -260,7 +276,7 @@ impl<'a> Residence<'a> {
         let mut found = placed;
         if lacks_table {
             // without room for a table the device looks through the list, which takes longer
-            let Some(at) = self.make_room(table_words, true)? else { return Ok(placed) };
+            let Some(at) = self.make_room(table_words, TABLES)? else { return Ok(placed) };
             found.table = Some(at);
         }
         if placed.by_range.is_none()
@@ -273,6 +289,10 @@ impl<'a> Residence<'a> {
         }
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.placed = found;
+            if lacks_table {
+                entry.aged[TABLES] = self.tick;
+                self.ages[TABLES].insert((self.tick, number));
+            }
         }
         let new_by_range = found.by_range != placed.by_range;
         Ok(Placed { new_table: lacks_table, new_by_range, ..found })
@@ -303,7 +323,7 @@ impl<'a> Residence<'a> {
         let parts = [bytemuck::cast_slice(list.skips), &list.words[..list.len_words()?], scores];
         let lens = parts.map(|part: &[u32]| part.len());
         let Ok(total) = u32::try_from(lens.iter().sum::<usize>()) else { return Ok(Err(Request::TooLarge)) };
-        let Some(at) = self.make_room(total, false)? else { return Ok(Err(self.refused(total))) };
+        let Some(at) = self.make_room(total, LISTS)? else { return Ok(Err(self.refused(total))) };
         let list_at = at + lens[0] as u32;
         self.counts.misses += 1;
         self.counts.words += u64::from(total);
@@ -316,31 +336,46 @@ impl<'a> Residence<'a> {
         if words > self.lists.largest() { Request::TooLarge } else { Request::Full }
     }
 
-    /// Takes room for `words` words. If there is none, it drops what was asked for longest ago, but nothing of this
-    /// batch or the one before.
+    /// Takes room of a kind for `words` words. If there is none, it drops what was asked for longest ago, but nothing of
+    /// this batch or the one before: lists for a list, and for a table only tables, without which lists can be used.
     ///
     /// # Errors
     /// The device was lost.
-    fn make_room(&mut self, words: u32, table: bool) -> Result<Option<u32>, GpuError> {
+    fn make_room(&mut self, words: u32, kind: usize) -> Result<Option<u32>, GpuError> {
         loop {
-            let tables = self.tables.as_mut().filter(|_| table).map(|tables| &mut tables.arena);
+            let tables = self.tables.as_mut().filter(|_| kind == TABLES).map(|tables| &mut tables.arena);
             if let Some(at) = tables.unwrap_or(&mut self.lists).take(words)? {
                 return Ok(Some(at));
             }
-            let Some((_, number)) = self.oldest().filter(|&(tick, _)| tick + 1 < self.tick) else { return Ok(None) };
-            self.counts.evicted += u64::from(self.remove(number));
+            let Some((_, number)) = self.oldest(kind).filter(|&(tick, _)| tick + 1 < self.tick) else {
+                return Ok(None);
+            };
+            if kind == TABLES {
+                self.drop_table(number);
+            } else {
+                self.counts.evicted += u64::from(self.remove(number));
+            }
         }
     }
 
-    /// The list that was last asked for longest ago, and when.
-    fn oldest(&mut self) -> Option<(u64, u32)> {
+    /// The list of a kind that was last asked for longest ago, and when.
+    fn oldest(&mut self, kind: usize) -> Option<(u64, u32)> {
         loop {
-            let (&(aged, number), ()) = self.ages.first_key_value()?;
+            let &(aged, number) = self.ages[kind].first()?;
             let entry = self.entries.get_mut(&number).filter(|entry| entry.tick != aged);
             let Some(entry) = entry else { return Some((aged, number)) };
-            entry.aged = entry.tick;
-            self.ages.remove(&(aged, number));
-            self.ages.insert((entry.tick, number), ());
+            entry.aged[kind] = entry.tick;
+            self.ages[kind].remove(&(aged, number));
+            self.ages[kind].insert((entry.tick, number));
+        }
+    }
+
+    /// Drops the table of a list.
+    fn drop_table(&mut self, number: u32) {
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        self.ages[TABLES].remove(&(entry.aged[TABLES], number));
+        if let (Some(at), Some(tables)) = (entry.placed.table.take(), &mut self.tables) {
+            tables.arena.give(at, tables.ranges.table_words());
         }
     }
 
@@ -357,20 +392,19 @@ impl<'a> Residence<'a> {
 
     /// Drops a list. False if it held no memory of its own.
     fn remove(&mut self, number: u32) -> bool {
+        let tabled = self.entries.get(&number).is_some_and(|entry| entry.placed.table.is_some());
+        self.drop_table(number);
         let Some(entry) = self.entries.remove(&number) else { return false };
-        self.ages.remove(&(entry.aged, number));
+        self.ages[LISTS].remove(&(entry.aged[LISTS], number));
         if let Some((at, words)) = entry.own {
             self.lists.give(at, words);
         }
-        if let Some(tables) = &mut self.tables {
-            if let Some(at) = entry.placed.table {
-                tables.arena.give(at, tables.ranges.table_words());
-            }
-            if let (Some(at), Some(words)) = (entry.placed.by_range, tables.by_range_words(entry.placed.df)) {
-                tables.by_range.give(at, words);
-            }
+        if let Some(tables) = &mut self.tables
+            && let (Some(at), Some(words)) = (entry.placed.by_range, tables.by_range_words(entry.placed.df))
+        {
+            tables.by_range.give(at, words);
         }
-        entry.own.is_some() || entry.placed.table.is_some() || entry.placed.by_range.is_some()
+        entry.own.is_some() || tabled || entry.placed.by_range.is_some()
     }
 
     /// Brings the lists that were asked for and are not there. Meanwhile it looks through those that nobody has looked

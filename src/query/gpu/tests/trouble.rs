@@ -42,6 +42,34 @@ fn test_lists_come_and_go() {
     }
 }
 
+/// Tables come and go, and lists stay, also those that were laid out by range when they had a table.
+#[test]
+fn test_tables_come_and_go() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(6000), "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let few = plans(&searcher, &QUERIES);
+    for options in [Options::default(), AT_ONCE] {
+        let all = {
+            let mut engine = engine(&searcher, &gpu, options).unwrap();
+            check_batch(&mut engine, &few, 10, "all tables");
+            engine.residence()
+        };
+        let mut engine = engine(&searcher, &gpu, options).unwrap();
+        engine.keep_tables(3);
+        for round in 0..3 {
+            for (i, plan) in few.iter().enumerate() {
+                let what = format!("round {round}, query {i}, few tables");
+                check_batch(&mut engine, std::slice::from_ref(plan), 10, &what);
+                engine.lists().check_ages();
+            }
+        }
+        let counts = engine.residence();
+        assert_eq!((counts.evicted, counts.misses), (0, all.misses), "lists stay: {counts:?}");
+    }
+}
+
 /// The CPU answers the query that the device has no room for, and not those before it that no document answers.
 #[test]
 fn test_queries_without_answers_before_one_without_room() {
