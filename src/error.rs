@@ -45,7 +45,7 @@ pub enum Error {
         why: String,
     },
     /// The output is already there.
-    #[error("{} already exists; give --force to replace it, or another name", path.display())]
+    #[error("{} already exists; give another name, or --force if the command has it", path.display())]
     Exists {
         /// The output.
         path: PathBuf,

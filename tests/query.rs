@@ -285,6 +285,15 @@ fn a_gpu_gives_the_same_documents() {
         let (code, _, err) = run(&index, &[args, &["--engine", "gpu", "--device", &device, "common"]].concat());
         assert!(code == 2 && err.contains(why) && err.lines().count() == 1, "{err}");
     }
+    // What is read is not written over, and standard output has no name.
+    let topics = dir.path().join("topics");
+    std::fs::write(&topics, "1\trare\n").unwrap();
+    let topics = topics.to_str().unwrap();
+    let (code, _, err) = run(&index, &["--topics", topics, "--run", topics]);
+    assert!(code == 2 && err.contains("is the file of --topics"), "{err}");
+    assert_eq!(std::fs::read(topics).unwrap(), b"1\trare\n");
+    let (code, out, err) = run(&index, &["--topics", topics, "--run", "-", "-q", "--run-format", "msmarco"]);
+    assert_eq!((code, &out[..], &err[..]), (0, "1\td123\t1\n", ""));
     // Judgements are read before the queries are answered.
     let (qrels, unwritten) = (dir.path().join("qrels"), dir.path().join("unwritten"));
     let measured = ["--topics", "-", "--run", unwritten.to_str().unwrap(), "--qrels", qrels.to_str().unwrap()];

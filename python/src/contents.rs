@@ -1,7 +1,7 @@
 //! What an index holds of a term and of a document, and the scores of given pairs of these.
 
 use crate::queries::{Asked, Named, Pairs};
-use gamut::cli::score::{documents, first_of_input};
+use gamut::cli::score::first_of_input;
 use gamut::index::Index;
 use gamut::postings::{END, Postings as _};
 use gamut::query::Searcher;
@@ -63,7 +63,7 @@ impl<'a> Scoring<'a> {
     /// Looks up the documents of the ids.
     pub fn new(searcher: &'a Searcher<'a>, pairs: &Pairs, weights: bool) -> gamut::Result<Self> {
         let index = searcher.index();
-        let first = documents(index, &pairs.ids)?.iter().map(|docs| first_of_input(index, docs)).collect();
+        let first = index.find_ids_of_runs(&pairs.ids)?.iter().map(|docs| first_of_input(index, docs)).collect();
         Ok(Self { searcher, weights, first })
     }
 

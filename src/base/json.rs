@@ -2,8 +2,9 @@
 //!
 //! A reader that goes away is an error of the kind `BrokenPipe`, which ends a command quietly.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Writes one document over several lines, and flushes it.
 ///
@@ -32,9 +33,36 @@ pub fn print(value: &impl Serialize) -> io::Result<()> {
     document(&mut io::BufWriter::new(io::stdout().lock()), value)
 }
 
+/// A path as text. A name that is not UTF-8 has a mark for what is not: a report of finished work must not fail for it.
+pub fn path(path: impl AsRef<Path>) -> String {
+    path.as_ref().to_string_lossy().into_owned()
+}
+
+/// [`path`] of several.
+pub fn paths(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(path).collect()
+}
+
+/// [`path`] for fields.
+///
+/// # Errors
+/// Of the serializer.
+pub fn path_field<S: Serializer>(field: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path(field))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn test_any_path_is_text() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let name = Path::new(std::ffi::OsStr::from_bytes(b"a\xff/b"));
+        assert_eq!(path(name), "a\u{fffd}/b");
+        assert_eq!(paths(&[name.to_owned(), "c".into()]), ["a\u{fffd}/b", "c"]);
+    }
 
     #[test]
     fn test_documents_and_lines_end_with_a_line_feed() {

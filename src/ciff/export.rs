@@ -45,6 +45,7 @@ pub struct ExportOptions {
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Exported {
     /// The index.
+    #[serde(serialize_with = "crate::base::json::path_field")]
     pub index: PathBuf,
     /// Documents.
     pub documents: u64,

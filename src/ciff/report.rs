@@ -7,8 +7,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Imported {
     /// The index.
+    #[serde(serialize_with = "crate::base::json::path_field")]
     pub index: PathBuf,
     /// The file.
+    #[serde(serialize_with = "crate::base::json::path_field")]
     pub file: PathBuf,
     /// What the file says about itself.
     pub description: String,

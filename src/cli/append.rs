@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::ui;
-use crate::base::json::document;
+use crate::base::json::{self, document};
 use crate::base::memory::parse_size;
 use crate::corpus::CorpusOptions;
 use crate::index::change::merge::OnDuplicate;
@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// What was done, as JSON.
 pub fn report(index: &Path, Appended { new, union }: &Appended) -> serde_json::Value {
     serde_json::json!({
-        "index": index,
+        "index": json::path(index),
         "appended": new.documents,
         "damaged": new.skipped.damage(),
         "build_seconds": new.seconds,

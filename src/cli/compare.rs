@@ -1,7 +1,7 @@
 //! `gamut compare`: what two indexes differ in.
 
 use super::ui;
-use crate::base::json::document;
+use crate::base::json::{self, document};
 use crate::index::Index;
 use crate::index::compare::{Comparison, Difference, Differences, Part, compare};
 use anyhow::Context as _;
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn json(out: &mut impl Write, args: &Args, equal: bool, found: &[Differences]) -> io::Result<()> {
-    let report = serde_json::json!({ "first": args.first, "second": args.second, "equal": equal, "parts": found });
+    let report = serde_json::json!({ "first": json::path(&args.first), "second": json::path(&args.second), "equal": equal, "parts": found });
     document(out, &report)
 }
 

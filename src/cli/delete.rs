@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::{ids, ui};
-use crate::base::json::document;
+use crate::base::json::{document, path};
 use crate::base::memory::parse_size;
 use crate::index::Index;
 use crate::index::change::delete::{Delete, Deleted, Done, Marked, Pattern, Which, delete};
@@ -110,6 +110,9 @@ fn print_found(args: &Args, which: &Which) -> anyhow::Result<ExitCode> {
     }
     .context("cannot write the result")?;
     out.flush().context("cannot write the result")?;
+    if ids.is_empty() {
+        eprintln!("gamut: {}: no document to delete", args.index.display());
+    }
     Ok(if ids.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
@@ -123,7 +126,7 @@ fn found(index: &Path, which: &Which) -> crate::Result<(Vec<String>, Vec<String>
 }
 
 fn found_report(index: &Path, ids: &[String]) -> serde_json::Value {
-    json!({ "index": index, "ids": ids })
+    json!({ "index": path(index), "ids": ids })
 }
 
 /// What `--dry-run` prints, as JSON.
@@ -153,7 +156,7 @@ pub fn report(index: &Path, done: &Deleted) -> serde_json::Value {
         Done::Nothing | Done::Marked(_) => serde_json::Value::Null,
     };
     json!({
-        "index": index,
+        "index": path(index),
         "deleted": done.documents,
         "deleted_before": done.before,
         "unknown_ids": done.unknown,

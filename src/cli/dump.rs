@@ -83,7 +83,7 @@ fn find(index: &Index, id: &str) -> crate::Result<Vec<u32>> {
             "gamut: the index has no ids.bin, so all of its {documents} ids are read; a new index has it"
         );
     }
-    let docs = index.find_id(id)?;
+    let docs = index.find_ids_of_runs(&[id])?.concat();
     index.unchanged()?;
     if docs.is_empty() {
         let _ = writeln!(io::stderr(), "gamut: no document has the id \"{id}\"");

@@ -57,7 +57,7 @@ pub struct Args {
     /// Leave documents out of rankings that nobody judged.
     #[arg(short = 'J', long)]
     judged_only: bool,
-    /// Of several runs: the N queries whose first measure differs most between two runs.
+    /// Of several runs: the N queries whose first measure that is a mean differs most between two runs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     diff: Option<u64>,
     /// Seed of the randomisation test.
@@ -186,11 +186,19 @@ impl<'a> Judgements<'a> {
 ///
 /// # Errors
 /// [`crate::Error::UnknownName`] and others for a name that is none.
-pub fn measures(names: &[String], runs: usize) -> crate::Result<Vec<Measure>> {
+pub fn measures<'n>(names: &'n [String], runs: usize) -> crate::Result<Vec<Measure>> {
     let default = if runs > 1 { COMPARED } else { OFFICIAL };
+    let all = || MEASURES.iter().map(|family| family.name).filter(|&name| name != "judged");
+    let of_name = |name: &'n str| match name {
+        "official" => OFFICIAL.to_vec(),
+        "all_trec" => all().collect(),
+        // Every output begins with them.
+        "num_q" | "runid" => Vec::new(),
+        name => vec![name],
+    };
     let named: Vec<&str> = match names {
         [] => default.to_vec(),
-        named => named.iter().map(String::as_str).collect(),
+        named => named.iter().map(String::as_str).flat_map(of_name).collect(),
     };
     Ok(named.into_iter().map(parse).collect::<crate::Result<Vec<_>>>()?.concat())
 }
@@ -324,7 +332,11 @@ fn side_by_side(out: &mut impl Write, args: &Args, measures: &[Measure], runs: &
     let head = head.map(str::to_owned).to_vec();
     Table { title, names: 3, head, rows: pairs.iter().map(row).collect() }.write(out)?;
     match args.diff {
-        Some(most) => moved(out, &measures[0], &names, runs, most),
+        Some(most) => {
+            // Of how many documents there are, runs seldom differ.
+            let at = measures.iter().position(|measure| measure.combine() == Combine::Mean).unwrap_or(0);
+            moved(out, (at, &measures[at]), &names, runs, most)
+        }
         None => Ok(()),
     }
 }
@@ -333,11 +345,17 @@ fn p_value(p: f64) -> String {
     if p > 0.0 && p < 0.00005 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// The queries whose values differ most between the first run and each other one.
-fn moved(out: &mut impl Write, measure: &Measure, names: &[String], runs: &[Measured], most: u64) -> io::Result<()> {
+/// The queries whose values of a measure differ most between the first run and each other one.
+fn moved(
+    out: &mut impl Write,
+    (at, measure): (usize, &Measure),
+    names: &[String],
+    runs: &[Measured],
+    most: u64,
+) -> io::Result<()> {
     let first = &runs[0].scores.queries;
     for (name, run) in names.iter().zip(runs).skip(1) {
-        let both = first.iter().filter_map(|(query, a)| Some((query, a[0], run.scores.queries.get(query)?[0])));
+        let both = first.iter().filter_map(|(query, a)| Some((query, a[at], run.scores.queries.get(query)?[at])));
         let mut both: Vec<_> = both.filter(|(_, a, b)| a != b).collect();
         both.sort_by(|a, b| (b.2 - b.1).abs().total_cmp(&(a.2 - a.1).abs()));
         let row = |&(query, a, b): &(&Vec<u8>, f64, f64)| {

@@ -58,7 +58,7 @@ pub fn run(args: &Args, command: &Command) -> anyhow::Result<()> {
         files.push(path);
     }
     match args.json {
-        true => json::document(&mut out, &serde_json::json!({ "files": files }))?,
+        true => json::document(&mut out, &serde_json::json!({ "files": json::paths(&files) }))?,
         false => files.iter().try_for_each(|path| writeln!(out, "{}", path.display()))?,
     }
     out.flush().context("cannot write the names of the files")

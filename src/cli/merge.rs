@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::import::{Tf, analyzer_named};
 use super::ui;
 use crate::Error;
-use crate::base::json::document;
+use crate::base::json::{self, document};
 use crate::base::memory::parse_size;
 use crate::ciff::merge::{Given, merge};
 use crate::index::change::merge::{Encoded, Found, Merge, Merged, OnDuplicate, Share, Shares, encode_lists, share_of};
@@ -222,7 +222,7 @@ pub fn lists_report(done: &Encoded) -> serde_json::Value {
 fn write_lists(out: &mut impl Write, args: &Args, done: &Encoded) -> io::Result<()> {
     if args.json {
         let lists = lists_report(done);
-        let report = serde_json::json!({ "file": args.output, "merged": args.indexes, "missing_parts": done.missing_parts, "lists": lists });
+        let report = serde_json::json!({ "file": json::path(&args.output), "merged": json::paths(&args.indexes), "missing_parts": done.missing_parts, "lists": lists });
         return document(out, &report);
     }
     let Encoded { share, terms, postings, bytes, .. } = done;
@@ -243,7 +243,7 @@ pub(super) fn times(done: &Merged) -> String {
 
 fn write_done(out: &mut impl Write, args: &Args, done: &Merged) -> io::Result<()> {
     if args.json {
-        let report = serde_json::json!({ "index": args.output, "merged": args.indexes, "missing_parts": done.missing_parts, "shares_taken": done.shares_taken, "union": report(done) });
+        let report = serde_json::json!({ "index": json::path(&args.output), "merged": json::paths(&args.indexes), "missing_parts": done.missing_parts, "shares_taken": done.shares_taken, "union": report(done) });
         return document(out, &report);
     }
     let s = done.statistics;

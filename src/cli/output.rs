@@ -3,6 +3,8 @@
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 /// What is written, in the order of its coming.
@@ -45,11 +47,17 @@ impl Write for Output {
 }
 
 impl Output {
-    /// Beside `path`, until it is complete; or right there, if that is a device, a pipe or a link.
+    /// Beside `path`, until it is complete; or right there, if that is a device, a pipe or a link. `-` is the standard
+    /// output.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a directory, [`Error::Io`] if it cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
+        #[cfg(unix)]
+        if path.as_os_str() == "-" {
+            let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(Error::io("write to", path))?;
+            return Ok(Self { file: BufWriter::new(Inner::Itself(stdout.into())), path: path.to_owned() });
+        }
         let file = match std::fs::metadata(path) {
             Ok(there) if there.is_dir() => {
                 let why = "is a directory; give the name of a file".to_owned();

@@ -71,7 +71,7 @@ impl Partial {
     /// [`Error::Invalid`] if `target` is there and no plain file, or if another process writes to it; [`Error::Io`].
     pub fn open<S: DeserializeOwned>(target: &Path) -> Result<(Self, Left<S>)> {
         let refuse = |why: &str| Error::Invalid { what: target.display().to_string(), why: why.to_owned() };
-        if target.is_symlink() || target.exists() && !target.is_file() {
+        if target.as_os_str() == "-" || target.is_symlink() || target.exists() && !target.is_file() {
             return Err(refuse("is no plain file, so --resume cannot go on with it; leave --resume out"));
         }
         let [part, note] = [beside(target, "part")?, beside(target, "resume")?];

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::ui;
-use crate::base::json::document;
+use crate::base::json::{self, document};
 use crate::codec;
 use crate::gpu::{Choice, Gpu};
 use crate::index::Index;
@@ -176,7 +176,7 @@ pub fn report(changed: &Changed, dropped: &[String]) -> serde_json::Value {
     let written: Vec<_> =
         changed.written.iter().map(|(codec, bytes)| serde_json::json!({ "codec": codec, "bytes": bytes })).collect();
     serde_json::json!({
-        "index": changed.index,
+        "index": json::path(&changed.index),
         "from": changed.from,
         "written": written,
         "dropped": dropped,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::ui;
-use crate::base::json::document;
+use crate::base::json::{self, document};
 use crate::base::means::Means;
 use crate::base::memory::parse_size;
 use crate::index::change::orders::{Ordered, Place, put_in_order};
@@ -97,9 +97,9 @@ pub fn report(done: &Done) -> serde_json::Value {
         .map(|(codec, was, is)| serde_json::json!({ "codec": codec, "bytes_before": was, "bytes": is }))
         .collect();
     serde_json::json!({
-        "index": index.index,
+        "index": json::path(&index.index),
         "order": done.order,
-        "permutation": permutation,
+        "permutation": json::path(permutation),
         "codecs": codecs,
         "postings": done.postings,
         "order_seconds": order_seconds,

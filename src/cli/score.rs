@@ -1,7 +1,7 @@
 //! `gamut score`: the scores of given pairs of a query and a document.
 
 use super::output::Output;
-use super::query::run_file::{Form, RunFormat, put};
+use super::query::run_file::{Form, RunFormat, not_an_input, put};
 use super::ui::{self, Threads};
 use crate::base::json;
 use crate::base::means::Means;
@@ -12,7 +12,6 @@ use crate::query::{
 };
 use crate::{Error, Result};
 use anyhow::Context as _;
-use percent_encoding::percent_decode_str;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -184,6 +183,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         eprintln!("gamut: warning: {line}");
     }
     let searcher = args.searcher(&index)?;
+    if let Some(run) = &args.run {
+        not_an_input(run, &[("--topics", Some(&args.topics)), ("--pairs", Some(&args.pairs))])?;
+    }
     let (file, name) = open(&args.topics)?;
     let topics = TopicReader::new(file).and_then(Iterator::collect::<Result<Vec<Topic>>>);
     let topics = topics.with_context(|| format!("in {name}"))?;
@@ -229,24 +231,6 @@ impl Args {
     }
 }
 
-/// The documents of each id. One that no document has may stand in a run file, where white space is escaped.
-///
-/// # Errors
-/// [`Error::Damaged`].
-pub fn documents(index: &Index, ids: &[String]) -> Result<Vec<Vec<u32>>> {
-    let mut found = index.find_ids(ids)?;
-    let unescaped = |&place: &usize| {
-        let id = Some(&ids[place]).filter(|id| found[place].is_empty() && id.contains('%'))?;
-        Some((place, percent_decode_str(id).decode_utf8().ok()?.into_owned()))
-    };
-    let (places, others): (Vec<usize>, Vec<String>) =
-        (0..ids.len()).collect::<Vec<_>>().iter().filter_map(unescaped).unzip();
-    for (place, docs) in places.into_iter().zip(index.find_ids(&others)?) {
-        found[place] = docs;
-    }
-    Ok(found)
-}
-
 /// Of several documents, the one that came first in the input.
 pub fn first_of_input(index: &Index, docs: &[u32]) -> Option<u32> {
     let place = |doc: u32| index.input_places().and_then(|places| places.get(doc as usize).copied()).unwrap_or(doc);
@@ -266,7 +250,7 @@ fn score(
     let index = searcher.index();
     let places = index.input_places();
     let mut done = Done { pairs: pairs.count(), ..Done::default() };
-    let found = documents(index, &pairs.ids)?;
+    let found = index.find_ids_of_runs(&pairs.ids)?;
     let mut uses = vec![0u64; found.len()];
     pairs.queries.iter().flat_map(|(_, documents)| documents).for_each(|&id| uses[id as usize] += 1);
     for ((docs, id), &uses) in found.iter().zip(&pairs.ids).zip(&uses) {

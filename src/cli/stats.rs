@@ -84,6 +84,7 @@ struct TopPage {
 
 #[derive(serde::Serialize)]
 struct Report {
+    #[serde(serialize_with = "crate::base::json::path_field")]
     index: PathBuf,
     version: u32,
     gamut: String,

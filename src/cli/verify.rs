@@ -1,6 +1,6 @@
 //! `gamut verify`: is an index what it was when it was written?
 
-use crate::base::json::document;
+use crate::base::json::{self, document};
 use crate::index::change::verify::Verified;
 use crate::index::verify;
 use anyhow::Context as _;
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// What was found, for `--json`.
 fn report(args: &Args, verified: &Verified, seconds: f64) -> serde_json::Value {
     serde_json::json!({
-        "index": args.index,
+        "index": json::path(&args.index),
         "sound": verified.problem_count == 0,
         "problem_count": verified.problem_count,
         "problems": verified.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),

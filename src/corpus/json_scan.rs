@@ -6,10 +6,6 @@
 
 use memchr::memchr;
 
-/// How deep values may stand in values. Behind the head of a torn object the reader looks for objects that stand in it,
-/// and each of them that has no end is scanned until there are so many open ones.
-pub(super) const MAX_DEPTH: usize = 512;
-
 /// A value of an object's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
@@ -68,7 +64,6 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
                         at = string(bytes, at)?.1;
                         continue;
                     }
-                    b'{' | b'[' if open.len() == MAX_DEPTH => return Err(Fault::Bad(at)),
                     b'{' | b'[' => open.push(byte),
                     b'}' | b']' => {
                         if open.pop() != Some(if byte == b'}' { b'{' } else { b'[' }) {
@@ -98,6 +93,27 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             }
         }
     }
+}
+
+/// How many brackets are open at the end of a value that breaks off.
+pub(super) fn open_at_end(bytes: &[u8]) -> usize {
+    let (mut open, mut at) = (0usize, 0);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => match string(bytes, at) {
+                Ok((_, next)) => {
+                    at = next;
+                    continue;
+                }
+                Err(_) => break,
+            },
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    open
 }
 
 /// Walks over the members of the object at the start of `bytes`; `visit` gets each key as it stands

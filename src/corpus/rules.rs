@@ -8,7 +8,6 @@ use super::formats::arc::MAX_LINE;
 use super::formats::sgml::{MAX_COMMENT, MAX_TAG};
 use super::formats::{mediawiki, tsv};
 use super::json_doc::{MAX_DEPTH, MAX_FIELDS};
-use super::json_scan;
 use super::members::{MAX_DICTIONARY, ZSTD_WINDOW_LOG};
 use super::open::CorpusOptions;
 use super::sniff::{HEAD, RAW};
@@ -70,7 +69,6 @@ pub fn rules(more: &[(&str, String)]) -> String {
         ("comment between <DOC>s", size(MAX_COMMENT)),
         ("tag in a <DOC>", size(MAX_TAG)),
         ("nesting of wikitext", mediawiki::MAX_DEPTH.to_string()),
-        ("nesting of JSON", json_scan::MAX_DEPTH.to_string()),
         ("nesting of named JSON fields", MAX_DEPTH.to_string()),
         ("JSON fields of a text", MAX_FIELDS.to_string()),
         ("id in a TSV", format!("{} (none under --format tsv)", size(tsv::MAX_ID))),

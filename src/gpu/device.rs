@@ -72,9 +72,9 @@ pub(super) struct Shared {
     opening: Duration,
     /// Why the device can no longer be used.
     fault: Arc<Mutex<Option<GpuError>>>,
-    /// The most bytes of a buffer, if a test makes them fewer than the device's.
+    /// The most bytes of a buffer, and of one for uploads, if a test makes them fewer than the device's.
     #[cfg(test)]
-    most: AtomicU64,
+    most: [AtomicU64; 2],
 }
 
 /// Buffers of up to so many bytes lie in blocks of this size, and host-visible ones of half as many. The allocator
@@ -211,7 +211,7 @@ impl Gpu {
                 opening,
                 fault,
                 #[cfg(test)]
-                most: AtomicU64::new(u64::MAX),
+                most: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
             }),
         })
     }
@@ -265,10 +265,12 @@ impl Gpu {
         self.shared.device.destroy();
     }
 
-    /// Lets no buffer have more bytes than this.
+    /// Lets no buffer have more bytes than this, and none for uploads more than that.
     #[cfg(test)]
-    pub fn allow(&self, bytes: u64) {
-        self.shared.most.store(bytes, Ordering::Relaxed);
+    pub fn allow(&self, bytes: u64, upload: u64) {
+        let [most, most_upload] = &self.shared.most;
+        most.store(bytes, Ordering::Relaxed);
+        most_upload.store(upload, Ordering::Relaxed);
     }
 
     /// Fails if the device is no longer usable.
@@ -326,7 +328,7 @@ impl Gpu {
             _ => (report.max_buffer_bytes, "max_buffer_size"),
         };
         #[cfg(test)]
-        let limit = limit.min(self.shared.most.load(Ordering::Relaxed));
+        let limit = limit.min(self.shared.most[usize::from(usage == Usage::Upload)].load(Ordering::Relaxed));
         if bytes > limit {
             return Err(GpuError::Limit { what: what.to_owned(), value: bytes, limit, limit_name });
         }

@@ -169,9 +169,13 @@ impl<'a> Searcher<'a> {
             return Err(of_the_index_alone());
         }
         self.index.without_deleted("a ranking by impacts")?;
-        if self.norm != self.index.default_norm() && !self.index.manifest().weights() {
-            let why =
-                format!("are made for k1 = {DEFAULT_K1} and b = {DEFAULT_B}; leave --k1 and --b out, or score by bm25");
+        if self.norm != self.index.default_norm() {
+            let why = match self.index.manifest().weights() {
+                true => "were made by another program, and BM25 has no part in them; leave --k1 and --b out".to_owned(),
+                false => format!(
+                    "are made for k1 = {DEFAULT_K1} and b = {DEFAULT_B}; leave --k1 and --b out, or score by bm25"
+                ),
+            };
             return Err(Error::Invalid { what: "impacts".to_owned(), why });
         }
         let impacts = self.index.impacts().ok_or_else(|| Error::Invalid {

@@ -25,7 +25,7 @@ impl Subset {
     /// # Errors
     /// [`Error::Damaged`](crate::Error::Damaged).
     pub fn of_ids<'i>(index: &Index, ids: &'i [String]) -> Result<(Self, Vec<&'i str>)> {
-        let found = index.find_ids(ids)?;
+        let found = index.find_ids_of_runs(ids)?;
         let unknown = ids.iter().zip(&found).filter(|(_, docs)| docs.is_empty()).map(|(id, _)| id.as_str()).collect();
         Ok((Self::new(found.concat()), unknown))
     }

@@ -138,7 +138,7 @@ pub fn of_parameters(query: &str, limits: &Limits) -> Result<Option<Ask>, String
             _ => {
                 let name = shortened(&name);
                 return Err(format!(
-                    "there is no parameter \"{name}\"; choose from q, k, mode, scores, explain, snippets"
+                    "there is no parameter \"{name}\"; choose from index, q, k, mode, scores, explain, snippets"
                 ));
             }
         }

@@ -181,7 +181,13 @@ pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
     let all = missing.len() == query.terms.len();
     match (query.terms.is_empty(), &missing[..]) {
         (true, _) => eprintln!("gamut: nothing found: the query has no terms"),
-        (_, []) => eprintln!("gamut: nothing found: no document contains all terms; try --mode or"),
+        (_, []) if mode == Mode::And => {
+            eprintln!("gamut: nothing found: no document contains all terms; try --mode or");
+        }
+        (_, []) if searcher.subset().is_some() => {
+            eprintln!("gamut: nothing found: no document of --within contains a term of the query");
+        }
+        (_, []) => eprintln!("gamut: nothing found: no document that is left contains a term of the query"),
         (_, missing) => {
             let (shown, more) = missing.split_at(missing.len().min(10));
             let more = if more.is_empty() { String::new() } else { format!(" and {} more terms", more.len()) };

@@ -104,7 +104,7 @@ Values of --preset, a paper's codec and methods:{}
 Values of --batch, how gamut packs a file of queries for a GPU:{}
 
 Formats of --topics, which gamut detects by content:
-  TREC topics (the title only)    <top><num>Number: 701<title>oil history …
+  TREC topics (--topic-fields)    <top><num>Number: 701<title>oil history …
   Web Track and COVID XML         <topic number=\"1\"><query>family tree</query> …
   JSON lines                      {{\"id\": \"q1\", \"query\": \"family tree\"}}
   JSON lines, ready terms         {{\"id\": \"q1\", \"terms\": {{\"famili\": 2.5, \"tree\": 1}}}}
@@ -112,8 +112,10 @@ Formats of --topics, which gamut detects by content:
   Terabyte efficiency logs        42:family tree
   Million Query, with priorities  20001:1:family tree
   bare lines                      family tree            (numbered from 1)
-The file may be compressed with gzip. Lines that are not UTF-8 are read as Windows-1252. Forms with a query a line may
-have any number of lines, and their first 4 MiB decide the form. A later line of another form is an error.
+The file may be compressed with gzip, zstd or bzip2. Lines that are not UTF-8
+are read as Windows-1252. Forms with a query a line may have any number of
+lines, and their first 4 MiB decide the form: a line of another form and an id
+that comes again are errors.
 
 Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
         help::intersect(),

@@ -38,6 +38,7 @@ use std::time::Duration;
 /// SIGHUP opens the indexes anew; requests before that are answered from the old ones. SIGTERM and Ctrl-C end the
 /// server once it has answered what it has.
 #[derive(Debug, clap::Args)]
+#[command(mut_args(|arg| if ["explain", "snippets"].contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg }))]
 #[command(after_long_help = "\
 Examples:
   gamut serve out/gov2                                     then open http://127.0.0.1:7878/
@@ -204,9 +205,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
     };
     let indexes = args.indexes.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
-    let mut names: Vec<&str> = indexes.iter().map(Residents::name).collect();
-    names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+    let names: Vec<&str> = indexes.iter().map(Residents::name).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         anyhow::bail!("two indexes are called \"{}\"; rename a directory", twice[0]);
     }
     if args.json {

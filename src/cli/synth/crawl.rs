@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         let c = made.counts;
         return Ok(json::print(&serde_json::json!({
-            "files": made.files,
+            "files": json::paths(&made.files),
             "documents": c.documents,
             "words": c.words,
             "html_bytes": c.html_bytes,

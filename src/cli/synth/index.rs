@@ -59,7 +59,7 @@ pub(super) fn run(args: &super::Args) -> anyhow::Result<()> {
     let s = &made.statistics;
     if args.json {
         return Ok(json::print(&serde_json::json!({
-            "index": args.out_dir,
+            "index": json::path(&args.out_dir),
             "documents": s.documents,
             "terms": s.terms,
             "postings": s.postings,

@@ -105,7 +105,7 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
     file.finish()?;
     if args.json {
         return Ok(json::print(&serde_json::json!({
-            "file": output,
+            "file": json::path(output),
             "queries": log.queries.len(),
             "terms": log.terms,
             "postings": log.postings,

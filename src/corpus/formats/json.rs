@@ -5,8 +5,12 @@ use memchr::memchr_iter;
 
 use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record};
 use super::super::json_doc::{ID_FIELDS, Names, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS, document};
-use super::super::json_scan::{Fault, skip};
+use super::super::json_scan::{Fault, open_at_end, skip};
 use super::super::{DocSink, SkipKind};
+
+/// In an object that breaks off with more open brackets nothing is looked for: each object in it would be scanned to
+/// the end.
+const MOST_OPEN: usize = 512;
 
 /// See the module.
 pub struct Json;
@@ -64,6 +68,11 @@ impl Format for Json {
                 Frame::Lost { kind: SkipKind::BadSyntax, why: format!("no JSON at byte {at} of an object") }
             }
             Err(Fault::Incomplete) if bytes.len() > max => Frame::Long { prefix: max, next: None },
+            // In an object that breaks off the reader looks for others, each of which may break off, too.
+            Err(Fault::Incomplete) if at_end && open_at_end(bytes) > MOST_OPEN => {
+                let why = format!("the JSON object breaks off, where more than {MOST_OPEN} brackets are open");
+                Frame::Short { end: bytes.len(), why: why.into() }
+            }
             Err(Fault::Incomplete) if at_end => {
                 Frame::Lost { kind: SkipKind::BadSyntax, why: "the JSON object breaks off".into() }
             }

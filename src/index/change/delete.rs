@@ -106,7 +106,7 @@ impl Which {
     /// [`Error::Damaged`].
     pub fn find(&self, index: &Index) -> Result<Found> {
         let mut found = Found { marks: vec![false; index.count() as usize], ..Found::default() };
-        for (id, docs) in self.ids.iter().zip(index.find_ids(&self.ids)?) {
+        for (id, docs) in self.ids.iter().zip(index.find_ids_of_runs(&self.ids)?) {
             if docs.is_empty() {
                 found.unknown.push(id.clone());
             }

@@ -175,7 +175,14 @@ impl Manifest {
         let path = dir.join(MANIFEST);
         let bytes = match std::fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let why = "has no manifest.json, so it is no gamut index; `gamut index` makes one".to_owned();
+                let why = match dir.exists() {
+                    true => "has no manifest.json, so it is no gamut index; `gamut index` makes one",
+                    false => "is not there, and should be the directory of an index",
+                };
+                return Err(Error::Invalid { what: dir.display().to_string(), why: why.to_owned() });
+            }
+            Err(_) if dir.is_file() => {
+                let why = "is a file, and an index is a directory; `gamut index` makes one".to_owned();
                 return Err(Error::Invalid { what: dir.display().to_string(), why });
             }
             metadata => metadata.map_err(Error::io("open", &path))?.len(),

@@ -4,6 +4,7 @@ use super::reader::Index;
 use crate::index::format::ids;
 use crate::index::{DocName, NameBlock};
 use crate::{Error, Result, error::damaged};
+use percent_encoding::percent_decode_str;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -102,6 +103,24 @@ impl Index {
         let mut docs = vec![Vec::new(); ids.len()];
         found.into_iter().flatten().for_each(|(place, doc)| docs[place as usize].push(doc));
         Ok(docs)
+    }
+
+    /// As [`Self::find_ids`], for ids that may be as run files have them: what no document has is looked up once more
+    /// with the bytes that its `%20` and the like stand for.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn find_ids_of_runs<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Vec<Vec<u32>>> {
+        let mut found = self.find_ids(ids)?;
+        let decoded = |(place, id): (usize, &S)| {
+            let text = percent_decode_str(id.as_ref()).decode_utf8().ok()?;
+            (found[place].is_empty() && *text != *id.as_ref()).then(|| (place, text.into_owned()))
+        };
+        let (places, others): (Vec<usize>, Vec<String>) = ids.iter().enumerate().filter_map(decoded).unzip();
+        if !others.is_empty() {
+            places.into_iter().zip(self.find_ids(&others)?).for_each(|(place, docs)| found[place] = docs);
+        }
+        Ok(found)
     }
 
     /// Those of some documents that are not deleted.

@@ -74,6 +74,13 @@ fn test_existing_targets() {
     fs::write(other.join("chapter1.tex"), "x").unwrap();
     assert!(matches!(build(&other, &sample(), &force()), Err(Error::Invalid { .. })));
     assert_eq!(entries(&other), 1, "what is no index is not deleted");
+    // Nor is what somebody put into an index.
+    for name in ["notes.txt", "para-ef/notes.txt"] {
+        fs::write(target.join(name), "mine").unwrap();
+        let error = build(&target, &sample(), &force()).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("not part of the index"), "{error}");
+        fs::remove_file(target.join(name)).unwrap();
+    }
     // A link stays a link to the index that it leads to.
     #[cfg(unix)]
     {

@@ -336,8 +336,8 @@ impl<'a> Residence<'a> {
         if words > self.lists.largest() { Request::TooLarge } else { Request::Full }
     }
 
-    /// Takes room of a kind for `words` words. If there is none, it drops what was asked for longest ago, but nothing of
-    /// this batch or the one before: lists for a list, and for a table only tables, without which lists can be used.
+    /// Takes room of a kind for `words` words. If there is none, it drops what was asked for longest ago, but nothing
+    /// of this batch or the one before: lists for a list, and for a table only tables, without which lists can be used.
     ///
     /// # Errors
     /// The device was lost.

@@ -203,7 +203,7 @@ mod topics {
                 b"<top>\n<num> Number: MB051 </num>\n<query> obama family </query>\n</top>\n<top><num>2</num></top>",
                 &[("MB051", "obama family"), ("2", "")],
             ),
-            (TopicFormat::Lines, b"1:a\n1:b\n", &[("1", "1:a"), ("2", "1:b")]),
+            (TopicFormat::Lines, b"1:a\nb\n", &[("1", "1:a"), ("2", "b")]),
             (TopicFormat::Lines, b"how to: cook\nc++\n\n \nlast", &[("1", "how to: cook"), ("2", "c++"), ("3", "last")]),
             (TopicFormat::Lines, b"caf\xe9 \x80\nna\xc3\xafve\n", &[("1", "café €"), ("2", "naïve")]),
             (TopicFormat::Lines, b"\xef\xbb\xbfx\xff\n", &[("1", "x\u{fffd}")]),

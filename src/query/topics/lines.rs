@@ -10,10 +10,11 @@ const MAX_LINE: u64 = 64 << 20;
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
 
-/// Lines of a file, without gzip. Each is UTF-8, or else Windows-1252; a byte order mark decides for the whole file.
+/// Lines of a file, without gzip, zstd or bzip2. Each is UTF-8, or else Windows-1252; a byte order mark decides for the
+/// whole file.
 pub(super) struct Lines<'a> {
     source: Box<dyn BufRead + Send + 'a>,
-    gzip: bool,
+    packed: Option<&'static str>,
     raw: Vec<u8>,
     /// Of the last line that was read, from 1.
     number: u64,
@@ -31,10 +32,15 @@ fn peek<'a>(mut source: impl Read + Send + 'a, count: u64) -> io::Result<(Vec<u8
     Ok((start.clone(), io::Cursor::new(start).chain(source)))
 }
 
-fn unpacked<'a>(source: impl Read + Send + 'a) -> io::Result<(bool, Box<dyn Read + Send + 'a>)> {
-    let (start, source) = peek(source, 2)?;
-    let gzip = start == [0x1f, 0x8b];
-    Ok((gzip, if gzip { Box::new(flate2::read::MultiGzDecoder::new(source)) } else { Box::new(source) }))
+/// The content, and by what it was packed.
+fn unpacked<'a>(source: impl Read + Send + 'a) -> io::Result<(Option<&'static str>, Box<dyn Read + Send + 'a>)> {
+    let (start, source) = peek(source, 4)?;
+    Ok(match start[..] {
+        [0x1f, 0x8b, ..] => (Some("gzip"), Box::new(flate2::read::MultiGzDecoder::new(source))),
+        [0x28, 0xb5, 0x2f, 0xfd] => (Some("zstd"), Box::new(zstd::stream::read::Decoder::new(source)?)),
+        [b'B', b'Z', b'h', b'1'..=b'9'] => (Some("bzip2"), Box::new(bzip2::read::MultiBzDecoder::new(source))),
+        _ => (None, Box::new(source)),
+    })
 }
 
 fn decoded<'a>(source: impl Read + Send + 'a) -> io::Result<Box<dyn BufRead + Send + 'a>> {
@@ -51,19 +57,19 @@ impl<'a> Lines<'a> {
     /// [`Error::Invalid`] if the first bytes cannot be read.
     pub(super) fn new(source: impl Read + Send + 'a) -> Result<Self> {
         let source = BufReader::with_capacity(BUFFER, source);
-        let (gzip, source) = unpacked(source).map_err(|error| unread(&error, false))?;
-        let source = decoded(source).map_err(|error| unread(&error, gzip))?;
-        Ok(Self { source, gzip, raw: Vec::new(), number: 0 })
+        let (packed, source) = unpacked(source).map_err(|error| unread(&error, None))?;
+        let source = decoded(source).map_err(|error| unread(&error, packed))?;
+        Ok(Self { source, packed, raw: Vec::new(), number: 0 })
     }
 
     /// Appends the next line with its end; false if there is none.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the file cannot be read, if its gzip does not unpack, or for a line of more than 64 MiB.
+    /// [`Error::Invalid`] if the file cannot be read, if it does not unpack, or for a line of more than 64 MiB.
     pub(super) fn append_to(&mut self, text: &mut String) -> Result<bool> {
         self.raw.clear();
         let read = self.source.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut self.raw);
-        let read = read.map_err(|error| unread(&error, self.gzip))?;
+        let read = read.map_err(|error| unread(&error, self.packed))?;
         if read as u64 > MAX_LINE {
             return Err(bad(format!("has more than {MAX_LINE} bytes in line {}", self.number + 1)));
         }
@@ -81,9 +87,11 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn unread(error: &io::Error, gzip: bool) -> Error {
-    let what = if gzip { "is gzip that does not unpack" } else { "cannot be read" };
-    bad(format!("{what}: {error}"))
+fn unread(error: &io::Error, packed: Option<&str>) -> Error {
+    match packed {
+        Some(packed) => bad(format!("is {packed} that does not unpack: {error}")),
+        None => bad(format!("cannot be read: {error}")),
+    }
 }
 
 /// Another encoding as UTF-8.

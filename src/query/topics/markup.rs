@@ -26,8 +26,25 @@ fn without_label<'a>(text: &'a str, label: &str) -> &'a str {
     }
 }
 
-/// The topics of `<top>` elements.
-pub(super) fn trec(text: &str) -> Vec<Topic> {
+/// The text of some fields of a topic, one behind the other; without names `None`. A field is called by its tag, or as
+/// TREC's tracks call it.
+fn of_fields(topic: &str, fields: &[String]) -> Option<String> {
+    let text = |field: &String| {
+        let tags: &[&str] = match &field[..] {
+            "title" => &["title", "query"],
+            "desc" | "description" => &["desc", "description"],
+            "narr" | "narrative" => &["narr", "narrative"],
+            tag => &[tag],
+        };
+        let text = tags.iter().find_map(|tag| after_tag(topic, &format!("<{tag}>")))?;
+        let text = ["Topic:", "Description:", "Narrative:"].iter().fold(text, |text, label| without_label(text, label));
+        Some(unescape(text))
+    };
+    (!fields.is_empty()).then(|| tidy(&fields.iter().filter_map(text).collect::<Vec<_>>().join(" ")))
+}
+
+/// The topics of `<top>` elements; without `fields` their titles.
+pub(super) fn trec(text: &str, fields: &[String]) -> Vec<Topic> {
     let mut topics = Vec::new();
     let mut next = find_ignoring_case(text, 0, "<top>");
     while let Some(start) = next {
@@ -36,7 +53,7 @@ pub(super) fn trec(text: &str) -> Vec<Topic> {
         let topic = &text[start..next.unwrap_or(text.len())];
         let id = id_of(without_label(after_tag(topic, "<num>").unwrap_or(""), "Number:"));
         let text = ["<title>", "<query>"].iter().find_map(|tag| after_tag(topic, tag)).unwrap_or("");
-        let title = tidy(&unescape(without_label(text, "Topic:")));
+        let title = of_fields(topic, fields).unwrap_or_else(|| tidy(&unescape(without_label(text, "Topic:"))));
         let id = if id.is_empty() { (topics.len() + 1).to_string() } else { id };
         topics.push(Topic::new(id, title));
     }
@@ -47,8 +64,8 @@ fn unescape(text: &str) -> String {
     quick_xml::escape::unescape(text).map_or_else(|_| text.to_owned(), |text| text.into_owned())
 }
 
-/// The topics of `<topic>` elements.
-pub(super) fn xml(text: &str) -> Vec<Topic> {
+/// The topics of `<topic>` elements; without `fields` their queries.
+pub(super) fn xml(text: &str, fields: &[String]) -> Vec<Topic> {
     let mut topics = Vec::new();
     let mut from = 0;
     while let Some(start) = find_ignoring_case(text, from, "<topic") {
@@ -65,7 +82,8 @@ pub(super) fn xml(text: &str) -> Vec<Topic> {
         from = end;
         let id = ["number", "id", "qid"].iter().find_map(|name| attribute(attributes, name));
         let query = ["<query>", "<title>"].iter().find_map(|tag| after_tag(body, tag));
-        let text = tidy(&unescape(query.unwrap_or_else(|| body.split('<').next().unwrap_or(""))));
+        let short = || tidy(&unescape(query.unwrap_or_else(|| body.split('<').next().unwrap_or(""))));
+        let text = of_fields(body, fields).unwrap_or_else(short);
         let id = id.map(|id| id_of(&id)).filter(|id| !id.is_empty());
         topics.push(Topic::new(id.unwrap_or_else(|| (topics.len() + 1).to_string()), text));
     }

@@ -13,11 +13,12 @@
 //! A file that begins with `<` and is neither of the two forms with tags is refused, not read as bare lines. A topic
 //! without a text stays, with an empty one.
 //!
-//! The first 4 MiB decide the format. All of their lines must have the tab or the colon of a format, and ids before
-//! colons are different. A later line without the tab or the colon is an error. Lines stream; files with tags are read
-//! whole.
+//! The first 4 MiB decide the format. All of their lines must have the tab or the colon of a format. If only most of
+//! them have, or a later one has not, that is an error, and so is an id that comes again among the first million. Lines
+//! stream; files with tags are read whole.
 //!
-//! A line that is not UTF-8 is read as Windows-1252, which includes Latin-1. Gzip is undone.
+//! A line that is not UTF-8 is read as Windows-1252, which includes Latin-1. Gzip, zstd and bzip2 are undone. Bytes
+//! that no text has, a JSON array and a crawl are refused. White space in an id becomes `_`, as run files need it.
 //!
 //! | file | its one job |
 //! |---|---|

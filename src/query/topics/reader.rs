@@ -7,9 +7,13 @@ use crate::query::WeightedTerms;
 use crate::{Error, Result};
 use std::collections::{HashSet, VecDeque};
 use std::io::Read;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of lines that decide the format.
 const HEAD: usize = 4 << 20;
+
+/// Topics whose ids are compared with those before them.
+const KNOWN: usize = 1 << 20;
 
 /// A file with tags that has more is refused.
 const MAX_MARKUP: usize = 1 << 30;
@@ -25,6 +29,8 @@ pub struct TopicReader<'a> {
     count: u64,
     /// There was an error.
     failed: bool,
+    /// Hashes of the ids of the first topics.
+    ids: HashSet<u64>,
 }
 
 enum Source<'a> {
@@ -43,11 +49,20 @@ impl<'a> TopicReader<'a> {
     /// # Errors
     /// [`Error::Invalid`] if the file cannot be read, if it has no topic, or for unknown markup.
     pub fn new(source: impl Read + Send + 'a) -> Result<Self> {
-        Self::with_head(source, HEAD)
+        Self::with_head(source, HEAD, &[])
     }
 
-    /// As [`Self::new`], with so many bytes of lines that decide.
-    pub(super) fn with_head(source: impl Read + Send + 'a, most: usize) -> Result<Self> {
+    /// As [`Self::new`], of a file with tags, with the text of these fields of each topic: of `desc` in place of
+    /// `title`, or of both.
+    ///
+    /// # Errors
+    /// As of [`Self::new`], also for a file without tags.
+    pub fn with_fields(source: impl Read + Send + 'a, fields: &[String]) -> Result<Self> {
+        Self::with_head(source, HEAD, fields)
+    }
+
+    /// As [`Self::with_fields`], with so many bytes of lines that decide.
+    pub(super) fn with_head(source: impl Read + Send + 'a, most: usize, fields: &[String]) -> Result<Self> {
         let mut lines = Lines::new(source)?;
         let (mut head, mut bytes) = (VecDeque::new(), 0);
         while bytes < most {
@@ -59,7 +74,7 @@ impl<'a> TopicReader<'a> {
                 continue;
             }
             if head.is_empty() && line.trim_start().starts_with('<') {
-                return Self::markup(line, lines);
+                return Self::markup(line, lines, fields);
             }
             bytes += line.len();
             head.push_back((lines.number(), line));
@@ -67,20 +82,26 @@ impl<'a> TopicReader<'a> {
         if head.is_empty() {
             return Err(no_topic());
         }
+        if let Some(field) = fields.first() {
+            return Err(bad(format!("has no tags, and so no field \"{field}\"; leave --topic-fields out")));
+        }
         let format = sniff(head.iter().map(|(_, line)| line.as_str()));
-        Ok(Self { format, source: Source::Lines { head, lines, line: String::new() }, count: 0, failed: false })
+        if let Some(error) = no_text(&head).or_else(|| (format == TopicFormat::Lines).then(|| mixed(&head)).flatten()) {
+            return Err(error);
+        }
+        Ok(Self::of(format, Source::Lines { head, lines, line: String::new() }))
     }
 
-    fn markup(mut text: String, mut lines: Lines<'_>) -> Result<Self> {
+    fn markup(mut text: String, mut lines: Lines<'_>, fields: &[String]) -> Result<Self> {
         while lines.append_to(&mut text)? {
             if text.len() > MAX_MARKUP {
                 return Err(bad(format!("has tags and more than {MAX_MARKUP} bytes; split it into several files")));
             }
         }
         let (format, topics) = if find_ignoring_case(&text, 0, "<top>").is_some() {
-            (TopicFormat::Trec, trec(&text))
+            (TopicFormat::Trec, trec(&text, fields))
         } else if find_ignoring_case(&text, 0, "<topic").is_some() {
-            (TopicFormat::Xml, xml(&text))
+            (TopicFormat::Xml, xml(&text, fields))
         } else {
             let start = text.trim_start().lines().next().unwrap_or_default().chars().take(40).collect::<String>();
             let known = "neither <top> nor <topic> follows; see `gamut query --help`";
@@ -89,7 +110,11 @@ impl<'a> TopicReader<'a> {
         if topics.is_empty() {
             return Err(no_topic());
         }
-        Ok(Self { format, source: Source::Markup(topics.into_iter()), count: 0, failed: false })
+        Ok(Self::of(format, Source::Markup(topics.into_iter())))
+    }
+
+    fn of(format: TopicFormat, source: Source<'a>) -> Self {
+        Self { format, source, count: 0, failed: false, ids: HashSet::new() }
     }
 
     /// How the file is written.
@@ -129,10 +154,19 @@ impl Iterator for TopicReader<'_> {
         if self.failed {
             return None;
         }
-        let next = match &mut self.source {
+        let mut next = match &mut self.source {
             Source::Markup(topics) => topics.next().map(Ok),
             Source::Lines { .. } => self.read().transpose(),
         };
+        if let Some(Ok(topic)) = &next
+            && self.ids.len() < KNOWN
+            && !self.ids.insert(xxh3_64(topic.id.as_bytes()))
+        {
+            let what = format!("topic {} of the file of topics", self.count + 1);
+            let why =
+                format!("has the id \"{}\" of an earlier one, and a run file could not tell them apart", topic.id);
+            next = Some(Err(Error::Invalid { what, why }));
+        }
         self.failed = matches!(next, Some(Err(_)));
         self.count += u64::from(next.is_some());
         next
@@ -162,6 +196,50 @@ fn after_priority(text: &str) -> Option<&str> {
     (priority.len() == 1 && priority.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.trim_start())
 }
 
+/// An error about a line.
+fn bad_line(number: u64, why: String) -> Error {
+    Error::Invalid { what: format!("line {number} of the file of topics"), why }
+}
+
+/// Why lines are no topics of any form, if they are not.
+fn no_text(head: &VecDeque<(u64, String)>) -> Option<Error> {
+    let strange = |c: char| c.is_control() && !c.is_whitespace();
+    if let Some((number, _)) = head.iter().find(|(_, line)| line.contains(strange)) {
+        let why = "has bytes that no text has; of compressed files gzip, bzip2 and zstd are read".to_owned();
+        return Some(bad_line(*number, why));
+    }
+    let (number, first) = head.front()?;
+    let begin: String = head.iter().take(2).map(|(_, line)| line.trim()).collect();
+    if first.starts_with("WARC/") {
+        return Some(bad_line(*number, "begins a crawl, which holds no topics".to_owned()));
+    }
+    let is_array = begin.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'));
+    is_array
+        .then(|| bad_line(*number, "begins a JSON array; write each of its objects on a line of its own".to_owned()))
+}
+
+/// What makes id and text of a line.
+type Parts = fn(&str) -> Option<(&str, &str)>;
+
+/// What is wrong with lines of no form, if most of them are of one.
+fn mixed(head: &VecDeque<(u64, String)>) -> Option<Error> {
+    for (form, parts) in [("id, tab, text", tabbed as Parts), ("id:text", numbered)] {
+        if 2 * head.iter().filter(|(_, line)| parts(line).is_some()).count() <= head.len() {
+            continue;
+        }
+        let mut ids = HashSet::new();
+        let of_form = |line| parts(line).is_some_and(|(id, _)| ids.insert(id));
+        let mut of_form = of_form;
+        let (number, line) = head.iter().find(|(_, line)| !of_form(line))?;
+        let why = match parts(line) {
+            Some((id, _)) => format!("has the id \"{id}\" of an earlier one, and a run file could not tell them apart"),
+            None => format!("is no \"{form}\", as most lines are; without ids in any line they are numbered"),
+        };
+        return Some(bad_line(*number, why));
+    }
+    None
+}
+
 /// The format of lines without tags, none of which is blank.
 fn sniff<'l>(head: impl Iterator<Item = &'l str> + Clone) -> TopicFormat {
     if head.clone().next().is_some_and(|line| line.trim_start().starts_with('{')) {
@@ -183,7 +261,7 @@ fn sniff<'l>(head: impl Iterator<Item = &'l str> + Clone) -> TopicFormat {
 
 /// The topic of a line, which is not blank; `number` is the line's and `before` counts the topics before it.
 fn topic(format: TopicFormat, line: &str, number: u64, before: u64) -> Result<Topic> {
-    let bad = |why: String| Error::Invalid { what: format!("line {number} of the file of topics"), why };
+    let bad = |why: String| bad_line(number, why);
     let of = |parts: Option<(&str, &str)>, begun: &str| {
         let (id, text) = parts.ok_or_else(|| bad(format!("is no \"{begun}\", with which the file begins")))?;
         Ok(Topic::new(id_of(id), tidy(text)))
@@ -217,7 +295,12 @@ fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
         None if value.get("terms").is_some() => String::new(),
         None => return Err("has neither a field \"query\" nor a field \"terms\"".to_owned()),
     };
-    let id = field(&["id", "_id", "qid", "query_id"]).map(|id| id_of(&id)).filter(|id| !id.is_empty());
+    let names = ["id", "_id", "qid", "query_id"];
+    if let Some(name) = names.iter().find(|&&name| value.get(name).is_some_and(|id| !id.is_string() && !id.is_number()))
+    {
+        return Err(format!("its \"{name}\" is no text and no number"));
+    }
+    let id = field(&names).map(|id| id_of(&id)).filter(|id| !id.is_empty());
     let id = id.unwrap_or_else(|| (before + 1).to_string());
     Ok(Topic { terms, ..Topic::new(id, tidy(&text)) })
 }

@@ -26,24 +26,31 @@ fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
         parts.map(|(id, text)| Topic::new(id_of(id), tidy(text))).collect()
     };
     let mut ids = HashSet::new();
-    let mut id = |id: &str| {
+    let is_id = |id: &str| {
         id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
             && id.bytes().any(|byte| byte.is_ascii_digit())
-            && ids.insert(id.to_owned())
     };
+    let mut id = |id: &str| is_id(id) && ids.insert(id.to_owned());
     let priority = |text: &str| {
         let text = text.trim_start().as_bytes();
         text.len() > 1 && text[0].is_ascii_digit() && text[1] == b':'
     };
     let (format, topics) = if start.starts_with('<') && find_ignoring_case(start, 0, "<top>").is_some() {
-        (TopicFormat::Trec, trec(&text))
+        (TopicFormat::Trec, trec(&text, &[]))
     } else if start.starts_with('<') && find_ignoring_case(start, 0, "<topic").is_some() {
-        (TopicFormat::Xml, xml(&text))
-    } else if start.starts_with(['<', '{']) {
+        (TopicFormat::Xml, xml(&text, &[]))
+    } else if start.starts_with(['<', '{']) || text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
     } else if lines().all(|line| line.split_once('\t').is_some_and(|(id, _)| !id.trim().is_empty())) {
         (TopicFormat::Tsv, topics(&mut split('\t')))
     } else if !lines().all(|line| line.split_once(':').is_some_and(|(before, _)| id(before))) {
+        // Most lines are of another form.
+        let most = |count: usize| 2 * count > lines().count();
+        let tabs = lines().filter(|line| line.split_once('\t').is_some_and(|(id, _)| !id.trim().is_empty())).count();
+        let colons = lines().filter(|line| line.split_once(':').is_some_and(|(id, _)| is_id(id))).count();
+        if most(tabs) || most(colons) {
+            return None;
+        }
         let topic = |(line, number): (&str, u32)| Topic::new(number.to_string(), tidy(line));
         (TopicFormat::Lines, lines().zip(1..).map(topic).collect())
     } else if split(':').all(|(_, text)| priority(text)) {
@@ -52,7 +59,8 @@ fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
     } else {
         (TopicFormat::Colon, topics(&mut split(':')))
     };
-    (!topics.is_empty()).then_some((format, topics))
+    let different = topics.iter().map(|topic| &topic.id).collect::<HashSet<_>>().len() == topics.len();
+    (!topics.is_empty() && different).then_some((format, topics))
 }
 
 /// Gives its bytes in pieces of these sizes, over and over.
@@ -78,7 +86,7 @@ impl Read for Pieces<'_> {
 }
 
 fn streamed(source: impl Read + Send, head: usize) -> Option<(TopicFormat, Vec<Topic>)> {
-    let reader = TopicReader::with_head(source, head).ok()?;
+    let reader = TopicReader::with_head(source, head, &[]).ok()?;
     Some((reader.format(), reader.collect::<Result<_>>().ok()?))
 }
 
@@ -148,14 +156,19 @@ proptest! {
         let all = streamed(Pieces::new(text.as_bytes(), &sizes), usize::MAX).unwrap();
         prop_assert_eq!(all.1.len(), lines);
         prop_assert_eq!(streamed(Pieces::new(text.as_bytes(), &sizes), head).unwrap(), all);
-        let bad = format!("{}no such form\n", text.repeat(head.div_ceil(text.len())));
-        let reader = TopicReader::with_head(bad.as_bytes(), head).unwrap();
-        let topics: Vec<_> = reader.collect();
-        let refused = topics.last().unwrap().as_ref().err().map(ToString::to_string);
-        let number = format!("line {} of", bad.lines().count());
-        // ids that come again, which bare lines have no use for, may be in the head
-        let bare = form == 4 || (matches!(form, 1 | 2) && head > text.len());
-        prop_assert!(bare || refused.is_some_and(|error| error.contains(&number)));
+        let bad = format!("{text}no such form\n");
+        let refused = |head: usize| TopicReader::with_head(bad.as_bytes(), head, &[]).and_then(Iterator::collect::<Result<Vec<_>>>).err();
+        let number = format!("line {} of", lines + 1);
+        for head in [head, usize::MAX] {
+            let refused = refused(head).map(|error| error.to_string());
+            // a line beside one other line may be a query, and so may both
+            let bare = form == 4 || (lines == 1 && form < 3 && head > text.len());
+            prop_assert_eq!(refused.is_some_and(|error| error.contains(&number)), !bare);
+        }
+        if form < 4 {
+            let twice = parse_topics(text.repeat(2).as_bytes()).unwrap_err().to_string();
+            prop_assert!(twice.contains("of an earlier one"), "{}", twice);
+        }
     }
 
     #[test]
@@ -181,10 +194,52 @@ fn test_gzip_that_is_cut_is_refused_and_not_cut() {
 }
 
 #[test]
+fn test_files_that_are_no_topics_are_refused() {
+    let text = b"701\tbread\n702\tlamp\n703\n704\ttide\n";
+    let zstd = zstd::encode_all(&b"701\tbread\n702\tlamp\n"[..], 1).unwrap();
+    assert_eq!(parse_topics(&zstd).unwrap().1.len(), 2);
+    let cases: [(&[u8], &str); 7] = [
+        (text, "line 3 of the file of topics: is no \"id, tab, text\""),
+        (b"1:a\n2:b\n\n1:c\n", "line 4 of the file of topics: has the id \"1\" of an earlier one"),
+        (b"1\ta\n1\tb\n", "topic 2 of the file of topics: has the id \"1\""),
+        (b"q 1\ta\nq_1\tb\n", "has the id \"q_1\""),
+        (b"WARC/1.0\r\nWARC-Type: warcinfo\r\n", "begins a crawl"),
+        (b"[\n  {\"id\": 1, \"query\": \"a\"}\n]\n", "begins a JSON array"),
+        (b"PK\x03\x04\n", "has bytes that no text has"),
+    ];
+    for (bytes, why) in cases {
+        let error = parse_topics(bytes).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let error = parse_topics(b"{\"id\": {\"a\": 1}, \"query\": \"x\"}\n").unwrap_err().to_string();
+    assert!(error.contains("its \"id\" is no text and no number"), "{error}");
+    // One of two lines may look like another form.
+    assert_eq!(parse_topics(b"3:10 to yuma\nmiami white pages\n").unwrap().0, TopicFormat::Lines);
+}
+
+#[test]
+fn test_fields_of_topics() {
+    let fields = |names: &str| -> Vec<String> { names.split(',').map(str::to_owned).collect() };
+    let text = |file: &str, names: &str| {
+        let topics =
+            TopicReader::with_fields(file.as_bytes(), &fields(names)).and_then(Iterator::collect::<Result<Vec<_>>>);
+        topics.map(|topics| topics.into_iter().map(|topic| topic.text).collect::<Vec<_>>())
+    };
+    let top = "<top>\n<num> Number: 301\n<title> Oil &amp; gas\n\n<desc> Description:\nWho drills\nit?\n\n<narr> Narrative:\n\
+               A document says it.\n</top>\n<top>\n<num> Number: 302\n<title> Tides\n</top>\n";
+    assert_eq!(text(top, "title").unwrap(), ["Oil & gas", "Tides"]);
+    assert_eq!(text(top, "desc").unwrap(), ["Who drills it?", ""]);
+    assert_eq!(text(top, "title,description,narr").unwrap(), ["Oil & gas Who drills it? A document says it.", "Tides"]);
+    let covid = "<topics><topic number=\"1\"><query>origin</query><question>where from</question></topic></topics>";
+    assert_eq!(text(covid, "question,title").unwrap(), ["where from origin"]);
+    assert!(text("1\ta\n", "title").unwrap_err().to_string().contains("has no tags"));
+}
+
+#[test]
 fn test_json_lines_stream() {
     let text = "{\"id\": 1, \"query\": \"a  b\"}\n\n{\"terms\": {\"x\": 2}}\r\n{\"query\": \"c\"}\n{\"quer";
     for head in [1, 30, usize::MAX] {
-        let topics: Vec<_> = TopicReader::with_head(Pieces::new(text.as_bytes(), &[3]), head).unwrap().collect();
+        let topics: Vec<_> = TopicReader::with_head(Pieces::new(text.as_bytes(), &[3]), head, &[]).unwrap().collect();
         let ids: Vec<_> = topics.iter().flatten().map(|topic| topic.id.as_str()).collect();
         assert_eq!(ids, ["1", "2", "3"]);
         assert!(topics[3].as_ref().is_err_and(|error| error.to_string().contains("line 5 ")), "{:?}", topics[3]);

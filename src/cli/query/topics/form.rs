@@ -13,6 +13,8 @@ pub enum RunFormat {
     Json,
     /// Query id, document id, rank and score, between tabs.
     Tsv,
+    /// Query id, document id and rank, between tabs: what MS MARCO's evaluation reads.
+    Msmarco,
 }
 
 /// The form of a run file.
@@ -46,7 +48,7 @@ impl Form {
     pub fn id(&self, id: &str, out: &mut String) {
         match self.format {
             RunFormat::Trec => escaped(id, |c| c.is_whitespace() || c.is_control(), out),
-            RunFormat::Tsv => escaped(id, char::is_control, out),
+            RunFormat::Tsv | RunFormat::Msmarco => escaped(id, char::is_control, out),
             RunFormat::Json => quoted(id, out),
         }
     }
@@ -75,6 +77,7 @@ impl Form {
             let written = match self.format {
                 RunFormat::Trec => writeln!(out, "{topic} Q0 {id} {rank} {score} {}", self.tag),
                 RunFormat::Tsv => writeln!(out, "{topic}\t{id}\t{rank}\t{score}"),
+                RunFormat::Msmarco => writeln!(out, "{topic}\t{id}\t{rank}"),
                 RunFormat::Json => {
                     let comma = if rank == 1 { "" } else { "," };
                     write!(out, "{comma}{{\"rank\":{rank},\"id\":{id},\"score\":{score}}}")
@@ -126,7 +129,7 @@ mod tests {
         assert_eq!(of(RunFormat::Trec, "http://a.test/x y\u{a0}z"), "http://a.test/x%20y%C2%A0z");
         assert_eq!(of(RunFormat::Tsv, "a b\tc\nd"), "a b%09c%0Ad");
         assert_eq!(of(RunFormat::Json, "a \"b\"\n"), "\"a \\\"b\\\"\\n\"");
-        for format in [RunFormat::Trec, RunFormat::Tsv] {
+        for format in [RunFormat::Trec, RunFormat::Tsv, RunFormat::Msmarco] {
             assert_eq!(of(format, "http://a.test/%20~"), "http://a.test/%20~");
         }
     }

@@ -38,6 +38,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What writes run files.
 pub mod run_file {
     pub use super::form::{Form, RunFormat};
+    pub use super::not_an_input;
     pub use super::windows::put;
 }
 
@@ -62,7 +63,10 @@ pub struct TopicFile {
     /// File of queries to answer, on all cores or in batches on a GPU; - is standard input.
     #[arg(long, value_name = "FILE", requires = "run")]
     topics: Option<PathBuf>,
-    /// File for the results of --topics. It appears when it is complete.
+    /// Fields of topics between tags to search for, such as title,desc [default: the title only].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "topics")]
+    topic_fields: Vec<String>,
+    /// File for the results of --topics. It appears when it is complete. - is standard output.
     #[arg(long, value_name = "FILE", requires = "topics")]
     run: Option<PathBuf>,
     /// Format of the run file.
@@ -78,6 +82,9 @@ pub struct TopicFile {
     /// file is the same as of one run.
     #[arg(long, requires = "run")]
     resume: bool,
+    /// Print no progress and no summary.
+    #[arg(short, long, requires = "topics")]
+    quiet: bool,
     /// How to pack the queries for a GPU, see below [default: order:size=1024, or the preset's].
     #[arg(long, value_name = "NAME", requires = "topics")]
     batch: Option<String>,
@@ -214,6 +221,22 @@ fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
     Ok((Target::Partial(Box::new(partial), job), done))
 }
 
+/// Refuses a run file that would take the place of a file that is read.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn not_an_input(run: &Path, inputs: &[(&str, Option<&Path>)]) -> Result<()> {
+    let Ok(there) = run.canonicalize() else { return Ok(()) };
+    let same = |path: &Path| there.is_file() && path.canonicalize().is_ok_and(|path| path == there);
+    match inputs.iter().find(|(_, path)| path.is_some_and(same)) {
+        Some((option, _)) => {
+            let why = format!("is the file of {option}, which the run file would take the place of; give another name");
+            Err(Error::Invalid { what: format!("--run {}", run.display()), why })
+        }
+        None => Ok(()),
+    }
+}
+
 /// A remark on stderr. A closed one is no reason to fail when the run file is written.
 fn say(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{line}");
@@ -254,6 +277,31 @@ impl Read for Source {
     }
 }
 
+/// Says on stderr what was done.
+fn summarise(done: &Done, phases: &times::Phases, settings: &Settings, run: &Path) {
+    say(format_args!(
+        "{} of {} topics answered with {} documents in {:.2} s: {}",
+        done.answered,
+        done.topics,
+        done.hits,
+        phases.total,
+        run.display()
+    ));
+    if phases.device > 0.0 {
+        say(format_args!("{}", phases.line()));
+    }
+    if let Some(line) = done.without_words.line() {
+        say(format_args!("{line}"));
+    }
+    if done.by_cpu > 0 {
+        let why = match settings.engine_kind() {
+            EngineKind::Griffin => "too few documents have all terms, and disjunctions do not move",
+            _ => "they do not fit the GPU",
+        };
+        say(format_args!("The CPU answered {} of them: {why}.", done.by_cpu));
+    }
+}
+
 /// Answers the queries of a file by what `engines` makes; returns whether any found something. The command started at
 /// `start`.
 ///
@@ -268,7 +316,11 @@ pub fn run<'a>(
     start: Instant,
 ) -> anyhow::Result<bool> {
     let form = args.form()?;
-    if args.qrels.is_some() && std::fs::metadata(run).is_ok_and(|run| !run.is_file()) {
+    let inputs =
+        [("--topics", Some(topics)), ("--qrels", args.qrels.as_deref()), ("--within", settings.within.as_deref())];
+    not_an_input(run, &inputs)?;
+    let is_stdout = run.as_os_str() == "-";
+    if args.qrels.is_some() && (is_stdout || std::fs::metadata(run).is_ok_and(|run| !run.is_file())) {
         let why = format!("reads the run file when it is done, and {} is none", run.display());
         return Err(Error::Invalid { what: "--qrels".to_owned(), why }.into());
     }
@@ -283,10 +335,10 @@ pub fn run<'a>(
     let (target, done) = target(run, args.resume, Job::new(settings, searcher, &form))?;
     let read = Arc::new(AtomicU64::new(0));
     let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
-    let means = ui::means(rayon::current_num_threads(), 0, !io::stderr().is_terminal());
+    let means = ui::means(rayon::current_num_threads(), 0, args.quiet || !io::stderr().is_terminal());
     let over = Arc::new(AtomicBool::new(false));
     let source = Source { file, read: read.clone(), ends: [means.cancel.clone(), over.clone()] };
-    let reader = match TopicReader::new(source) {
+    let reader = match TopicReader::with_fields(source, &args.topic_fields) {
         Err(_) if means.cancelled() => return Err(Error::Interrupted.into()),
         reader => reader.with_context(|| format!("in {name}"))?,
     };
@@ -314,26 +366,8 @@ pub fn run<'a>(
         let text = serde_json::to_string(&phases).context("cannot print times")? + "\n";
         std::fs::write(path, text).map_err(Error::io("write", path))?;
     }
-    say(format_args!(
-        "{} of {} topics answered with {} documents in {:.2} s: {}",
-        done.answered,
-        done.topics,
-        done.hits,
-        phases.total,
-        run.display()
-    ));
-    if phases.device > 0.0 {
-        say(format_args!("{}", phases.line()));
-    }
-    if let Some(line) = done.without_words.line() {
-        say(format_args!("{line}"));
-    }
-    if done.by_cpu > 0 {
-        let why = match settings.engine_kind() {
-            EngineKind::Griffin => "too few documents have all terms, and disjunctions do not move",
-            _ => "they do not fit the GPU",
-        };
-        say(format_args!("The CPU answered {} of them: {why}.", done.by_cpu));
+    if !args.quiet {
+        summarise(&done, &phases, settings, run);
     }
     if let Some(judgements) = judgements {
         judgements.measure(run)?;

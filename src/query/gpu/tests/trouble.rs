@@ -110,9 +110,9 @@ fn test_lists_that_were_not_brought_are_not_there() {
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let plans = plans(&searcher, &QUERIES);
     let mut engine = engine(&searcher, &gpu, Options::default()).unwrap();
-    gpu.allow(64);
+    gpu.allow(u64::MAX, 64);
     let refused = search(&mut engine, &plans, Mode::Or, 10).err();
-    gpu.allow(u64::MAX);
+    gpu.allow(u64::MAX, u64::MAX);
     assert!(matches!(refused, Some(Error::Gpu(_))), "{refused:?}");
     check_batch(&mut engine, &plans, 10, "once there is memory");
 }
@@ -135,9 +135,9 @@ fn test_batches_over_the_limits_of_the_device() {
         let (mut batches, mut by_cpu) = (Vec::new(), Vec::new());
         for most in [1 << 20, 32 << 10, 512] {
             let mut engine = made();
-            gpu.allow(most);
+            gpu.allow(most, most);
             let report = check_batch_with_cpu(&mut engine, &plans, 10, &format!("{intersect:?}, {most} bytes"));
-            gpu.allow(u64::MAX);
+            gpu.allow(u64::MAX, u64::MAX);
             batches.push(report.batches);
             by_cpu.push(report.by_cpu);
         }
