@@ -71,7 +71,7 @@ impl Format for Json {
             // In an object that breaks off the reader looks for others, each of which may break off, too.
             Err(Fault::Incomplete) if at_end && open_at_end(bytes) > MOST_OPEN => {
                 let why = format!("the JSON object breaks off, where more than {MOST_OPEN} brackets are open");
-                Frame::Short { end: bytes.len(), why: why.into() }
+                Frame::Short { end: bytes.len(), why }
             }
             Err(Fault::Incomplete) if at_end => {
                 Frame::Lost { kind: SkipKind::BadSyntax, why: "the JSON object breaks off".into() }
