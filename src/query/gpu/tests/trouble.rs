@@ -109,9 +109,11 @@ fn test_lists_that_were_not_brought_are_not_there() {
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let plans = plans(&searcher, &QUERIES);
-    let mut engine = engine(&searcher, &gpu, Options::default()).unwrap();
+    // Lists without a table and without postings by range: those are made again if a batch was not sent.
+    let methods = GpuMethods { intersect: Some("gpu-binary".to_owned()), or: &or::RANGES, topk: &HISTOGRAM };
+    let mut engine = GpuEngine::new(&searcher, &gpu, Options::default(), methods, Mode::AndOr).unwrap();
     gpu.allow(u64::MAX, 64);
-    let refused = search(&mut engine, &plans, Mode::Or, 10).err();
+    let refused = search(&mut engine, &plans, Mode::And, 10).err();
     gpu.allow(u64::MAX, u64::MAX);
     assert!(matches!(refused, Some(Error::Gpu(_))), "{refused:?}");
     check_batch(&mut engine, &plans, 10, "once there is memory");
