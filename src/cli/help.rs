@@ -57,19 +57,38 @@ fn stopped(text: &str) -> String {
     format!("{sentence}{stop}{remark}")
 }
 
-/// The text with long lines of lists broken, and what goes on below where the text of their last column starts.
+/// Lines of prose that are as long were broken where the source ends, and go on in the next one.
+const BROKEN: usize = 60;
+
+/// The text with long lines of lists broken, and what goes on below where the text of their last column starts. Lines
+/// of prose are joined, for clap to break.
 fn hung(text: &str, columns: usize) -> String {
-    let lines: Vec<String> = text.split('\n').map(|line| hung_line(line, columns)).collect();
+    let mut lines: Vec<String> = Vec::new();
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut before = 0;
+    for line in text.split('\n') {
+        match lines.last_mut() {
+            Some(last) if is_prose(last) && is_prose(line) && before >= BROKEN => *last += &format!(" {line}"),
+            _ => lines.push(hung_line(line, columns)),
+        }
+        before = line.chars().count();
+    }
     lines.join("\n")
 }
 
 fn hung_line(line: &str, columns: usize) -> String {
     let name = line.len() - line.trim_start().len();
-    // the text starts behind the last gap of two columns or more, if the gap is not far on the right
-    let text = line.match_indices("  ").map(|(at, gap)| at + gap.len()).take_while(|at| *at < columns / 2).last();
-    let text = text.map(|at| at + line[at..].len() - line[at..].trim_start().len()).unwrap_or(name);
     if name == 0 || line.chars().count() <= columns {
         return line.to_owned();
+    }
+    // the text starts behind the last gap of two columns or more, if the gap is not far on the right
+    let gaps = line.match_indices("  ").map(|(at, gap)| at + gap.len());
+    let text = gaps.clone().take_while(|at| *at < columns / 2).last();
+    let text = text.map(|at| at + line[at..].len() - line[at..].trim_start().len()).unwrap_or(name);
+    if let (true, Some(far)) = (text == name, gaps.last().filter(|&at| at > columns / 2)) {
+        // a remark behind a long command stands below it
+        let remark = format!("{:1$}{2}", "", name + 4, line[far..].trim_start());
+        return format!("{}\n{}", hung_line(line[..far].trim_end(), columns), hung_line(&remark, columns));
     }
     let mut out = line[..text].to_owned();
     let mut column = out.chars().count();
@@ -100,6 +119,10 @@ mod tests {
         assert_eq!(hung(list, 17), broken);
         assert_eq!(hung("    one=1: two three", 12), "    one=1:\n    two\n    three");
         assert_eq!(hung("  a  b", 3), "  a\n  b");
+        let long = "  command --with several options    what it does";
+        assert_eq!(hung(long, 40), "  command --with several options\n      what it does");
+        let prose = ["a word, ".repeat(8), "and on.".to_owned(), "Next".to_owned()].join("\n");
+        assert_eq!(hung(&prose, 100), format!("{}{}", "a word, ".repeat(8), " and on.\nNext"));
     }
 
     #[test]
