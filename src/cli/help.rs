@@ -85,7 +85,8 @@ fn hung_line(line: &str, columns: usize) -> String {
     let gaps = line.match_indices("  ").map(|(at, gap)| at + gap.len());
     let text = gaps.clone().take_while(|at| *at < columns / 2).last();
     let text = text.map(|at| at + line[at..].len() - line[at..].trim_start().len()).unwrap_or(name);
-    if let (true, Some(far)) = (text == name, gaps.last().filter(|&at| at > columns / 2)) {
+    let far = gaps.last().filter(|&at| at > name.max(columns / 2));
+    if let (true, Some(far)) = (text == name, far) {
         // a remark behind a long command stands below it
         let remark = format!("{:1$}{2}", "", name + 4, line[far..].trim_start());
         return format!("{}\n{}", hung_line(line[..far].trim_end(), columns), hung_line(&remark, columns));
@@ -118,7 +119,8 @@ mod tests {
             and prose, however long it may be";
         assert_eq!(hung(list, 17), broken);
         assert_eq!(hung("    one=1: two three", 12), "    one=1:\n    two\n    three");
-        assert_eq!(hung("  a  b", 3), "  a\n  b");
+        assert_eq!(hung("  a  b", 3), "  a\n      b");
+        assert_eq!(hung("          b c", 3), "          b\n          c");
         let long = "  command --with several options    what it does";
         assert_eq!(hung(long, 40), "  command --with several options\n      what it does");
         let prose = ["a word, ".repeat(8), "and on.".to_owned(), "Next".to_owned()].join("\n");
