@@ -87,8 +87,9 @@ fn auto_writes_the_same_run_file_on_either_processor() {
     let dir = tempfile::tempdir().unwrap();
     let (index, log) = index_and_log(dir.path());
     // few queries are not worth a thought
-    let lines = fs::read_to_string(&log).unwrap().repeat(40);
-    fs::write(&log, lines).unwrap();
+    let lines = fs::read_to_string(&log).unwrap();
+    let again = |turn: usize| lines.lines().map(move |line| format!("{turn}-{line}\n"));
+    fs::write(&log, (0..40).flat_map(again).collect::<String>()).unwrap();
     let run = |name: &str, args: &[&str]| {
         let path = dir.path().join(name);
         let files = ["query", &index, "--topics", &log, "--run", path.to_str().unwrap()];
