@@ -70,7 +70,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn json(out: &mut impl Write, args: &Args, equal: bool, found: &[Differences]) -> io::Result<()> {
-    let report = serde_json::json!({ "first": json::path(&args.first), "second": json::path(&args.second), "equal": equal, "parts": found });
+    let [first, second] = [&args.first, &args.second].map(json::path);
+    let report = serde_json::json!({ "first": first, "second": second, "equal": equal, "parts": found });
     document(out, &report)
 }
 

@@ -51,12 +51,25 @@ fn string(bytes: &[u8], at: usize) -> Result<(&[u8], usize), Fault> {
 
 /// The offset behind the value at `at`.
 pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    skip_noting(bytes, at, &mut Vec::new())
+}
+
+/// How many brackets are open at the end of a value that breaks off.
+pub(super) fn open_at_end(bytes: &[u8]) -> usize {
+    let mut open = Vec::new();
+    // what is wrong is known
+    let _ = skip_noting(bytes, 0, &mut open);
+    open.len()
+}
+
+/// [`skip`], which leaves the brackets that are open where it ends in `open`.
+#[inline(always)]
+fn skip_noting(bytes: &[u8], at: usize, open: &mut Vec<u8>) -> Result<usize, Fault> {
     match bytes.get(at) {
         None => Err(Fault::Incomplete),
         Some(b'"') => string(bytes, at).map(|(_, next)| next),
         Some(b'{' | b'[') => {
             // The kinds of the open brackets, one bit each would do, but depth is small.
-            let mut open = Vec::new();
             let mut at = at;
             while let Some(&byte) = bytes.get(at) {
                 match byte {
@@ -93,27 +106,6 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Result<usize, Fault> {
             }
         }
     }
-}
-
-/// How many brackets are open at the end of a value that breaks off.
-pub(super) fn open_at_end(bytes: &[u8]) -> usize {
-    let (mut open, mut at) = (0usize, 0);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => match string(bytes, at) {
-                Ok((_, next)) => {
-                    at = next;
-                    continue;
-                }
-                Err(_) => break,
-            },
-            b'{' | b'[' => open += 1,
-            b'}' | b']' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-    open
 }
 
 /// Walks over the members of the object at the start of `bytes`; `visit` gets each key as it stands

@@ -124,7 +124,7 @@ fn test_deep_objects_that_break_off_are_lost_at_once() {
     assert_eq!(damage(&torn(300)), vec![SkipKind::BadSyntax; 300]);
     // One object: cut short, and so no JSON.
     assert_eq!(damage(&torn(1 << 20)).len(), 2);
-    let depths = [("[{\"a]\": [", 3), ("{}", 0), ("{\"a\": \"{", 1), ("]]{", 1)];
+    let depths = [("[{\"a]\": [", 3), ("{}", 0), ("{\"a\": \"{", 1)];
     depths.into_iter().for_each(|(text, depth)| assert_eq!(open_at_end(text.as_bytes()), depth, "{text}"));
 }
 

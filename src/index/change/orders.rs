@@ -59,7 +59,7 @@ pub fn put_in_order(dir: &Path, order: &Order, place: Place<'_>, extras: Extras<
     let _held = place.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
     // An order may take long to find.
-    index.settle(ready(&index, &dir, (place.output, place.force), extras.means))?;
+    let means = index.settle(ready(&index, &dir, (place.output, place.force), extras.means))?;
     if let Some(path) = place.text.filter(|path| path.exists()) {
         return Err(Error::Exists { path: path.to_owned() });
     }
@@ -73,7 +73,7 @@ pub fn put_in_order(dir: &Path, order: &Order, place: Place<'_>, extras: Extras<
         force: place.force,
         impacts: extras.impacts,
         tables: extras.tables,
-        means: extras.means.clone(),
+        means,
     };
     // Before the index: a permutation that cannot be written must not be lost.
     let text = write_text(place.text, place.output.unwrap_or(&dir), &permutation)?;

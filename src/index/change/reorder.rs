@@ -66,7 +66,9 @@ pub fn reorder(dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
     let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
     let _held = change.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
-    reordered(&index, &dir, change).map_err(|error| index.cause(error))
+    let means = index.settle(ready(&index, &dir, (change.output, change.force), &change.means))?;
+    let change = Reorder { means, order: change.order.clone(), ..*change };
+    reordered(&index, &dir, &change).map_err(|error| index.cause(error))
 }
 
 /// Fails if the index cannot be reordered, whatever the order is, or the new one cannot go to `output`, which may be
@@ -84,9 +86,9 @@ pub(super) fn ready(index: &Index, dir: &Path, (output, force): (Option<&Path>, 
     afforded(means, held, postings, documents, index.codecs().count(), "another order of so many documents")
 }
 
-/// [`reorder`] for a caller that opened the index, and holds it if the new one takes its place.
+/// [`reorder`] for a caller that opened the index, has the means of [`ready`], and holds the index if the new one takes
+/// its place.
 pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
-    let means = &ready(index, dir, (change.output, change.force), &change.means)?;
     let statistics = index.statistics();
     if u64::from(change.permutation.documents()) != statistics.documents {
         let why = format!(
@@ -123,14 +125,14 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
     let source = Source::new(index, index.codec(None)?, None)?;
     let work = batches(index, BATCH[0])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
-    let mapper = Mapper { index, source: &source, change, means, sorters: Mutex::default() };
+    let mapper = Mapper { index, source: &source, change, sorters: Mutex::default() };
     let encoder = writer.encoder(docs.clone());
     let encode = |task: usize| -> Result<(EncodedLists, u64)> {
         let batch = mapper.lists(work[task])?;
         Ok((encoder.clone().encode(&batch), work[task].postings))
     };
     change.means.progress.begin(stage::ENCODE, postings);
-    in_order::<_, crate::Error>(work.len(), means, encode, |(lists, done)| {
+    in_order::<_, crate::Error>(work.len(), &change.means, encode, |(lists, done)| {
         writer.append(lists)?;
         change.means.progress.advance(done);
         Ok(())
@@ -198,7 +200,6 @@ struct Mapper<'a> {
     index: &'a Index,
     source: &'a Source<'a>,
     change: &'a Reorder<'a>,
-    means: &'a Means,
     /// Sorters that no thread uses now: they hold memory for every document.
     sorters: Mutex<Vec<PostingSorter>>,
 }
@@ -279,8 +280,8 @@ fn compare(mapper: &Mapper<'_>, new: &Index, work: &[Batch]) -> Result<()> {
         }
         Ok(work[task].postings)
     };
-    in_order::<_, crate::Error>(work.len(), mapper.means, compare, |postings| {
-        mapper.means.progress.advance(postings);
+    in_order::<_, crate::Error>(work.len(), &mapper.change.means, compare, |postings| {
+        mapper.change.means.progress.advance(postings);
         Ok(())
     })
 }
