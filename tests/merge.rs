@@ -55,7 +55,8 @@ struct Options {
     tables: bool,
 }
 
-const PLAIN: Options = Options { codecs: "simdbp", order: "input", store: false, impacts: false, tables: false };
+const PLAIN: Options =
+    Options { codecs: "simdbp:range=3", order: "input", store: false, impacts: false, tables: false };
 
 fn make(inputs: Vec<PathBuf>, output: &Path, options: &Options) {
     let options = BuildOptions {

@@ -29,6 +29,7 @@ pub mod parapfor;
 mod partitioned;
 mod pfor;
 mod pfor_recursive;
+mod ranges;
 mod raw;
 mod rice;
 mod simdbp;
@@ -52,6 +53,7 @@ pub use describe::{help, markdown};
 pub use family::Family;
 pub use gpu::{BlockRow, GpuDecoder, Resident, Shader, TEAM};
 pub use lrc::{Bounds, least_squares, list_bounds};
+pub use ranges::{Ranges, ranges};
 
 /// All codecs: simple ones first, then those that queries prefer. Everything that offers a choice walks this slice.
 pub const FAMILIES: &[&Family] = &[
@@ -136,6 +138,11 @@ pub trait Codec: Send + Sync {
         true
     }
 
+    /// Postings that share a score bound in the mean, besides those of blocks ([`crate::score::range`]); 0 if none do.
+    fn range(&self) -> u32 {
+        0
+    }
+
     /// Appends the non-empty, strictly increasing `list` to `out`, and one [`Skip`] per block to
     /// `skips`: offsets count from the length that `out` had at the call, bounds are 0.
     /// The first block's offset is [`Self::header_words`].
@@ -195,6 +202,14 @@ pub fn codec(spec: &str) -> Result<Arc<dyn Codec>> {
     let codec = family(name.trim())?.codec(settings)?;
     codec.settings().refuse_idle(&format!("codec {}", codec.name()))?;
     Ok(codec)
+}
+
+/// Words of a list in `lists.bin`: skip entries and the bounds of ranges. None for a list of one block.
+pub fn entry_words(codec: &dyn Codec, df: u32, documents: u32) -> usize {
+    match (df as usize).div_ceil(codec.block_len()) {
+        0 | 1 => 0,
+        blocks => size_of::<Skip>() / 4 * blocks + ranges(codec, df, documents).map_or(0, Ranges::words),
+    }
 }
 
 /// The place of the codec with this id in the registry: the order of an index's codecs.

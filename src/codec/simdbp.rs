@@ -37,7 +37,9 @@ use std::sync::Arc;
 use bitpacking::{BitPacker as _, BitPacker4x};
 
 use super::gaps::docs_of;
-use super::{Codec, CodecError, Family, Shader, Skip, block_words, encode_blocks, strictly_increasing};
+use super::{
+    Codec, CodecError, Domain, Family, Param, Settings, Shader, Skip, block_words, encode_blocks, strictly_increasing,
+};
 use crate::base::bits::{BitWriter, UNPACKED, bits_of, unpack};
 use crate::gpu::wgsl;
 
@@ -53,8 +55,13 @@ pub static SIMDBP: Family = Family {
     id: 17,
     about: "gaps of one width per block of 128, laid out for SIMD and GPU teams",
     paper: "Lemire, Boytsov: Decoding billions of integers per second through vectorization (SPE 45(1), 2015)",
-    params: &[],
-    make: |_| Arc::new(SimdBp::new()),
+    params: &[Param {
+        name: "range",
+        about: "postings, in the mean, that share a score bound besides their block's; 0 for none",
+        domain: Domain::Whole { from: 0, to: 64, step: 1 },
+        default: "0",
+    }],
+    make: |settings| Arc::new(SimdBp::new(settings)),
 };
 
 /// Decodes a whole block of a width from 1 to 32; all its words are at the start of the words. Each docID is the one
@@ -63,17 +70,20 @@ type Decode = fn(&[u32], u32, u32, &mut [u32; BLOCK]);
 
 /// Bit-packed gaps, `simdbp`.
 struct SimdBp {
+    settings: Settings,
+    range: u32,
     /// The fastest decoder for the processor.
     decode: Decode,
 }
 
 impl SimdBp {
-    fn new() -> Self {
+    fn new(settings: Settings) -> Self {
+        let range = settings.get("range");
         #[cfg(target_arch = "x86_64")]
         if let Some(decode) = wide::decoder() {
-            return Self { decode };
+            return Self { settings, range, decode };
         }
-        Self { decode: decode_by_crate }
+        Self { settings, range, decode: decode_by_crate }
     }
 }
 
@@ -84,6 +94,14 @@ fn decode_by_crate(words: &[u32], width: u32, before: u32, out: &mut [u32; BLOCK
 impl Codec for SimdBp {
     fn family(&self) -> &'static Family {
         &SIMDBP
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn range(&self) -> u32 {
+        self.range
     }
 
     fn block_len(&self) -> usize {
@@ -320,26 +338,30 @@ mod tests {
     use super::super::testing::words_of;
     use super::*;
 
+    fn simdbp() -> SimdBp {
+        SimdBp::new(Settings::read(SIMDBP.params, "", "").unwrap())
+    }
+
     /// The layout is part of the format: these words never change.
     #[test]
     fn test_literal_words_of_short_blocks() {
-        assert!(words_of(&SimdBp::new(), &[7]).is_empty());
-        assert_eq!(words_of(&SimdBp::new(), &[0, u32::MAX]), [u32::MAX - 1]);
+        assert!(words_of(&simdbp(), &[7]).is_empty());
+        assert_eq!(words_of(&simdbp(), &[0, u32::MAX]), [u32::MAX - 1]);
         // gaps less one: 0, 1, 286 of nine bits
-        assert_eq!(words_of(&SimdBp::new(), &[10, 11, 13, 300]), [9 | 1 << 14 | 286 << 23]);
+        assert_eq!(words_of(&simdbp(), &[10, 11, 13, 300]), [9 | 1 << 14 | 286 << 23]);
         // width 32 is stored as 31
-        assert_eq!(words_of(&SimdBp::new(), &[0, 1, 1 + (1 << 31)]), [31, (u32::MAX >> 1) << 5, u32::MAX >> 28]);
-        assert_eq!(words_of(&SimdBp::new(), &[5, 6, 7]), [0]);
+        assert_eq!(words_of(&simdbp(), &[0, 1, 1 + (1 << 31)]), [31, (u32::MAX >> 1) << 5, u32::MAX >> 28]);
+        assert_eq!(words_of(&simdbp(), &[5, 6, 7]), [0]);
     }
 
     /// As above, and what a thread of a GPU's team relies on.
     #[test]
     fn test_literal_words_of_a_whole_block() {
-        assert_eq!(words_of(&SimdBp::new(), &(9..137).collect::<Vec<u32>>()), [0]);
+        assert_eq!(words_of(&simdbp(), &(9..137).collect::<Vec<u32>>()), [0]);
         // gaps less one: 0 to 4 in turns, three bits; the place of the first says that it is three
         let list: Vec<u32> =
             (0..128u32).scan(0, |doc, i| Some(std::mem::replace(doc, *doc + 1 + (i + 1) % 5))).collect();
-        let words = words_of(&SimdBp::new(), &list);
+        let words = words_of(&simdbp(), &list);
         assert_eq!(words.len(), 12);
         for (i, gap) in (0..128).map(|i| (i, if i == 0 { 4 } else { i % 5 })) {
             let (stream, bit) = (i % 4, i / 4 * 3);
@@ -363,7 +385,7 @@ mod tests {
             words[0] = words[0] >> (width - 1) << (width - 1) | 1 << (width - 1);
             let first = if round % 3 == 0 { 0 } else { words[143] };
             let mut out = [0; BLOCK];
-            let codec = SimdBp::new();
+            let codec = simdbp();
             let used = codec.decode_block(&words, &Skip { first, offset: 0, bound: 0 }, 0, &mut out).unwrap();
             assert_eq!(used, 4 * width);
             let increases = strictly_increasing(&out);
@@ -397,7 +419,7 @@ mod tests {
                     *doc = before.wrapping_add(1).wrapping_add(field(i));
                     *doc
                 });
-                for decode in [SimdBp::new().decode, decode_by_crate] {
+                for decode in [simdbp().decode, decode_by_crate] {
                     for end in [4 * width, 4 * width + 15, 4 * width + 16] {
                         let mut out = [0; BLOCK];
                         decode(&words[..end], width as u32, before, &mut out);

@@ -14,13 +14,13 @@
 //! impacts.bin              quantised share of the score of every posting of a list, if asked for
 //! tables.bin               documents and score bounds of every long list, if asked for
 //! <codec>/postings.bin     docIDs of every list
-//! <codec>/lists.bin        where each list is; skip entries
+//! <codec>/lists.bin        where each list is; skip entries, and of some codecs finer score bounds
 //! ```
 //!
 //! The byte layout of each file is in the documentation of the module that reads and writes it: [`mod@format`] (what
 //! all have in common), [`format::manifest`], [`format::tables`] (`terms.bin`, `lists.bin`), [`format::docs`],
 //! `format::ids`, `format::texts`, `format::deleted`, [`crate::postings::tf`], [`mod@impacts`], [`mod@list_tables`],
-//! [`crate::score::bound`] (score bounds), [`crate::codec`] (lists of docIDs).
+//! [`crate::score::bound`] and [`crate::score::range`] (score bounds), [`crate::codec`] (lists of docIDs).
 //!
 //! The merge hands over a [`ListBatch`] for each range of termIDs. A [`ListEncoder`] turns it into words on any thread,
 //! and [`IndexWriter::append`] puts the words behind each other.

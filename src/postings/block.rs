@@ -242,6 +242,14 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// Prefetches the frequencies of a block of docIDs, if the two have the same length.
+    #[inline(always)]
+    pub fn prefetch_tfs(&self, block: usize) {
+        if let (List::Blocks(list), true) = (&self.list, self.block_len == tf::BLOCK) {
+            prefetch(list.tf.words_of(block), 1);
+        }
+    }
+
     /// An error about the frequency at a position.
     #[cold]
     pub fn bad_tf(&self, position: usize) -> Error {

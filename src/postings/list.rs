@@ -2,9 +2,10 @@
 
 use super::tf::{self, Frequencies};
 use crate::base::bits::UNPACKED;
-use crate::codec::{Codec, MAX_BLOCK_LEN, Skip, strictly_increasing};
+use crate::codec::{Codec, MAX_BLOCK_LEN, Ranges, Skip, strictly_increasing};
 use crate::error::damaged;
 use crate::score::bound::Bound;
+use crate::score::range::RangeBounds;
 use crate::score::threshold::Thresholds;
 use crate::{Error, Result};
 use std::path::Path;
@@ -68,6 +69,12 @@ impl<'a> List<'a> {
         }
     }
 
+    /// The bounds of its ranges, if it has some.
+    pub fn range_bounds(&self) -> Option<RangeBounds<'a>> {
+        let Self::Blocks(list) = self else { return None };
+        list.ranges.and_then(|(ranges, words)| RangeBounds::new(words, ranges, list.bound))
+    }
+
     /// What its best postings reach; nothing is known of a single posting.
     pub fn thresholds(&self) -> Thresholds<'a> {
         match self {
@@ -105,6 +112,8 @@ pub struct ListWords<'a> {
     pub documents: u32,
     /// Number of the list.
     pub number: u32,
+    /// Ranges of docIDs and the words of their bounds, of a codec that has some.
+    pub ranges: Option<(Ranges, &'a [u32])>,
     /// What its best postings reach.
     pub thresholds: Thresholds<'a>,
     /// Its frequencies.
@@ -138,6 +147,7 @@ impl<'a> ListWords<'a> {
             df,
             documents,
             number: 0,
+            ranges: None,
             thresholds: Thresholds::default(),
             tf: Frequencies::new(&[], df, true),
             postings_path: Path::new("(list in memory)"),

@@ -150,8 +150,9 @@ pub struct BoundReader {
     query: Norm,
     same: bool,
     far_ratio: f32,
-    /// An impact of the query's is at least so many times the default one,
+    /// An impact of the query's is at most `greatest_ratio` times the default one, and at least `least_ratio` times,
     least_ratio: f32,
+    greatest_ratio: f32,
     /// or at least this if its tf is over [`MAX_TF`], since a score counts no more of it.
     least_of_most: f32,
 }
@@ -163,16 +164,21 @@ impl BoundReader {
     /// For the parameters of `query`, in a collection whose longest document has `len_max` tokens.
     pub fn new(default: Norm, query: Norm, len_max: u32) -> Self {
         let far_ratio = default.k(len_max) / query.k(len_max);
-        let least_ratio = default.share_under(query, len_max).0;
+        let (least_ratio, greatest_ratio) = default.share_under(query, len_max);
         let most = MAX_TF as f32;
         let least_of_most = most / (most + query.k(len_max)) / ROOM;
-        Self { default, query, same: default == query, far_ratio, least_ratio, least_of_most }
+        Self { default, query, same: default == query, far_ratio, least_ratio, greatest_ratio, least_of_most }
     }
 
     /// A lower bound of `tf / (tf + K)`, with a tf of [`MAX_TF`] at most, of a posting whose default impact is at least
     /// `impact`.
     pub fn least(&self, impact: f32) -> f32 {
         (impact * self.least_ratio).min(self.least_of_most)
+    }
+
+    /// An impact of the query's is at most so many times the default one.
+    pub fn greatest_ratio(&self) -> f32 {
+        self.greatest_ratio
     }
 
     /// Whether [`Self::impact`] goes by a bound's impact alone.

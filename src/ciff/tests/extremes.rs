@@ -33,6 +33,7 @@ proptest! {
         average in prop_oneof![Just(1e-3), Just(1.0), 1f64..1e3, Just(1e9)],
         (k1, b) in prop_oneof![Just((0.9f32, 0.4f32)), Just((1.2, 0.75)), Just((0.0, 0.0)), Just((9.0, 1.0))],
         tables in any::<bool>(),
+        range in prop_oneof![Just(0), Just(1), Just(3)],
         k in 1usize..15,
     ) {
         let mut random = seed;
@@ -56,7 +57,7 @@ proptest! {
 
         let dir = tempfile::tempdir().unwrap();
         let path = put(dir.path(), "file.ciff", &file.bytes());
-        let codecs = codec::parse_list("simdbp").unwrap();
+        let codecs = codec::parse_list(&format!("simdbp:range={range}")).unwrap();
         let input = ImportOptions { codecs, tables, ..options(&path, &dir.path().join("index")) };
         import(&input).unwrap();
         prop_assert_eq!(verify(&input.output).unwrap().problem_count, 0);

@@ -8,12 +8,12 @@
 use super::{stage, verify};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
-use crate::codec::{self, Codec, Skip};
+use crate::codec::{self, Codec};
 use crate::gpu::Gpu;
 use crate::index::format::manifest::{CodecSpec, FileSpec};
 use crate::index::impacts::IMPACTS;
 use crate::index::list_tables::TABLES;
-use crate::index::read::lists::{Batch, Source, batches, bounds, differs};
+use crate::index::read::lists::{Batch, Source, batches, bounds, differs, range_bounds};
 use crate::index::read::reader::Index;
 use crate::index::write::encode::EncodedCodec;
 use crate::index::write::parts::CodecWriter;
@@ -250,11 +250,13 @@ fn encode(
     let encode = |task: usize| {
         let decoded = source.decode(work[task])?;
         let mut out = vec![EncodedCodec::default(); change.add.len()];
-        let mut found = Vec::new();
+        let (mut found, mut entries) = (Vec::new(), Vec::new());
         for (list, docs) in decoded.iter() {
             for (codec, out) in change.add.iter().zip(&mut out) {
                 bounds(index, list, docs, codec.as_ref(), &mut found)?;
                 out.push(codec.as_ref(), docs, &found);
+                range_bounds(index, list, docs, codec.as_ref(), &mut entries)?;
+                out.push_ranges(|skips| skips.extend_from_slice(&entries));
             }
         }
         Ok((out, work[task].postings))
@@ -324,6 +326,7 @@ fn sizes(index: &Index, change: &Change<'_>) -> Result<Vec<Estimate>> {
     let source = Source::new(index, from, change.gpu)?;
     let work = batches(index, BATCH[usize::from(change.gpu.is_some())])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
+    let documents = index.statistics().documents as u32;
     let mut words = vec![0u64; codecs.len()];
     let mut own_words = 0;
     change.means.progress.begin(stage::ENCODE, postings);
@@ -332,10 +335,10 @@ fn sizes(index: &Index, change: &Change<'_>) -> Result<Vec<Estimate>> {
         let mut words = vec![0; codecs.len()];
         for (_, docs) in decoded.iter() {
             for (codec, words) in codecs.iter().zip(&mut words) {
-                *words += (codec.size(docs) + overhead(codec.as_ref(), docs.len())) as u64;
+                *words += (codec.size(docs) + overhead(codec.as_ref(), docs.len(), documents)) as u64;
             }
         }
-        let own: usize = decoded.iter().map(|(list, docs)| overhead(list.codec, docs.len())).sum();
+        let own: usize = decoded.iter().map(|(list, docs)| overhead(list.codec, docs.len(), documents)).sum();
         Ok((words, own as u64, work[task].postings))
     };
     in_order::<_, crate::Error>(work.len(), &change.means, size, |(found, own, postings_done)| {
@@ -364,10 +367,9 @@ fn sizes(index: &Index, change: &Change<'_>) -> Result<Vec<Estimate>> {
         .collect())
 }
 
-/// Words of a list besides its codec's own: skip entries, or the first docID of a list of one block.
-fn overhead(codec: &dyn Codec, len: usize) -> usize {
-    let blocks = len.div_ceil(codec.block_len());
-    if blocks == 1 { 1 } else { blocks * size_of::<Skip>() / 4 }
+/// Words of a list besides its codec's own: those in `lists.bin`, or the first docID of a list of one block.
+fn overhead(codec: &dyn Codec, len: usize, documents: u32) -> usize {
+    codec::entry_words(codec, len as u32, documents).max(1)
 }
 
 /// Lists of one block: their first docIDs stand in postings.bin.

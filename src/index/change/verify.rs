@@ -11,6 +11,7 @@ use crate::index::write::output::each;
 use crate::index::{format, impacts, list_tables};
 use crate::order::pagerank::DAMPING;
 use crate::postings::{Blocks, List, ListWords};
+use crate::score::range::GatherRanges;
 use crate::score::threshold::GatherThresholds;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -74,11 +75,11 @@ impl Problems {
 /// Checks the index in a directory on all cores. Damage is not an error but in the result.
 ///
 /// Checks every checksum; the dictionary (sorted, every termID once); every list in every codec (decodes, increases,
-/// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries, bounds
-/// and thresholds are true); impacts and tables of long lists (what the postings give); frequencies (add up to cf per
-/// term and to the length per document); the document table (every frame inflates, lengths and duplicate ids add up);
-/// the table of ids (what the ids give); stored texts (every frame inflates to as many texts in UTF-8 as it must have);
-/// and ranks (within reach of each other, with a sum of 1).
+/// has df docIDs, the same in all codecs, lies in its window right behind the list before it, its skip entries, bounds,
+/// bounds of ranges and thresholds are true); impacts and tables of long lists (what the postings give); frequencies
+/// (add up to cf per term and to the length per document); the document table (every frame inflates, lengths and
+/// duplicate ids add up); the table of ids (what the ids give); stored texts (every frame inflates to as many texts in
+/// UTF-8 as it must have); and ranks (within reach of each other, with a sum of 1).
 ///
 /// # Errors
 /// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read, [`Error::Changed`] if
@@ -296,6 +297,8 @@ impl Deep<'_> {
         let mut digest = Xxh3::new();
         // like sums, once for all codecs
         let mut gather = GatherThresholds::default();
+        let mut gather_ranges = GatherRanges::default();
+        list.ranges.into_iter().for_each(|(ranges, _)| gather_ranges.begin(ranges));
         let has_thresholds = sums.is_some() && !list.thresholds.0.is_empty();
         gather.begin(term.df);
         for block in 0..list.blocks() {
@@ -310,8 +313,12 @@ impl Deep<'_> {
             let tfs = &mut tfs[..docs.len()];
             let at = blocks.start(block);
             blocks.copy_tfs(at, tfs)?;
-            if has_thresholds && docs.last().is_some_and(|&last| (last as usize) < lens.len()) {
+            let known = docs.last().is_some_and(|&last| (last as usize) < lens.len());
+            if has_thresholds && known {
                 gather.add(|least, out| _ = encode::gather_over(docs, tfs, lens, default, least, out));
+            }
+            if list.ranges.is_some() && known {
+                gather_ranges.add(docs, tfs, lens, default);
             }
             for (&doc, &tf) in docs.iter().zip(&*tfs) {
                 let len = lens.get(doc as usize).copied().unwrap_or(0);
@@ -339,6 +346,16 @@ impl Deep<'_> {
                     format!("the best postings of list {} do not reach its thresholds, or exceed them", list.number);
                 let at = list.tf_at.saturating_sub(expected.len() as u64);
                 return Err(damaged(list.tf_path, at.saturating_mul(4), what));
+            }
+        }
+        if let Some((ranges, found)) = list.ranges {
+            let mut expected = Vec::new();
+            gather_ranges.finish(ranges, list.bound, &mut expected);
+            let expected: &[u32] = bytemuck::cast_slice(&expected);
+            if let Some(at) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+                let what = format!("the bounds of the ranges of list {} are not what its postings give", list.number);
+                let at = list.skips_at + (3 * list.skips.len() + at) as u64;
+                return Err(damaged(&codec.files.lists.words.path, 4 * at, what));
             }
         }
         self.list_end(&list, end, codec.files)?;

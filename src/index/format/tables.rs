@@ -27,10 +27,11 @@
 //! # `lists.bin`
 //! Row `l` is list `l`: where its words are in `postings.bin`, and its skip entries further up in this file. A list of
 //! at most one block has no skip entries: its words in `postings.bin` are the first docID and then the codec's words.
-//! Other lists have a [`crate::codec::Skip`] (3 words) per block.
+//! Other lists have a [`crate::codec::Skip`] (3 words) per block, and then the bounds of their ranges
+//! ([`crate::score::range`]) if the codec has some.
 //!
 //! ```text
-//! [header: 16 words] [skip entries, in windows] [group 0] [group 1] …
+//! [header: 16 words] [skip entries and bounds of ranges, in windows] [group 0] [group 1] …
 //! [directory: per group, its word offset from the start of group 0: 2 words]
 //! [footer: lists, word offset of group 0, groups, words of postings.bin: 2 words each]
 //! ```

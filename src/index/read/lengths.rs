@@ -1,6 +1,7 @@
 //! Lists by length: classes of similar lists, and the size of a codec's lists in each.
 
 use super::reader::{CodecFiles, Index};
+use crate::codec;
 use crate::index::format::tables::Place;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -103,8 +104,8 @@ impl Index {
             let next = if more { self.place(list + 1, files)?.0 } else { files.end as u64 };
             let postings = next.checked_sub(at);
             let postings = postings.ok_or_else(|| files.lists.bad_row(list.into(), "the place of list"))?;
-            let blocks = (len as usize).div_ceil(files.codec.block_len()) as u64;
-            words[length_class(len)] += postings + if blocks > 1 { 3 * blocks } else { 0 };
+            let entries = codec::entry_words(files.codec.as_ref(), len, self.statistics().documents as u32);
+            words[length_class(len)] += postings + entries as u64;
             at = next;
         }
         Ok(())
@@ -150,7 +151,8 @@ mod tests {
                 let postings = index.manifest().file(&format!("{name}/postings.bin")).unwrap().bytes / 4;
                 let block_len = codec.codec().block_len() as u64;
                 let skips = (1..=400u64).map(|i| (700 / i).div_ceil(block_len)).filter(|&blocks| blocks > 1);
-                let skips = 3 * skips.sum::<u64>();
+                let ranges = (1..=400).filter_map(|i| codec::ranges(codec.codec(), 700 / i, 700));
+                let skips = 3 * skips.sum::<u64>() + ranges.map(|ranges| ranges.words() as u64).sum::<u64>();
                 assert_eq!(words, postings - crate::index::format::HEADER_WORDS as u64 + skips, "{name}");
             }
         }

@@ -1,11 +1,12 @@
 //! Runs of consecutive lists, decoded at once: by a core, or by a GPU.
 
 use super::reader::{CodecRef, Index};
-use crate::codec::{BlockRow, Codec, GpuDecoder};
+use crate::codec::{self, BlockRow, Codec, GpuDecoder, Skip};
 use crate::gpu::Gpu;
 use crate::index::write::encode::gather;
 use crate::postings::{Blocks, List, ListWords};
 use crate::score::bound::Bound;
+use crate::score::range::GatherRanges;
 use crate::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
@@ -183,6 +184,26 @@ pub(in crate::index) fn bounds(
     frequencies(list, docs.len(), &mut tfs)?;
     let (lens, norm) = (index.lens(), index.default_norm());
     out.extend(docs.chunks(wanted).zip(tfs.chunks(wanted)).map(|(docs, tfs)| gather(docs, tfs, lens, norm)));
+    Ok(())
+}
+
+/// The bounds of the ranges that `codec` cuts a list into, if it does, as in a build: words in the shape of skip
+/// entries.
+pub(in crate::index) fn range_bounds(
+    index: &Index,
+    list: &ListWords<'_>,
+    docs: &[u32],
+    codec: &dyn Codec,
+    out: &mut Vec<Skip>,
+) -> Result<()> {
+    out.clear();
+    let Some(ranges) = codec::ranges(codec, list.df, list.documents) else { return Ok(()) };
+    let mut tfs = Vec::new();
+    frequencies(list, docs.len(), &mut tfs)?;
+    let mut gather = GatherRanges::default();
+    gather.begin(ranges);
+    gather.add(docs, &tfs, index.lens(), index.default_norm());
+    gather.finish(ranges, list.bound, out);
     Ok(())
 }
 

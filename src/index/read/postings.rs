@@ -2,7 +2,7 @@
 
 use super::reader::{CodecFiles, CodecRef, Index, ListFiles};
 use crate::Result;
-use crate::codec::Skip;
+use crate::codec::{self, Ranges, Skip};
 use crate::error::damaged;
 use crate::index::format::tables::{self, ListRow, Place, TermInfo};
 use crate::postings::Cursor;
@@ -42,15 +42,18 @@ impl Index {
         let words = words.ok_or_else(|| files.lists.bad_row(number.into(), "the place of list"))?;
         let blocks = (df as usize).div_ceil(files.codec.block_len());
         let bad_list = || damaged(&files.postings.path, 4 * at, format!("list {number} is cut short"));
-        let (words, skips, first): (_, &[Skip], _) = if blocks == 1 {
+        let ranges = codec::ranges(files.codec.as_ref(), df, documents);
+        let (words, skips, ranges, first): (_, &[Skip], _, _) = if blocks == 1 {
             let (&first, words) = words.split_first().ok_or_else(bad_list)?;
-            (words, &[], first)
+            (words, &[], None, first)
         } else {
             let entries = files.lists.words.window_from(skip_at, window, files.lists.start());
-            let entries = entries.and_then(|entries| entries.get(..3 * blocks));
+            let room = ranges.map_or(0, Ranges::words);
+            let entries = entries.and_then(|entries| entries.get(..3 * blocks + room));
             let entries =
                 entries.ok_or_else(|| files.lists.bad_row(number.into(), "the place of skip entries of list"))?;
-            (words, bytemuck::cast_slice(entries), entries[0])
+            let (skips, bounds) = entries.split_at(3 * blocks);
+            (words, bytemuck::cast_slice(skips), ranges.map(|ranges| (ranges, bounds)), entries[0])
         };
         let threshold_words = if self.thresholds { threshold::words(df) } else { 0 };
         let frequencies = match (ones, threshold_words) {
@@ -71,6 +74,7 @@ impl Index {
             df,
             documents,
             number,
+            ranges,
             thresholds: Thresholds(thresholds),
             tf: Frequencies::new(if ones { &[] } else { frequencies }, df, ones),
             postings_at: at + u64::from(blocks == 1),

@@ -229,6 +229,47 @@ fn test_damage_that_the_checksums_hide_is_seen() {
     assert!(verify(&target).unwrap().problems.is_empty());
 }
 
+/// So are the bounds of ranges.
+#[test]
+fn test_bounds_of_ranges_that_the_checksums_hide_are_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let text = |doc: usize| {
+        let words = (1..9).filter(|word| doc.is_multiple_of(*word));
+        words.map(|word| format!("w{word} ").repeat(1 + doc % 5)).collect::<String>()
+    };
+    let texts: Vec<String> = (0..700).map(text).collect();
+    let texts: Vec<_> = texts.iter().map(|text| ("", "", "", text.as_str())).collect();
+    let codecs = crate::codec::parse_list("simdbp:range=2").unwrap();
+    build(&target, &texts, &Plan { codecs, ..Plan::default() }).unwrap();
+    let index = Index::open(&target).unwrap();
+    let codec = index.codecs().next().unwrap();
+    let lists = (0..index.statistics().terms as u32).map(|id| index.list(&index.term(id).unwrap(), codec).unwrap());
+    let places: Vec<(usize, usize)> = lists
+        .filter_map(|list| match list {
+            List::Blocks(list) => list.ranges.map(|(ranges, words)| {
+                assert_eq!(words.len(), ranges.words());
+                (list.skips_at as usize + 3 * list.skips.len(), words.len())
+            }),
+            List::Single { .. } => None,
+        })
+        .collect();
+    drop(index);
+    assert!(places.len() == 2, "lists of 700 and of 350 documents: {places:?}");
+    let content = fs::read(target.join("simdbp/lists.bin")).unwrap();
+    // the word before the bounds, a bound, and what follows them
+    for (number, (place, words)) in places.iter().cycle().take(6).enumerate() {
+        let at = 4 * place + [0, 4, 4 * words - 1][number / 2];
+        let mut bytes = content.clone();
+        bytes[at] ^= 1;
+        fs::write(target.join("simdbp/lists.bin"), &bytes).unwrap();
+        sign(&target, "simdbp/lists.bin");
+        let problems = verify(&target).unwrap().problems;
+        let said = problems.first().map(ToString::to_string).unwrap_or_default();
+        assert!(said.contains("bounds of the ranges") && said.contains(&format!("byte {}", at / 4 * 4)), "{said}");
+    }
+}
+
 /// Thresholds are just what the postings give: one too high would lose documents.
 #[test]
 fn test_thresholds_that_the_checksums_hide_are_seen() {

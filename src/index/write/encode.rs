@@ -3,12 +3,13 @@
 //! Where postings lie encoded in another index, whole blocks are copied if they would come out the same.
 
 use crate::base::simd;
-use crate::codec::{Codec, Skip};
+use crate::codec::{self, Codec, Skip};
 use crate::index::format::docs::DocTable;
 use crate::index::format::tables::TermRow;
 use crate::index::{Imported, ListBatch};
 use crate::postings::{ListWords, tf};
 use crate::score::bound::{Bound, Gather, Gathers, Norm};
+use crate::score::range::GatherRanges;
 use crate::score::threshold::GatherThresholds;
 use crate::score::{DEFAULT_B, DEFAULT_K1};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub struct ListEncoder {
     norm: Norm,
     bounds: Vec<Bound>,
     thresholds: GatherThresholds,
+    ranges: GatherRanges,
 }
 
 /// The words of consecutive lists, ready to be appended to the index.
@@ -45,8 +47,9 @@ pub(in crate::index) struct EncodedCodec {
     pub(in crate::index) words: Vec<u32>,
     /// Words of each list.
     pub(in crate::index) lens: Vec<u32>,
+    /// Skip entries, and behind those of a list the bounds of its ranges, in as much room as some entries.
     pub(in crate::index) skips: Vec<Skip>,
-    /// Skip entries of each list, 0 for lists of one block.
+    /// Of both for each list, 0 for lists of one block.
     pub(in crate::index) skip_lens: Vec<u32>,
 }
 
@@ -84,7 +87,14 @@ impl ListEncoder {
             Some(imported) => imported.collection.norm(DEFAULT_K1, DEFAULT_B),
             None => Norm::new(DEFAULT_K1, DEFAULT_B, docs.lens.len() as u64, docs.total_len),
         };
-        Self { codecs, docs, norm, bounds: Vec::new(), thresholds: GatherThresholds::default() }
+        Self {
+            codecs,
+            docs,
+            norm,
+            bounds: Vec::new(),
+            thresholds: GatherThresholds::default(),
+            ranges: GatherRanges::default(),
+        }
     }
 
     /// Codecs of the index.
@@ -182,6 +192,11 @@ impl ListEncoder {
                 present(number, &mut found);
             }
             words.push_present(codec.as_ref(), docs, &self.bounds, &found);
+            if let Some(ranges) = codec::ranges(codec.as_ref(), df, self.docs.lens.len() as u32) {
+                self.ranges.begin(ranges);
+                self.ranges.add(docs, tfs, &self.docs.lens, self.norm);
+                words.push_ranges(|entries| self.ranges.finish(ranges, bound, entries));
+            }
         }
         let (cf, tf_max) = sum_and_max(tfs);
         out.rows.push(TermRow { df, tf_max, cf, bound, doc, tf_at });
@@ -266,6 +281,15 @@ impl EncodedCodec {
     /// Appends a list of more than one document, with a bound for each of its blocks.
     pub(in crate::index) fn push(&mut self, codec: &dyn Codec, docs: &[u32], bounds: &[Bound]) {
         self.push_present(codec, docs, bounds, &[]);
+    }
+
+    /// Puts the bounds of ranges, which `write` appends, behind the skip entries of the last list.
+    pub(in crate::index) fn push_ranges(&mut self, write: impl FnOnce(&mut Vec<Skip>)) {
+        let before = self.skips.len();
+        write(&mut self.skips);
+        if let Some(len) = self.skip_lens.last_mut() {
+            *len += (self.skips.len() - before) as u32;
+        }
     }
 
     /// As [`Self::push`], with blocks copied from `present` lists of the same codec where that gives the same words.

@@ -65,16 +65,27 @@ pub(super) fn rank(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut Top
     cpu::wide!(rank_any(terms, scorer, top));
 }
 
+/// DocIDs that the blocks of the rarest term span which are taken together.
+const SPAN: usize = 8192;
+
 #[inline(always)]
 fn rank_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by_key(|term| term.cursor.list().df());
     let mut survivors = Survivors::default();
     let mut bounds: Vec<f32> = terms.iter().map(|term| term.bound).collect();
+    // Whether there are bounds of ranges.
+    let near = terms.iter().any(|term| term.reach.is_some());
     // above[i]: the most that the terms from i on can add up to.
     let mut above = vec![0.0; terms.len() + 1];
-    for block in 0..terms[0].cursor.list().blocks() {
+    let blocks = terms[0].cursor.list().blocks();
+    let step = (blocks * SPAN / scorer.documents().max(1)).max(1);
+    let mut next = 0;
+    while next < blocks {
+        // as long as there is no threshold, each block may bring one
+        let (block, last) = (next, if top.threshold() >= 0.0 { (next + step).min(blocks) } else { next + 1 });
+        next = last;
         let list = terms[0].cursor.list();
-        let (from, end) = (list.first(block), list.first(block + 1));
+        let (from, end) = (list.first(block), list.first(last));
         if top.threshold() >= 0.0 {
             for (bound, term) in bounds.iter_mut().zip(terms.iter_mut()) {
                 *bound = term.bound_in(from, end, scorer);
@@ -87,8 +98,16 @@ fn rank_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) 
         if !hope(0, top).has(0.0) {
             continue;
         }
-        terms[0].sift(block, hope(1, top), scorer, &mut survivors);
+        for block in block..last {
+            let here = scorer.bound(&terms[0].weight, terms[0].cursor.list().bound(block)).min(bounds[0]);
+            if hope(1, top).has(here) {
+                terms[0].sift(block, hope(1, top), scorer, &mut survivors);
+            }
+        }
         for i in 1..terms.len() {
+            if near {
+                survivors.sift(terms[i..].iter().zip(bounds[i..].iter().copied()), true, top.threshold());
+            }
             survivors.look_up(&mut terms[i], bounds[i], true, hope(i + 1, top), scorer);
         }
         survivors.finish(top);

@@ -9,6 +9,7 @@ mod lookup;
 pub(super) mod pairwise;
 mod probe;
 pub(super) mod ranges;
+mod reach;
 mod scored;
 mod scorer;
 pub(super) mod simd;
@@ -203,8 +204,13 @@ fn open_one<'a>(
         Scoring::Bm25(scorer) => most(scorer, &weight, &term.info),
         Scoring::Impacts(_) => most(&by_impacts(index), &weight, &term.info),
     };
-    let cursor = Cursor::new(index.list(&term.info, codec)?);
-    Ok(Scored { negative: term.negative, ..Scored::new(term.id, order, cursor, weight, bound) })
+    let list = index.list(&term.info, codec)?;
+    let reach = match scoring {
+        Scoring::Bm25(scorer) => scorer.reach(&list, &weight),
+        Scoring::Impacts(_) => None,
+    };
+    let scored = Scored::new(term.id, order, Cursor::new(list), weight, bound);
+    Ok(Scored { negative: term.negative, reach, ..scored })
 }
 
 /// The most that each term of a plan adds to a score.

@@ -6,6 +6,8 @@ use crate::postings::{Cursor, PICKED, common, matches, pick};
 
 /// So many documents are looked up at a time, at most.
 pub(in crate::query) const MOST: usize = 128;
+/// Where no more are looked up in a block, the next look-ups come too soon to hide where its frequencies are.
+const FEW: usize = 8;
 /// Room for what two look-ups find, and for a register behind it.
 const ROOM: usize = MOST + PICKED;
 
@@ -54,6 +56,9 @@ impl Probe {
     ) -> u128 {
         let at = self.found;
         assert!(at <= MOST);
+        if !S::BY_POSITION && docs.len() <= FEW {
+            cursor.blocks().prefetch_tfs(block);
+        }
         let there = cursor.docs_of(block);
         if there.len() > MOST {
             return self.look_up_far(cursor, weight, (block, docs), scorer);

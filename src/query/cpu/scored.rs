@@ -3,6 +3,7 @@
 use super::feed::Feed;
 use super::probe::Probe;
 use super::ranges::Found;
+use super::reach::Reach;
 use super::simd::Hope;
 use super::survivors::Survivors;
 use super::{Scorer, Weight};
@@ -18,6 +19,8 @@ pub(in crate::query) struct Scored<'a, P = Cursor<'a>> {
     pub(in crate::query) feed: Feed,
     /// The table of a long list, if it is stored or once it is made, for the methods that use it.
     pub(in crate::query) table: Option<Found<'a>>,
+    /// What it can add near a document, where the list has bounds of ranges.
+    pub(in crate::query) reach: Option<Reach<'a>>,
     /// TermID.
     pub(in crate::query) id: u32,
     pub(in crate::query) weight: Weight<'a>,
@@ -37,7 +40,7 @@ impl<'a, P: Postings> Scored<'a, P> {
     /// A term on its first posting; `order` is its place in the query.
     pub(in crate::query) fn new(id: u32, order: usize, cursor: P, weight: Weight<'a>, bound: f32) -> Self {
         let (feed, negative) = (Feed::default(), false);
-        Self { cursor, feed, table: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
+        Self { cursor, feed, table: None, reach: None, id, weight, negative, bound, order, scored: 0, decoded: 0 }
     }
 
     /// The part of the current posting.

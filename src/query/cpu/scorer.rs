@@ -3,11 +3,12 @@
 //! Every method is compiled once for each, so none asks per posting.
 
 use super::Scored;
+use super::reach::Reach;
 use super::simd::{self, Hope};
 use crate::Result;
 use crate::base::simd::prefetch;
 use crate::index::{Impacts, TermInfo};
-use crate::postings::Blocks;
+use crate::postings::{Blocks, List};
 use crate::score::whole::MAX_TF;
 use crate::score::{Bound, BoundReader, Norm, TermQuantizer, greatest_share, share};
 
@@ -140,6 +141,11 @@ impl<'a> Bm25Scorer<'a> {
     /// A score that `k` documents reach by this term alone; 0 if none is known.
     pub(in crate::query) fn least(&self, term: &Scored<'_>, k: usize) -> f32 {
         term.cursor.list().thresholds().least_share(term.weight.factor, k, &self.bounds)
+    }
+
+    /// What a term's list can add near a document, if it has bounds of ranges.
+    pub(in crate::query) fn reach<'b>(&self, list: &List<'b>, weight: &Weight<'_>) -> Option<Reach<'b>> {
+        list.range_bounds().map(|bounds| Reach::new(bounds, weight.factor, self.bounds.greatest_ratio()))
     }
 
     /// Does something to consecutive postings and their frequencies, some at a time.

@@ -7,6 +7,7 @@ mod eight;
 mod sixteen;
 
 use super::Bm25Scorer;
+use super::reach::Reach;
 #[cfg(target_arch = "x86_64")]
 use crate::base::{avx2, avx512};
 
@@ -33,6 +34,26 @@ pub(in crate::query) fn score(scorer: &Bm25Scorer<'_>, weight: f32, docs: &[u32]
     }
     for ((part, &doc), &tf) in out.iter_mut().zip(docs).zip(tfs) {
         *part = scorer.share(weight, doc, tf);
+    }
+}
+
+/// Appends the documents whose sums can pass with all that some terms can add to them, with these sums.
+#[inline(always)]
+pub(in crate::query) fn reachable(
+    reaches: &[Reach<'_>],
+    hope: Hope,
+    (docs, sums): (&[u32], &[f32]),
+    kept: (&mut Vec<u32>, &mut Vec<f32>),
+) {
+    assert_eq!(docs.len(), sums.len());
+    if reaches.iter().all(Reach::is_short) {
+        widest!(reachable(reaches, hope, docs, sums, kept));
+    }
+    for (&doc, &sum) in docs.iter().zip(sums) {
+        if hope.has(reaches.iter().fold(sum, |sum, reach| sum + reach.of(doc))) {
+            kept.0.push(doc);
+            kept.1.push(sum);
+        }
     }
 }
 
@@ -241,6 +262,44 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn test_reachable_documents_are_those_of_one_after_the_other(
+            bytes in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 5..80),
+            documents in proptest::collection::vec((0u32..900, 1u32..1 << 21), 0..70),
+            lines in proptest::collection::vec((
+                0u32..8,
+                // sums that are no numbers, or more than 32 bits hold
+                prop_oneof![(0f32..9e6, 0f32..1e5), Just((-3e15, 3e15)), Just((f32::NEG_INFINITY, f32::INFINITY))],
+                1u32..1 << 21,
+                any::<bool>(),
+            ), 1..4),
+            more in 0u32..900_000,
+            threshold in prop_oneof![Just(f32::NEG_INFINITY), (0u32..1 << 23).prop_map(|threshold| threshold as f32)],
+        ) {
+            let last = bytes.len() as u32 - 5;
+            let reaches: Vec<Reach<'_>> = lines
+                .into_iter()
+                .map(|(shift, (base, step), most, needed)| {
+                    let lacking = if needed { f32::NEG_INFINITY } else { 0.0 };
+                    Reach { bytes: &bytes, shift, last, base, step, most: most as f32, lacking }
+                })
+                .collect();
+            let hope = Hope { more: more as f32, threshold };
+            let (docs, sums): (Vec<u32>, Vec<f32>) = documents.iter().map(|&(doc, sum)| (doc, sum as f32)).unzip();
+            let best = |&(doc, sum): &(u32, f32)| reaches.iter().fold(sum, |sum, reach| sum + reach.of(doc));
+            let pairs: Vec<(u32, f32)> = docs.iter().copied().zip(sums.iter().copied()).collect();
+            let expected: Vec<(u32, f32)> = pairs.into_iter().filter(|pair| hope.has(best(pair))).collect();
+            let mut kept = (vec![7], vec![7.0]);
+            reachable(&reaches, hope, (&docs, &sums), (&mut kept.0, &mut kept.1));
+            prop_assert!(kept.0.drain(..).zip(kept.1.drain(..)).skip(1).eq(expected.iter().copied()));
+            #[cfg(target_arch = "x86_64")]
+            if avx2::available() {
+                // SAFETY: the processor has the features, and each range has a byte behind four.
+                unsafe { eight::reachable(&reaches, hope, &docs, &sums, (&mut kept.0, &mut kept.1)) };
+                prop_assert!(kept.0.into_iter().zip(kept.1).eq(expected));
+            }
+        }
+
         #[test]
         fn test_wide_and_narrow_agree_to_the_last_bit(
             postings in proptest::collection::vec((0u32..80, prop_oneof![1u32..5, any::<u32>()]), 0..140),

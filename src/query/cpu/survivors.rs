@@ -1,7 +1,8 @@
 //! Documents that some terms have, on their way through the other terms.
 
 use super::probe::{Gathered, NONE_GATHERED, Probe};
-use super::simd::{Few, Hope};
+use super::reach::{MOST, NOWHERE};
+use super::simd::{self, Few, Hope};
 use super::{Scored, Scorer};
 use crate::base::bits::set_places;
 #[cfg(target_arch = "x86_64")]
@@ -14,6 +15,11 @@ pub(in crate::query) struct Survivors {
     sums: Vec<f32>,
     /// Those that a look-up leaves.
     left: (Vec<u32>, Vec<f32>),
+    /// How many were compared with the bounds of ranges since it was last asked whether that pays, how many of them
+    /// were dropped, and how many are still to be let pass.
+    sifted: u32,
+    dropped: u32,
+    pause: u32,
     /// Those that are looked up in one block.
     few: Few,
     probe: Probe,
@@ -24,12 +30,29 @@ pub(in crate::query) struct Survivors {
 impl Default for Survivors {
     fn default() -> Self {
         let (few, probe, found) = (Few::default(), Probe::default(), (NONE_GATHERED, NONE_GATHERED));
-        Self { docs: Vec::new(), sums: Vec::new(), left: Default::default(), few, probe, found }
+        Self {
+            docs: Vec::new(),
+            sums: Vec::new(),
+            left: Default::default(),
+            sifted: 0,
+            dropped: 0,
+            pause: 0,
+            few,
+            probe,
+            found,
+        }
     }
 }
 
 /// So many are looked up at a time: later ones will meet a higher threshold.
 pub(in crate::query) const BATCH: usize = 128;
+
+/// After so many that were compared with the bounds of ranges it is asked whether that paid,
+const TRIED: u32 = 256;
+/// which it did if one in so many was dropped,
+const WORTH: u32 = 8;
+/// and if not, so many are let pass.
+const PAUSE: u32 = 1024;
 
 impl Survivors {
     /// Adds one.
@@ -53,6 +76,53 @@ impl Survivors {
     pub(in crate::query) fn clear(&mut self) {
         self.docs.clear();
         self.sums.clear();
+    }
+
+    /// Drops those without hope by what each of `terms` can add near them, with the most that it adds at all. With
+    /// `required` these terms are needed. Of no effect if none of them has bounds of ranges.
+    // Not part of the methods' loops, where it is of no use to lists without such bounds.
+    #[inline(never)]
+    pub(in crate::query) fn sift<'t, 'a: 't>(
+        &mut self,
+        terms: impl Iterator<Item = (&'t Scored<'a>, f32)>,
+        required: bool,
+        threshold: f32,
+    ) {
+        let asked = self.docs.len() as u32;
+        if asked == 0 {
+            return;
+        }
+        if self.pause > 0 {
+            self.pause = self.pause.saturating_sub(asked);
+            return;
+        }
+        let lacking = if required { f32::NEG_INFINITY } else { 0.0 };
+        let mut hope = Hope { more: 0.0, threshold };
+        let (mut reaches, mut n) = ([NOWHERE; MOST], 0);
+        for (term, most) in terms {
+            match term.reach {
+                Some(reach) if n < MOST => {
+                    reaches[n] = reach.within(most, lacking);
+                    n += 1;
+                }
+                _ => hope.more += most,
+            }
+        }
+        if n == 0 {
+            return;
+        }
+        let Self { docs, sums, left, .. } = self;
+        left.0.clear();
+        left.1.clear();
+        simd::reachable(&reaches[..n], hope, (docs, sums), (&mut left.0, &mut left.1));
+        std::mem::swap(docs, &mut left.0);
+        std::mem::swap(sums, &mut left.1);
+        self.sifted += asked;
+        self.dropped += asked - self.docs.len() as u32;
+        if self.sifted >= TRIED {
+            self.pause = if self.dropped < self.sifted / WORTH { PAUSE } else { 0 };
+            (self.sifted, self.dropped) = (0, 0);
+        }
     }
 
     /// Looks them up in the list of `term`; drops hopeless ones, and with `required` those that the list lacks. `hope`
@@ -100,7 +170,7 @@ impl Survivors {
 
     #[inline(always)]
     fn look_up_in(&mut self, term: &mut Scored<'_>, bound: f32, required: bool, hope: Hope, scorer: &impl Scorer) {
-        let Self { docs: all_docs, sums: all_sums, left: (left_docs, left_sums), few, probe, found } = self;
+        let Self { docs: all_docs, sums: all_sums, left: (left_docs, left_sums), few, probe, found, .. } = self;
         left_docs.clear();
         left_sums.clear();
         let Some(&first) = all_docs.first() else { return };

@@ -20,15 +20,18 @@ pub static BLOCK_MAX_MAXSCORE: OrMethod = OrMethod {
 };
 
 /// DocIDs of a window.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 16384;
 /// DocIDs whose sums are checked together.
 const GRAIN: usize = 64;
+
+/// Words with a bit for each grain of a window.
+const WORDS: usize = WINDOW / GRAIN / 64;
 
 /// One sum per docID of a window, all 0 between uses.
 struct Accumulators {
     sums: Box<[f32; WINDOW]>,
     /// One bit per [`GRAIN`] that may hold sums other than 0.
-    touched: u64,
+    touched: [u64; WORDS],
 }
 
 impl Accumulators {
@@ -37,9 +40,21 @@ impl Accumulators {
         for (&doc, &part) in docs.iter().zip(parts) {
             let at = doc.wrapping_sub(from) as usize % WINDOW;
             self.sums[at] += part;
-            self.touched |= 1 << (at / GRAIN);
+            self.touched[at / GRAIN / 64] |= 1 << (at / GRAIN % 64);
         }
     }
+}
+
+/// The first docIDs of the grains whose bits are set, within the window.
+fn set_grains(touched: &[u64; WORDS]) -> impl Iterator<Item = usize> {
+    (0..).zip(touched).flat_map(|(word, &bits)| {
+        let mut bits = bits;
+        std::iter::from_fn(move || {
+            let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+            bits &= bits - 1;
+            Some((64 * word + bit) * GRAIN)
+        })
+    })
 }
 
 pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
@@ -50,9 +65,11 @@ pub(super) fn run(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK
 fn run_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
     terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let below_all = bounds_below(terms);
+    // Whether there are bounds of ranges.
+    let near = terms.iter().any(|term| term.reach.is_some());
     // The first `optional` terms together reach no more than the threshold wherever they are.
     let mut optional = 0;
-    let mut accumulators = Accumulators { sums: Box::new([0.0; WINDOW]), touched: 0 };
+    let mut accumulators = Accumulators { sums: Box::new([0.0; WINDOW]), touched: [0; WORDS] };
     let mut survivors = Survivors::default();
     // The terms and their bounds in the window, lowest bound first.
     let mut local: Vec<(f32, usize)> = Vec::with_capacity(terms.len());
@@ -89,6 +106,10 @@ fn run_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
         }
         let flush = |survivors: &mut Survivors, terms: &mut [Scored<'_>], top: &mut TopK<'_>| {
             for (i, &(bound, term)) in local[..first].iter().enumerate().rev() {
+                if near {
+                    let rest = local[..=i].iter().map(|&(bound, term)| (&terms[term], bound));
+                    survivors.sift(rest, false, top.threshold());
+                }
                 let hope = Hope { more: below[i], threshold: top.threshold() };
                 survivors.look_up(&mut terms[term], bound, false, hope, scorer);
             }
@@ -114,10 +135,8 @@ fn run_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
                     let (docs, parts) = terms[term].promising(0..n, within[term], hope, scorer);
                     accumulators.add(from, docs, parts);
                 }
-                let mut touched = std::mem::take(&mut accumulators.touched);
-                while touched != 0 {
-                    let grain = touched.trailing_zeros() as usize * GRAIN;
-                    touched &= touched - 1;
+                let touched = std::mem::take(&mut accumulators.touched);
+                for grain in set_grains(&touched) {
                     let hope = Hope { more: below[first], threshold: top.threshold() };
                     let grains = &mut accumulators.sums[grain..grain + GRAIN];
                     let mut hits = hope.mask(grains);

@@ -22,7 +22,7 @@ pub(super) fn all_methods() -> impl Iterator<Item = (CpuMethods, String)> {
 }
 
 /// Checks every method on one query.
-fn check(searcher: &Searcher<'_>, oracle: &Oracle, text: &str, bm25: Bm25, k: usize) {
+pub(super) fn check(searcher: &Searcher<'_>, oracle: &Oracle, text: &str, bm25: Bm25, k: usize) {
     // weights of a term may add up to nothing
     let Ok(query) = searcher.parse_weighted(text) else { return };
     let plan = searcher.plan(&query).unwrap();
@@ -62,7 +62,7 @@ pub(super) fn refuses(searcher: &Searcher<'_>, plan: &Plan, methods: &CpuMethods
     any
 }
 
-fn with_index(texts: &[String], codecs: &str, test: impl FnOnce(&Index, &Oracle)) {
+pub(super) fn with_index(texts: &[String], codecs: &str, test: impl FnOnce(&Index, &Oracle)) {
     with_index_and(texts, codecs, None, test);
 }
 

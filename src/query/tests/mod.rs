@@ -3,6 +3,7 @@
 mod deleted;
 mod impacts;
 mod methods;
+mod reach;
 mod subset;
 
 use super::*;

@@ -1,6 +1,7 @@
 //! Eight postings at a time, in registers of AVX2.
 
 use super::super::Bm25Scorer;
+use super::super::reach::Reach;
 use super::{CHUNK, Few, Hope};
 use crate::base::avx2::{at_least, bits, compress, first, floats, load_some, store};
 use crate::score::whole::MAX_TF;
@@ -131,6 +132,54 @@ pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept
         let float = _mm256_castsi256_ps(sum);
         // Missing sums are 0.
         let some = bits(_mm256_and_si256(positive(float), passes(hope, float)));
+        let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
+        // SAFETY: there is room for eight behind the vectors' ends, and as many as become part of them were written.
+        unsafe {
+            _mm256_storeu_si256(kept_docs.as_mut_ptr().add(doc_end).cast(), compress(some, doc));
+            _mm256_storeu_si256(kept_sums.as_mut_ptr().add(sum_end).cast(), compress(some, sum));
+            kept_docs.set_len(doc_end + some.count_ones() as usize);
+            kept_sums.set_len(sum_end + some.count_ones() as usize);
+        }
+    }
+}
+
+/// # Safety
+/// There are as many sums as documents, and four bytes and one more for each range.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+pub(in crate::query) unsafe fn reachable(
+    reaches: &[Reach<'_>],
+    hope: Hope,
+    docs: &[u32],
+    sums: &[f32],
+    kept: (&mut Vec<u32>, &mut Vec<f32>),
+) {
+    let (more, threshold) = (_mm256_set1_ps(hope.more), _mm256_set1_ps(hope.threshold));
+    let (kept_docs, kept_sums) = kept;
+    for (docs, sums) in docs.chunks(8).zip(as_bits(sums).chunks(8)) {
+        // Whole registers are written.
+        kept_docs.reserve(8);
+        kept_sums.reserve(8);
+        let (doc, sum) = (load_some(docs), load_some(sums));
+        let mut best = _mm256_add_ps(_mm256_castsi256_ps(sum), more);
+        for reach in reaches {
+            let shift = _mm_cvtsi32_si128(reach.shift.cast_signed());
+            let last = _mm256_set1_epi32(reach.last.cast_signed());
+            let range = _mm256_min_epu32(_mm256_srl_epi32(doc, shift), last);
+            let place = _mm256_add_epi32(range, _mm256_set1_epi32(1));
+            // SAFETY: the byte of a range is the last of the four that are read for it, and there are four before the
+            // first.
+            let four = unsafe { _mm256_i32gather_epi32::<1>(reach.bytes.as_ptr().cast(), place) };
+            let code = _mm256_srli_epi32::<24>(four);
+            let none = _mm256_castsi256_ps(_mm256_cmpeq_epi32(code, _mm256_setzero_si256()));
+            let line = _mm256_mul_ps(_mm256_cvtepi32_ps(code), _mm256_set1_ps(reach.step));
+            // the greatest first: what is more need not be a whole number of 32 bits
+            let part = _mm256_min_ps(_mm256_add_ps(_mm256_set1_ps(reach.base), line), _mm256_set1_ps(reach.most));
+            let part = _mm256_cvtepi32_ps(_mm256_cvttps_epi32(part));
+            best = _mm256_add_ps(best, _mm256_blendv_ps(part, _mm256_set1_ps(reach.lacking), none));
+        }
+        let passes = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GT_OQ>(best, threshold));
+        let some = bits(_mm256_and_si256(first(docs.len()), passes));
         let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
         // SAFETY: there is room for eight behind the vectors' ends, and as many as become part of them were written.
         unsafe {

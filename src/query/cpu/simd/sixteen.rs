@@ -1,6 +1,7 @@
 //! Sixteen postings at a time, in registers of AVX-512.
 
 use super::super::Bm25Scorer;
+use super::super::reach::Reach;
 use super::{CHUNK, Few, Hope};
 use crate::score::whole::MAX_TF;
 use std::arch::x86_64::*;
@@ -131,6 +132,56 @@ pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept
             let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
             let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
             let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, _mm512_add_ps(sum, more), threshold);
+            let (doc, sum) = (_mm512_maskz_compress_epi32(some, doc), _mm512_maskz_compress_ps(some, sum));
+            _mm512_storeu_epi32(kept_docs.as_mut_ptr().add(doc_end).cast(), doc);
+            _mm512_storeu_ps(kept_sums.as_mut_ptr().add(sum_end), sum);
+            kept_docs.set_len(doc_end + some.count_ones() as usize);
+            kept_sums.set_len(sum_end + some.count_ones() as usize);
+        }
+    }
+}
+
+/// # Safety
+/// There are as many sums as documents, and four bytes and one more for each range.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+pub(in crate::query) unsafe fn reachable(
+    reaches: &[Reach<'_>],
+    hope: Hope,
+    docs: &[u32],
+    sums: &[f32],
+    kept: (&mut Vec<u32>, &mut Vec<f32>),
+) {
+    let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
+    let (kept_docs, kept_sums) = kept;
+    for at in (0..docs.len()).step_by(16) {
+        let lanes = first(docs.len() - at);
+        // Whole registers are written.
+        kept_docs.reserve(16);
+        kept_sums.reserve(16);
+        let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
+        // SAFETY: only lanes below the slices' length are read. The byte of a range is the last of the four that are
+        // read for it, and there are four before the first. There is room for sixteen behind the vectors' ends, and as
+        // many as become part of them were written.
+        unsafe {
+            let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
+            let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
+            let mut best = _mm512_add_ps(sum, more);
+            for reach in reaches {
+                let shift = _mm_cvtsi32_si128(reach.shift.cast_signed());
+                let last = _mm512_set1_epi32(reach.last.cast_signed());
+                let range = _mm512_min_epu32(_mm512_srl_epi32(doc, shift), last);
+                let place = _mm512_add_epi32(range, _mm512_set1_epi32(1));
+                let code = _mm512_srli_epi32::<24>(_mm512_i32gather_epi32::<1>(place, reach.bytes.as_ptr().cast()));
+                let there = _mm512_test_epi32_mask(code, code);
+                let line = _mm512_mul_ps(_mm512_cvtepi32_ps(code), _mm512_set1_ps(reach.step));
+                // the greatest first: what is more need not be a whole number of 32 bits
+                let part = _mm512_min_ps(_mm512_add_ps(_mm512_set1_ps(reach.base), line), _mm512_set1_ps(reach.most));
+                let part = _mm512_cvtepi32_ps(_mm512_cvttps_epi32(part));
+                let part = _mm512_mask_mov_ps(_mm512_set1_ps(reach.lacking), there, part);
+                best = _mm512_add_ps(best, part);
+            }
+            let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(lanes, best, threshold);
             let (doc, sum) = (_mm512_maskz_compress_epi32(some, doc), _mm512_maskz_compress_ps(some, sum));
             _mm512_storeu_epi32(kept_docs.as_mut_ptr().add(doc_end).cast(), doc);
             _mm512_storeu_ps(kept_sums.as_mut_ptr().add(sum_end), sum);
