@@ -112,8 +112,8 @@ impl<'a> RangeBounds<'a> {
         self.ranges
     }
 
-    /// The impact of a code that is not 0, as `low + code · step`: the first and the second. In single precision that is
-    /// up to 2⁻²² too low.
+    /// The impact of a code that is not 0, as `low + code · step`: the first and the second. In single precision that
+    /// is up to 2⁻²² too low.
     pub fn line(&self) -> (f32, f32) {
         (self.low, self.step)
     }
