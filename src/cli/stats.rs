@@ -16,9 +16,9 @@ use std::process::ExitCode;
 
 /// Show what an index holds and how large its parts are.
 ///
-/// A codec's bits per posting include its two files: docIDs, skip entries and the table of lists. All codecs share the
-/// term frequencies and thresholds, which are counted apart. Bits by length of list include the words of the lists and
-/// their skip entries (2K is 2048 postings). A term of one document has no list.
+/// A codec's bits per posting include its two files: docIDs, skip entries, bounds of ranges if it has some, and the
+/// table of lists. All codecs share the term frequencies and thresholds, which are counted apart. Bits by length of
+/// list include all of a list but its row of that table (2K is 2048 postings). A term of one document has no list.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -4,6 +4,8 @@ use super::Codec;
 
 /// A range has at least so many docIDs, as a power of two.
 const FINEST: u32 = 3;
+/// And at most so many.
+const COARSEST: u32 = 31;
 
 /// How a list is cut into ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +22,8 @@ impl Ranges {
         if postings == 0 || df == 0 || df > documents {
             return None;
         }
-        let wanted = 3 * u128::from(postings) * u128::from(documents);
-        let shift = (FINEST..31).find(|&shift| (4 * u128::from(df)) << shift >= wanted).unwrap_or(31);
+        let least = (3 * u64::from(postings) * u64::from(documents)).div_ceil(4 * u64::from(df));
+        let shift = least.next_power_of_two().ilog2().clamp(FINEST, COARSEST);
         Some(Self { shift, count: (documents as usize).div_ceil(1 << shift) })
     }
 
@@ -54,6 +56,12 @@ mod tests {
                 assert!(mean >= 3.0 && (mean < 6.0 || ranges.shift == 3), "{mean} of {df} in {documents}");
                 assert!(ranges.words() % 3 == 0 && ranges.words() * 4 >= ranges.count + 4);
             }
+        }
+        for (postings, df, documents) in [(1, 257, 257), (3, 300, 100_000), (64, 300, u32::MAX), (4, 1 << 20, 1 << 23)]
+        {
+            let enough = |shift: u32| (4 * u128::from(df)) << shift >= 3 * u128::from(postings) * u128::from(documents);
+            let slow = (3..31).find(|&shift| enough(shift)).unwrap_or(31);
+            assert_eq!(Ranges::of(postings, df, documents).unwrap().shift, slow, "{postings} of {df} in {documents}");
         }
         assert_eq!(Ranges::of(0, 1000, 1000), None);
         assert_eq!(Ranges::of(4, 256, 1 << 20), Some(Ranges { shift: 14, count: 64 }));

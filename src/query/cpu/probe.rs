@@ -6,7 +6,7 @@ use crate::postings::{Cursor, PICKED, common, matches, pick};
 
 /// So many documents are looked up at a time, at most.
 pub(in crate::query) const MOST: usize = 128;
-/// Where no more are looked up in a block, the next look-ups come too soon to hide where its frequencies are.
+/// To look up no more than so many in a block takes less time than to fetch its frequencies, which are prefetched then.
 const FEW: usize = 8;
 /// Room for what two look-ups find, and for a register behind it.
 const ROOM: usize = MOST + PICKED;

@@ -118,28 +118,34 @@ pub(in crate::query) unsafe fn select(
     (passed, n)
 }
 
+/// Appends the documents and sums, as bits, of some lanes.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn append(some: u8, doc: __m256i, sum: __m256i, (docs, sums): (&mut Vec<u32>, &mut Vec<f32>)) {
+    // Whole registers are written.
+    docs.reserve(8);
+    sums.reserve(8);
+    let (doc_end, sum_end) = (docs.len(), sums.len());
+    // SAFETY: there is room for eight behind the vectors' ends, and as many as become part of them were written.
+    unsafe {
+        _mm256_storeu_si256(docs.as_mut_ptr().add(doc_end).cast(), compress(some, doc));
+        _mm256_storeu_si256(sums.as_mut_ptr().add(sum_end).cast(), compress(some, sum));
+        docs.set_len(doc_end + some.count_ones() as usize);
+        sums.set_len(sum_end + some.count_ones() as usize);
+    }
+}
+
 /// # Safety
 /// There are as many sums as documents.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
-    let (kept_docs, kept_sums) = kept;
     for (docs, sums) in docs.chunks(8).zip(as_bits(sums).chunks(8)) {
-        // Whole registers are written.
-        kept_docs.reserve(8);
-        kept_sums.reserve(8);
         let (doc, sum) = (load_some(docs), load_some(sums));
         let float = _mm256_castsi256_ps(sum);
         // Missing sums are 0.
         let some = bits(_mm256_and_si256(positive(float), passes(hope, float)));
-        let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
-        // SAFETY: there is room for eight behind the vectors' ends, and as many as become part of them were written.
-        unsafe {
-            _mm256_storeu_si256(kept_docs.as_mut_ptr().add(doc_end).cast(), compress(some, doc));
-            _mm256_storeu_si256(kept_sums.as_mut_ptr().add(sum_end).cast(), compress(some, sum));
-            kept_docs.set_len(doc_end + some.count_ones() as usize);
-            kept_sums.set_len(sum_end + some.count_ones() as usize);
-        }
+        append(some, doc, sum, (&mut *kept.0, &mut *kept.1));
     }
 }
 
@@ -155,11 +161,7 @@ pub(in crate::query) unsafe fn reachable(
     kept: (&mut Vec<u32>, &mut Vec<f32>),
 ) {
     let (more, threshold) = (_mm256_set1_ps(hope.more), _mm256_set1_ps(hope.threshold));
-    let (kept_docs, kept_sums) = kept;
     for (docs, sums) in docs.chunks(8).zip(as_bits(sums).chunks(8)) {
-        // Whole registers are written.
-        kept_docs.reserve(8);
-        kept_sums.reserve(8);
         let (doc, sum) = (load_some(docs), load_some(sums));
         let mut best = _mm256_add_ps(_mm256_castsi256_ps(sum), more);
         for reach in reaches {
@@ -180,14 +182,7 @@ pub(in crate::query) unsafe fn reachable(
         }
         let passes = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GT_OQ>(best, threshold));
         let some = bits(_mm256_and_si256(first(docs.len()), passes));
-        let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
-        // SAFETY: there is room for eight behind the vectors' ends, and as many as become part of them were written.
-        unsafe {
-            _mm256_storeu_si256(kept_docs.as_mut_ptr().add(doc_end).cast(), compress(some, doc));
-            _mm256_storeu_si256(kept_sums.as_mut_ptr().add(sum_end).cast(), compress(some, sum));
-            kept_docs.set_len(doc_end + some.count_ones() as usize);
-            kept_sums.set_len(sum_end + some.count_ones() as usize);
-        }
+        append(some, doc, sum, (&mut *kept.0, &mut *kept.1));
     }
 }
 

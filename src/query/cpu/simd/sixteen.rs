@@ -112,31 +112,38 @@ pub(in crate::query) unsafe fn select(
     (passed, n)
 }
 
+/// Appends the documents and sums of some lanes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+fn append(some: u16, doc: __m512i, sum: __m512, (docs, sums): (&mut Vec<u32>, &mut Vec<f32>)) {
+    // Whole registers are written.
+    docs.reserve(16);
+    sums.reserve(16);
+    let (doc_end, sum_end) = (docs.len(), sums.len());
+    // SAFETY: there is room for sixteen behind the vectors' ends, and as many as become part of them were written.
+    unsafe {
+        _mm512_storeu_epi32(docs.as_mut_ptr().add(doc_end).cast(), _mm512_maskz_compress_epi32(some, doc));
+        _mm512_storeu_ps(sums.as_mut_ptr().add(sum_end), _mm512_maskz_compress_ps(some, sum));
+        docs.set_len(doc_end + some.count_ones() as usize);
+        sums.set_len(sum_end + some.count_ones() as usize);
+    }
+}
+
 /// # Safety
 /// There are as many sums as documents.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
 pub(in crate::query) unsafe fn keep(hope: Hope, docs: &[u32], sums: &[f32], kept: (&mut Vec<u32>, &mut Vec<f32>)) {
     let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
-    let (kept_docs, kept_sums) = kept;
     for at in (0..docs.len()).step_by(16) {
         let lanes = first(docs.len() - at);
-        // Whole registers are written.
-        kept_docs.reserve(16);
-        kept_sums.reserve(16);
-        let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
-        // SAFETY: only lanes below the slices' length are read; there is room for sixteen behind the vectors' ends,
-        // and as many as become part of them were written.
+        // SAFETY: only lanes below the slices' length are read.
         unsafe {
             let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
             let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
             let some = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sum, _mm512_setzero_ps());
             let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(some, _mm512_add_ps(sum, more), threshold);
-            let (doc, sum) = (_mm512_maskz_compress_epi32(some, doc), _mm512_maskz_compress_ps(some, sum));
-            _mm512_storeu_epi32(kept_docs.as_mut_ptr().add(doc_end).cast(), doc);
-            _mm512_storeu_ps(kept_sums.as_mut_ptr().add(sum_end), sum);
-            kept_docs.set_len(doc_end + some.count_ones() as usize);
-            kept_sums.set_len(sum_end + some.count_ones() as usize);
+            append(some, doc, sum, (&mut *kept.0, &mut *kept.1));
         }
     }
 }
@@ -153,16 +160,10 @@ pub(in crate::query) unsafe fn reachable(
     kept: (&mut Vec<u32>, &mut Vec<f32>),
 ) {
     let (more, threshold) = (_mm512_set1_ps(hope.more), _mm512_set1_ps(hope.threshold));
-    let (kept_docs, kept_sums) = kept;
     for at in (0..docs.len()).step_by(16) {
         let lanes = first(docs.len() - at);
-        // Whole registers are written.
-        kept_docs.reserve(16);
-        kept_sums.reserve(16);
-        let (doc_end, sum_end) = (kept_docs.len(), kept_sums.len());
         // SAFETY: only lanes below the slices' length are read. The byte of a range is the last of the four that are
-        // read for it, and there are four before the first. There is room for sixteen behind the vectors' ends, and as
-        // many as become part of them were written.
+        // read for it, and there are four before the first.
         unsafe {
             let doc = _mm512_maskz_loadu_epi32(lanes, docs.as_ptr().add(at).cast());
             let sum = _mm512_maskz_loadu_ps(lanes, sums.as_ptr().add(at));
@@ -182,11 +183,7 @@ pub(in crate::query) unsafe fn reachable(
                 best = _mm512_add_ps(best, part);
             }
             let some = _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(lanes, best, threshold);
-            let (doc, sum) = (_mm512_maskz_compress_epi32(some, doc), _mm512_maskz_compress_ps(some, sum));
-            _mm512_storeu_epi32(kept_docs.as_mut_ptr().add(doc_end).cast(), doc);
-            _mm512_storeu_ps(kept_sums.as_mut_ptr().add(sum_end), sum);
-            kept_docs.set_len(doc_end + some.count_ones() as usize);
-            kept_sums.set_len(sum_end + some.count_ones() as usize);
+            append(some, doc, sum, (&mut *kept.0, &mut *kept.1));
         }
     }
 }
