@@ -42,6 +42,12 @@ pub enum Domain {
         /// The distance of neighbours, counted from 0.
         step: u32,
     },
+    /// How many of something that is there only if wanted: 0, for none, to `to`. Written [`Settings`] leave 0 out, as
+    /// those of programs do that do not know the parameter.
+    Extra {
+        /// The greatest.
+        to: u32,
+    },
     /// A share from 0 to `to` hundredths, written `0.2`; inside, the hundredths.
     Share {
         /// The greatest, in hundredths.
@@ -76,6 +82,7 @@ impl Domain {
             Self::Whole { from, to, step } => {
                 text.parse().ok().filter(|value| (from..=to).contains(value) && value % step == 0)
             }
+            Self::Extra { to } => text.parse().ok().filter(|value| *value <= to),
             Self::Share { to, .. } => {
                 let share: f64 = text.parse().ok().filter(|share| (0.0..=1.0).contains(share))?;
                 let hundredths = (share * 100.0).round();
@@ -116,6 +123,7 @@ impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Whole { from, to, step: 1 } => write!(f, "{from} to {to}"),
+            Self::Extra { to } => write!(f, "0 to {to}"),
             Self::Whole { from, to, step } => write!(f, "{from} to {to} in steps of {step}"),
             Self::Share { to, .. } => write!(f, "0.0 to {} in steps of 0.01", f64::from(to) / 100.0),
             Self::Words(words) => write!(f, "{}", with_ranges(words).join(" or ")),
@@ -273,10 +281,13 @@ impl Param {
     }
 }
 
-/// `segment=64,exceptions=0.2`: all of them, in the order of the family.
+/// `segment=64,exceptions=0.2`: all of them but a [`Domain::Extra`] of 0, in the order of the family.
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (param, value)) in self.0.iter().enumerate() {
+        let none = |(param, value): &&(&Param, Value)| {
+            matches!(param.domain, Domain::Extra { .. }) && *value == Value::Number(0)
+        };
+        for (i, (param, value)) in self.0.iter().filter(|set| !none(set)).enumerate() {
             let comma = if i > 0 { "," } else { "" };
             write!(f, "{comma}{}={}", param.name, param.domain.write(value))?;
         }
@@ -310,6 +321,14 @@ mod tests {
         assert_eq!(domains[2].read("both"), None);
         assert_eq!(domains[0].to_string(), "32 to 128 in steps of 32");
         assert_eq!(domains[2].to_string(), "size or speed");
+        const EXTRA: &[Param] = &[Param { name: "range", about: "", domain: Domain::Extra { to: 64 }, default: "0" }];
+        for (text, written) in [("", ""), ("range=0", ""), ("range=64", "range=64"), ("range=1", "range=1")] {
+            let settings = Settings::read(EXTRA, text, "x").unwrap();
+            assert_eq!(settings.to_string(), written);
+            assert_eq!(Settings::read(EXTRA, written, "x").unwrap(), settings);
+        }
+        assert_eq!(EXTRA[0].domain.read("65"), None);
+        assert_eq!(EXTRA[0].domain.to_string(), "0 to 64");
         assert_eq!(Domain::Words(&["auto", "0", "1", "2", "9", "10"]).to_string(), "auto or 0 to 2 or 9 or 10");
     }
 

@@ -58,7 +58,7 @@ pub static SIMDBP: Family = Family {
     params: &[Param {
         name: "range",
         about: "postings, in the mean, that share a score bound besides their block's; 0 for none",
-        domain: Domain::Whole { from: 0, to: 64, step: 1 },
+        domain: Domain::Extra { to: 64 },
         default: "0",
     }],
     make: |settings| Arc::new(SimdBp::new(settings)),

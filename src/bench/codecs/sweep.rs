@@ -33,6 +33,7 @@ fn values(domain: &Domain) -> Vec<String> {
             let taken = all.len().min(MOST);
             (0..taken).map(|i| all[i * (all.len() - 1) / (taken - 1).max(1)].to_string()).collect()
         }
+        Domain::Extra { to } => values(&Domain::Whole { from: 0, to, step: 1 }),
         Domain::Share { to, .. } => {
             let mut shares: Vec<_> = (0..=to).step_by(10).collect();
             if to % 10 != 0 {
