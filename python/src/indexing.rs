@@ -7,11 +7,10 @@ use crate::work::{Size, bytes, object, remark, run};
 use gamut::base::means::Means;
 use gamut::cli::values::chosen;
 use gamut::codec::parse_list;
-use gamut::corpus::{CorpusOptions, Feed, Part};
+use gamut::corpus::{CorpusOptions, Feed, Part, Weights};
 use gamut::gpu::Choice;
 use gamut::pipeline::{self, BuildOptions};
 use gamut::sort::SorterChoice;
-use gamut::text::AnalyzerSpec;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use std::path::PathBuf;
@@ -70,6 +69,11 @@ fn no_format(py: Python<'_>, inputs: &Inputs<'_>, format: Option<&String>) -> Py
     }
 }
 
+/// Where documents have weights of terms, if they do.
+fn weights(py: Python<'_>, field: Option<String>, scale: f64) -> PyResult<Option<Weights>> {
+    field.map(|field| Weights::new(field, scale).or_raise(py)).transpose()
+}
+
 /// The files that `index(inputs, …, part=part)` opens, in input order: of all others it takes the names and the sizes.
 #[pyfunction]
 pub fn files_of_part(py: Python<'_>, inputs: Vec<PathBuf>, part: &str) -> PyResult<Vec<PathBuf>> {
@@ -80,9 +84,10 @@ pub fn files_of_part(py: Python<'_>, inputs: Vec<PathBuf>, part: &str) -> PyResu
 
 /// Builds an index.
 #[pyfunction]
-#[pyo3(signature = (inputs, output, *, force=false, order="input", codec="para-ef", analyzer="simple", stop_words=None,
-    format=None, part="1/1", id_field=None, text_field=None, title_field=None, urls=true, titles=true, store=false,
-    links=false, impacts=false, tables=false, threads=0, memory=None, pipeline="overlapped", sorter="auto", device=None,
+#[pyo3(signature = (inputs, output, *, force=false, order="input", codec="para-ef", analyzer=None, stop_words=None,
+    format=None, part="1/1", id_field=None, text_field=None, title_field=None, vector_field=None, vector_scale=1.0,
+    urls=true, titles=true, store=false, links=false, impacts=false, tables=false, threads=0, memory=None,
+    pipeline="overlapped", sorter="auto", device=None,
     block_keys=0, device_memory=None, timeline=None, resume=false, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of `gamut index`, each by its name")]
 pub fn index(
@@ -92,13 +97,15 @@ pub fn index(
     force: bool,
     order: &str,
     codec: &str,
-    analyzer: &str,
+    analyzer: Option<&str>,
     stop_words: Option<PathBuf>,
     format: Option<String>,
     part: &str,
     id_field: Option<String>,
     text_field: Option<Texts>,
     title_field: Option<String>,
+    vector_field: Option<String>,
+    vector_scale: f64,
     urls: bool,
     titles: bool,
     store: bool,
@@ -130,12 +137,13 @@ pub fn index(
     if block_keys > 0 && !(1 << 12..=1 << 30).contains(&block_keys) {
         return Err(invalid(py, format!("block_keys {block_keys}"), "must be from 4096 to 2^30, or 0"));
     }
+    let weights = weights(py, vector_field, vector_scale)?;
     let options = BuildOptions {
         force,
         order: order.parse::<gamut::order::Order>().or_raise(py)?,
         codecs: parse_list(codec).or_raise(py)?,
-        analyzer: AnalyzerSpec::parse(analyzer, stop_words.as_deref()).or_raise(py)?,
-        corpus: CorpusOptions { format, part, id_field, text_field, title_field, ..CorpusOptions::default() },
+        analyzer: gamut::cli::index::analyzer(analyzer, stop_words.as_deref(), weights.is_some()).or_raise(py)?,
+        corpus: CorpusOptions { format, part, id_field, text_field, title_field, weights, ..CorpusOptions::default() },
         pipeline: chosen("pipeline", pipeline).or_raise(py)?,
         sorter: SorterChoice::parse(sorter).or_raise(py)?,
         device: Choice::parse(device.unwrap_or_default()),
@@ -162,7 +170,8 @@ pub fn index(
 /// Appends documents to an index.
 #[pyfunction]
 #[pyo3(signature = (index, inputs, *, on_duplicate="keep-all", format=None, id_field=None, text_field=None,
-    title_field=None, urls=true, titles=true, threads=0, memory=None, progress=None))]
+    title_field=None, vector_field=None, vector_scale=1.0, urls=true, titles=true, threads=0, memory=None,
+    progress=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of `gamut append`, each by its name")]
 pub fn append(
     py: Python<'_>,
@@ -173,6 +182,8 @@ pub fn append(
     id_field: Option<String>,
     text_field: Option<Texts>,
     title_field: Option<String>,
+    vector_field: Option<String>,
+    vector_scale: f64,
     urls: bool,
     titles: bool,
     threads: usize,
@@ -184,8 +195,9 @@ pub fn append(
     let inputs = self::inputs(inputs, fields)?;
     no_format(py, &inputs, format.as_ref())?;
     let on_duplicate = on_duplicate.parse().or_raise(py)?;
+    let weights = weights(py, vector_field, vector_scale)?;
     let options = BuildOptions {
-        corpus: CorpusOptions { format, id_field, text_field, title_field, ..CorpusOptions::default() },
+        corpus: CorpusOptions { format, id_field, text_field, title_field, weights, ..CorpusOptions::default() },
         sorter: SorterChoice::parse("cpu").or_raise(py)?,
         store_urls: urls,
         store_titles: titles,

@@ -52,6 +52,19 @@ class Inputs(InDirectory):
         gamut.index(lines, self.dir / "lines", id_field="docno", text_field=["a", "b"])
         self.assertEqual(files(self.dir / "dicts"), files(self.dir / "lines"))
 
+    def test_documents_may_be_weights_of_terms(self):
+        rows = [{"id": str(i), "vector": {"tide": i / 10, f"w{i}": 2.5}} for i in range(1, 100)]
+        lines = write_lines(self.dir / "vectors.jsonl", rows)
+        gamut.index(lines, self.dir / "weights", vector_field="vector", vector_scale=10)
+        found = gamut.Index(self.dir / "weights").search({"tide": 2, "w7": 3}, k=3)
+        self.assertEqual(found.ids().tolist(), ["99", "98", "97"])
+        self.assertEqual(found.scores.tolist(), [[198, 196, 194]])
+        gamut.append(self.dir / "weights", lines, vector_field="vector", vector_scale=10, on_duplicate="keep-first")
+        self.assertEqual(len(gamut.Index(self.dir / "weights")), 99)
+        for options in ({"vector_scale": 0}, {"store": True}):
+            with self.assertRaises(gamut.InvalidError):
+                gamut.index(lines, self.dir / "none", vector_field="vector", **options)
+
     def test_a_build_goes_on_where_it_was(self):
         def stop(stage, done, total, unit):
             raise KeyboardInterrupt

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::ui;
 use crate::base::json::{self, document};
 use crate::base::memory::parse_size;
-use crate::corpus::CorpusOptions;
+use crate::corpus::{CorpusOptions, Weights};
 use crate::index::change::merge::OnDuplicate;
 use crate::pipeline::BuildOptions;
 use crate::pipeline::append::{Appended, append};
@@ -49,6 +49,12 @@ pub struct Args {
     /// JSON fields that contain the text, separated by commas, as in `gamut index`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     text_field: Option<Vec<String>>,
+    /// JSON field with terms and their weights, as in `gamut index`
+    #[arg(long, value_name = "NAME", conflicts_with = "text_field")]
+    vector_field: Option<String>,
+    /// Multiply weights before they are rounded, as in `gamut index`
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "vector_field")]
+    vector_scale: f64,
     /// Do not store URLs of the new documents
     #[arg(long)]
     no_urls: bool,
@@ -82,6 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             format: args.format.clone(),
             id_field: args.id_field.clone().or(defaults.id_field.clone()),
             text_field: args.text_field.clone().or(defaults.text_field.clone()),
+            weights: args.vector_field.clone().map(|field| Weights::new(field, args.vector_scale)).transpose()?,
             ..defaults
         },
         sorter: SorterChoice::parse("cpu")?,

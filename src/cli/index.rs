@@ -1,12 +1,12 @@
 //! `gamut index`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::base::json;
 use crate::base::memory::parse_size;
 use crate::cli::ui;
-use crate::corpus::{CorpusOptions, Part};
+use crate::corpus::{CorpusOptions, Part, Weights};
 use crate::gpu::Choice;
 use crate::inflate::InflateChoice;
 use crate::order::Order;
@@ -26,7 +26,8 @@ use crate::text::{AnalyzerSpec, MAX_LINKS, MAX_TERM_BYTES};
     gamut index crawl.warc.gz -o out/crawl --store\n  \
     gamut index crawl/ --part 3/8 -o out/part3        on the third of eight machines\n  \
     gamut index GOV2/ -o out/gov2 --resume\n  \
-    gamut index corpus.jsonl -o out/beir --timeline out/beir.svg", rules()))]
+    gamut index corpus.jsonl -o out/beir --timeline out/beir.svg\n  \
+    gamut index splade/ -o out/splade --vector-field vector --vector-scale 70", rules()))]
 pub struct Args {
     /// Files and directories to index
     #[arg(required = true, value_name = "INPUT")]
@@ -44,8 +45,8 @@ pub struct Args {
     #[arg(long, default_value = "para-ef", value_name = "LIST", help = codec_help(), long_help = codec_long_help())]
     codec: String,
     /// How text becomes terms
-    #[arg(long, default_value = "simple", value_name = "NAME", help = analyzer_help())]
-    analyzer: String,
+    #[arg(long, value_name = "NAME", help = analyzer_help())]
+    analyzer: Option<String>,
     /// File of stop words, one a line, that replace the analyzer's own
     #[arg(long, value_name = "FILE")]
     stop_words: Option<PathBuf>,
@@ -58,6 +59,14 @@ pub struct Args {
     /// JSON fields that contain the text, separated by commas [default: contents, text, body, passage or segment]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     text_field: Option<Vec<String>>,
+    /// JSON field with an object of terms and weights, in place of a text: documents of learned models such as SPLADE
+    /// and uniCOIL (Anserini's JsonVectorCollection has "vector"). A score is the sum of a document's weights, times
+    /// those of the query
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["text_field", "store", "links", "stop_words"])]
+    vector_field: Option<String>,
+    /// Multiply weights before they are rounded to whole numbers, which must be from 0 to 255
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "vector_field")]
+    vector_scale: f64,
     /// Index only part i of n of the input, from 1/n to n/n, so that n machines share a crawl. Parts are cut by bytes
     /// on disk. A part has the records that begin in it; a file that cannot be cut (one gzip member, or a page) is of
     /// the part where its first byte lies. `gamut merge` of all parts in their order gives the index of the whole input
@@ -171,7 +180,11 @@ fn order_help() -> String {
 
 fn analyzer_help() -> String {
     let names: Vec<_> = crate::text::analyzers().iter().map(|(name, _)| *name).collect();
-    format!("How text becomes terms: {}", names.join(", "))
+    format!(
+        "How text becomes terms: {} [default: simple; with --vector-field unknown, and the words of queries are ready \
+         terms]",
+        names.join(", ")
+    )
 }
 
 fn sorter_help() -> String {
@@ -197,6 +210,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(if args.strict && report.skipped.damage() > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
+/// The analyzer that is asked for. Of weights of terms nobody knows what made the terms, unless the user does.
+///
+/// # Errors
+/// See [`AnalyzerSpec::parse`].
+pub fn analyzer(name: Option<&str>, stop_words: Option<&Path>, weights: bool) -> crate::Result<AnalyzerSpec> {
+    match (name, weights) {
+        (name, false) => AnalyzerSpec::parse(name.unwrap_or("simple"), stop_words),
+        (Some(name), true) => super::import::analyzer_named(name),
+        (None, true) => Ok(AnalyzerSpec::unknown()),
+    }
+}
+
 impl Args {
     fn options(&self) -> anyhow::Result<BuildOptions> {
         let defaults = CorpusOptions::default();
@@ -204,11 +229,12 @@ impl Args {
             force: self.force,
             order: self.order.clone(),
             codecs: crate::codec::parse_list(&self.codec)?,
-            analyzer: AnalyzerSpec::parse(&self.analyzer, self.stop_words.as_deref())?,
+            analyzer: analyzer(self.analyzer.as_deref(), self.stop_words.as_deref(), self.vector_field.is_some())?,
             corpus: CorpusOptions {
                 format: self.format.clone(),
                 id_field: self.id_field.clone().or(defaults.id_field),
                 text_field: self.text_field.clone().or(defaults.text_field),
+                weights: self.vector_field.clone().map(|field| Weights::new(field, self.vector_scale)).transpose()?,
                 part: self.part,
                 ..CorpusOptions::default()
             },

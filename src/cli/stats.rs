@@ -338,13 +338,15 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             grouped(*postings)
         )?;
     }
-    if let Some(Imported { format, description, collection, .. }) = &report.imported {
-        writeln!(
-            out,
-            "collection     {:>15}   documents, of {} tokens on average; BM25 goes by these numbers",
-            grouped(collection.documents),
-            collection.mean_length
-        )?;
+    if let Some(Imported { format, description, collection, weights }) = &report.imported {
+        if !weights {
+            writeln!(
+                out,
+                "collection     {:>15}   documents, of {} tokens on average; BM25 goes by these numbers",
+                grouped(collection.documents),
+                collection.mean_length
+            )?;
+        }
         writeln!(out, "imported       {format}: {}", super::ui::printable(description))?;
     }
     let weights = report.imported.as_ref().is_some_and(|imported| imported.weights);

@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use super::members::Inflater;
 use super::solo::{Solo, Turn};
-use super::{CorpusOptions, DocSink, Skip, SkipKind, formats};
+use super::{CorpusOptions, DocSink, Skip, SkipKind, formats, weights};
 use crate::{Error, Result};
 
 /// How far a head test may look, in bytes.
@@ -179,6 +179,8 @@ pub struct Context {
     pub(super) bodies: [Vec<u8>; 2],
     pub(super) id: Vec<u8>,
     pub(super) title: Vec<u8>,
+    /// For weights of terms.
+    pub(super) room: weights::Room,
     /// For records over [`CorpusOptions::solo_bytes`].
     pub(super) turn: Turn,
 }
@@ -193,6 +195,7 @@ impl Context {
             bodies: [Vec::new(), Vec::new()],
             id: Vec::new(),
             title: Vec::new(),
+            room: weights::Room::default(),
         }
     }
 
@@ -204,6 +207,7 @@ impl Context {
                 *buffer = Vec::new();
             }
         }
+        self.room.shrink(keep);
         self.turn.give_back();
     }
 }

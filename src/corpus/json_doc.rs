@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
-use super::{Content, Doc, DocSink, SkipKind};
+use super::{Content, Doc, DocSink, SkipKind, weights};
 
 /// Names under which an id is looked for, best first: Anserini, BEIR, MS MARCO, TREC.
 pub const ID_FIELDS: &[&str] = &["id", "_id", "docid", "docno", "pid"];
@@ -104,7 +104,7 @@ fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<
 }
 
 /// JSON is UTF-8: damage is replaced here, before anybody guesses another charset.
-fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+pub(super) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
     simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
@@ -113,10 +113,13 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
     if !record.admit(context.options.max_record, sink) {
         return;
     }
-    let Context { options, bodies: [body, part], id: id_buffer, title: title_buffer, .. } = context;
+    let Context { options, bodies: [body, part], id: id_buffer, title: title_buffer, room, .. } = context;
     let id_names: Vec<&str> = options.id_field.as_deref().into_iter().collect();
     let title_names: Vec<&str> = options.title_field.as_deref().into_iter().collect();
-    let text_names: Vec<&str> = options.text_field.iter().flatten().map(String::as_str).collect();
+    let text_names: Vec<&str> = match &options.weights {
+        Some(weights) => vec![&weights.field],
+        None => options.text_field.iter().flatten().map(String::as_str).collect(),
+    };
     let mut slots = [
         Slots::new(if id_names.is_empty() { names.id } else { &id_names }),
         Slots::new(if text_names.is_empty() { names.text } else { &text_names }),
@@ -151,6 +154,18 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
     let Some(id) = id.filter(|id| !id.is_empty()) else {
         return record.skip(SkipKind::MissingField, missing(&slots[0]), sink);
     };
+    let offset = record.offset;
+    let (id, url, title) = (&utf8(id), &utf8(url.unwrap_or_default()), &utf8(title.unwrap_or_default()));
+    if let Some(wanted) = &options.weights {
+        let Some(Value::Other(json)) = slots[1].first().filter(|value| matches!(value, Value::Other([b'{', ..])))
+        else {
+            return record.skip(SkipKind::MissingField, format!("no object {}", wanted.field), sink);
+        };
+        return match weights::read(json, wanted.scale, room, body) {
+            Ok(()) => sink.doc(&Doc { id, url, title, body, content: Content::Weights, charset: None, offset }),
+            Err(why) => record.skip(SkipKind::BadSyntax, why, sink),
+        };
+    }
     let several = join && slots[1].values.iter().flatten().count() > 1;
     let body = if several {
         body.clear();
@@ -168,17 +183,20 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
     } else {
         match text(slots[1].first(), body) {
             Ok(Some(text)) => text,
-            Ok(None) => return record.skip(SkipKind::MissingField, missing(&slots[1]), sink),
+            Ok(None) => {
+                let hint = if has_weights(record.bytes) { "; \"vector\" has weights of terms, not a text" } else { "" };
+                return record.skip(SkipKind::MissingField, missing(&slots[1]) + hint, sink);
+            }
             Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
         }
     };
-    sink.doc(&Doc {
-        id: &utf8(id),
-        url: &utf8(url.unwrap_or_default()),
-        title: &utf8(title.unwrap_or_default()),
-        body: utf8(body).as_bytes(),
-        content: Content::Text,
-        charset: Some("utf-8"),
-        offset: record.offset,
-    });
+    let (content, charset) = (Content::Text, Some("utf-8"));
+    sink.doc(&Doc { id, url, title, body: utf8(body).as_bytes(), content, charset, offset });
+}
+
+/// Whether an object has weights where Anserini's collections have them.
+fn has_weights(json: &[u8]) -> bool {
+    let mut found = false;
+    let scanned = object(json, |key, value| found |= key == b"vector" && matches!(value, Value::Other([b'{', ..])));
+    scanned.is_ok() && found
 }

@@ -39,6 +39,7 @@ mod sniff;
 mod solo;
 mod transcode;
 mod walk;
+mod weights;
 mod window;
 
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub use part::Part;
 pub use piece::{Handover, HandoverResult, Piece, PieceEnd, PieceReader, Position};
 pub use pieces::Pieces;
 pub use rules::rules;
+pub use weights::{Weights, terms};
 
 pub mod synth;
 
@@ -66,6 +68,8 @@ pub enum Content {
     Html,
     /// Plain text.
     Text,
+    /// Terms and their weights, for [`terms`]: for each its weight and its length, a byte each, and its bytes.
+    Weights,
 }
 
 /// One document as its container holds it, transfer and content codings already undone.

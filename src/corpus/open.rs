@@ -18,6 +18,7 @@ use super::pieces::Pieces;
 use super::solo::Solo;
 use super::transcode;
 use super::walk::{PROOF, Source, Walker};
+use super::weights::Weights;
 use super::window::RecordSink;
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
@@ -34,6 +35,8 @@ pub struct CorpusOptions {
     /// JSON fields with the text; several are joined by a line feed. Default: the first there is of
     /// `contents`, `text`, `body`, `passage`, `segment`.
     pub text_field: Option<Vec<String>>,
+    /// Documents are weights of terms in place of texts; only JSON has such. Default: they are texts.
+    pub weights: Option<Weights>,
     /// JSON field with the title. Default: `title`.
     pub title_field: Option<String>,
     /// The longest record that is read, in bytes, before and after its codings are undone.
@@ -56,6 +59,7 @@ impl Default for CorpusOptions {
             format: None,
             id_field: None,
             text_field: None,
+            weights: None,
             title_field: None,
             max_record: 64 << 20,
             piece_bytes: 8 << 20,

@@ -35,7 +35,7 @@ pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> 
     let index = Index::open(&dir)?;
     let analyzer = index.manifest().analyzer.clone();
     known(&dir, &analyzer)?;
-    makes_lists(&dir, &index)?;
+    makes_lists(&dir, &index, options)?;
     let order: Order = index.manifest().order.parse().map_err(|_| {
         let order = &index.manifest().order;
         let why = format!("has the order {order}, which cannot be made again; reorder it first");
@@ -74,13 +74,19 @@ pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> 
     Ok(Appended { new: report, union })
 }
 
-/// Fails if no text gives lists like those of the index.
-fn makes_lists(dir: &Path, index: &Index) -> Result<()> {
-    let why = if index.manifest().analyzer.is_unknown() {
+/// Fails if such documents do not give lists like those of the index.
+fn makes_lists(dir: &Path, index: &Index, options: &BuildOptions) -> Result<()> {
+    let why = if options.weights() {
+        if index.manifest().weights() {
+            return Ok(());
+        }
+        "has terms of texts, and the new documents are weights of terms; make an index of its own of them"
+    } else if index.manifest().weights() {
+        "has weights of another program, which a text does not have; name the field with the weights of the new \
+         documents (--vector-field), or merge it with another index of weights"
+    } else if index.manifest().analyzer.is_unknown() {
         "has the terms of another program, and nobody knows how it makes them of a text; import the index again with \
          --analyzer"
-    } else if index.manifest().weights() {
-        "has weights of another program, which a text does not have; merge it with another index of weights"
     } else {
         return Ok(());
     };

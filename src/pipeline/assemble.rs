@@ -26,10 +26,10 @@ use super::run::Run;
 use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn, threads};
 use super::sorting::SortOutcome;
 use crate::base::memory;
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Weights};
 use crate::index::{
-    DocTable, EncodedLists, Extras, IndexWriter, InputCut, ListBatch, ListEncoder, Manifest, ManifestFields, TextSizes,
-    Unfinished,
+    Collection, DocTable, EncodedLists, Extras, Imported, IndexWriter, InputCut, ListBatch, ListEncoder, Manifest,
+    ManifestFields, TextSizes, Unfinished,
 };
 use crate::{Error, Result};
 
@@ -64,6 +64,9 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     let Parsed { mut writer, runs, documents, texts, cut, links, dictionary, .. } = parsed;
     let Parsed { counts, long_words, skipped, sorting, inflater, resumed, seconds, .. } = parsed;
     writer.input_cut(cut);
+    if let Some(weights) = &shared.options.corpus.weights {
+        writer.imported(Some(imported(weights, &documents, dictionary.len() as u64, counts.tokens)));
+    }
     let plan = shared.plan;
     let mut ranked = None;
     if let Some(spool) = links {
@@ -196,7 +199,8 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         move || {
             let options = &shared.options;
             let fields = ManifestFields { analyzer: options.analyzer.clone(), order: "input".into() };
-            let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
+            let impacts = options.impacts || options.weights();
+            let extras = Extras { impacts, tables: options.tables, means: &options.means };
             let last = |dir: &Path| {
                 report.index_bytes = Manifest::read(dir)?.files.iter().map(|file| file.bytes).sum();
                 measure(&shared, finish_began, &mut report);
@@ -215,6 +219,16 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     measure(shared, finish_began, &mut report);
     rewrite_report(&shared.options.output, &mut report);
     Ok(report)
+}
+
+/// What the manifest says of weights that another program made.
+fn imported(weights: &Weights, documents: &DocTable, terms: u64, tokens: u64) -> Imported {
+    let count = documents.lens.len() as u64;
+    let mean_length = tokens as f64 / count.max(1) as f64;
+    let collection = Collection { documents: count, terms, tokens, mean_length };
+    let scaled = if weights.scale == 1.0 { String::new() } else { format!(", times {}", weights.scale) };
+    let description = format!("weights of the field {}{scaled}", weights.field);
+    Imported { format: Imported::JSON.to_owned(), description, weights: true, collection }
 }
 
 /// Notes how long everything took until now, and how much memory.

@@ -9,8 +9,10 @@ use super::numbers::{Numbers, Published};
 use super::plan::MemoryPlan;
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::base::memory::memory_in_use;
-use crate::corpus::{Doc, DocSink, MemberCounts, Piece, PieceEnd, PieceReader, Redirect, Skip};
-use crate::text::{Analyzer, Extractor, TermSink};
+use crate::corpus::{
+    self, Content, Doc, DocSink, MemberCounts, Piece, PieceEnd, PieceReader, Redirect, Skip, SkipKind,
+};
+use crate::text::{Analyzer, Extracted, Extractor, MAX_TERM_BYTES, TermSink};
 
 /// A document of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct Stored {
     pub titles: bool,
     /// Texts.
     pub texts: bool,
+    /// Weights of terms as frequencies: documents are such, not texts.
+    pub weights: bool,
 }
 
 /// Counts of a batch, for the report.
@@ -157,6 +161,8 @@ struct Parser {
     analyzer: Analyzer,
     terms: LocalTerms,
     stored: Stored,
+    /// The weights of a document.
+    weights: Vec<u8>,
     links: Option<Collector>,
     batch: Batch,
     plan: MemoryPlan,
@@ -174,7 +180,8 @@ impl Worker {
     ) -> Self {
         let terms = LocalTerms::new(plan.local_terms);
         let links = extractor.keeps_links().then(Collector::default);
-        let parser = Parser { extractor, analyzer, terms, stored, links, batch: Batch::default(), plan: *plan };
+        let (weights, batch) = (Vec::new(), Batch::default());
+        let parser = Parser { extractor, analyzer, terms, stored, weights, links, batch, plan: *plan };
         Self { number, reader, parser, resets: 0, dictionary: None }
     }
 
@@ -241,6 +248,8 @@ impl TermSink for Counter<'_> {
     }
 }
 
+const _: () = assert!(MAX_TERM_BYTES == u8::MAX as usize, "a body of weights has the lengths of its terms in bytes");
+
 /// The new terms of a batch with more of them, as that of an enormous document, are left to the sequencer to look up.
 const LOOKED_UP: usize = 1 << 17;
 
@@ -273,10 +282,15 @@ impl Parser {
 
 impl DocSink for Parser {
     fn doc(&mut self, doc: &Doc<'_>) {
+        let weighted = doc.content == Content::Weights;
+        if self.stored.weights && !weighted {
+            let detail = "it is a text, and weights of terms are wanted: only JSON has such".to_owned();
+            return self.skip(Skip { kind: SkipKind::MissingField, offset: doc.offset, detail });
+        }
         let body_bytes = doc.body.len();
         let enormous = body_bytes > self.plan.solo_bytes;
         if enormous {
-            let room = Extractor::room_for(doc);
+            let room = if weighted { 0 } else { Extractor::room_for(doc) };
             // The text is a part of that, or of the document as it is.
             let copy = if self.stored.texts { room.max(body_bytes as u64) } else { 0 };
             if !self.affords(room + copy + TERMS) {
@@ -285,18 +299,39 @@ impl DocSink for Parser {
             self.terms.guard(self.plan.budget);
         }
         let batch = &mut self.batch;
-        let found = self.extractor.extract(doc);
+        let found = if weighted { Extracted::default() } else { self.extractor.extract(doc) };
         self.terms.begin_document();
-        let first_new = batch.new_terms.len();
+        let (first_new, first_posting) = (batch.new_terms.len(), batch.postings.len());
         let mut counter =
             Counter { terms: &mut self.terms, postings: &mut batch.postings, new_terms: &mut batch.new_terms, len: 0 };
         let mut long_words = 0;
-        if !doc.title.is_empty() {
-            long_words += self.analyzer.analyze(doc.title, &mut counter);
+        self.weights.clear();
+        if weighted {
+            for (term, weight) in corpus::terms(doc.body) {
+                if term.is_empty() {
+                    long_words += 1;
+                    continue;
+                }
+                counter.term(term);
+                self.weights.push(weight);
+            }
+        } else {
+            if !doc.title.is_empty() {
+                long_words += self.analyzer.analyze(doc.title, &mut counter);
+            }
+            long_words += self.analyzer.analyze(found.text, &mut counter);
         }
-        long_words += self.analyzer.analyze(found.text, &mut counter);
-        let len = counter.len;
+        let mut len = counter.len;
         self.terms.end_document(&mut batch.postings, &mut batch.new_terms);
+        // Each term of weights comes once, so that its posting is where it came; unless memory ran out, which ends the
+        // build.
+        let own = &mut batch.postings[first_posting..];
+        if own.len() == self.weights.len() {
+            for (posting, &weight) in own.iter_mut().zip(&self.weights) {
+                *posting += u64::from(weight) - 1;
+                len += u32::from(weight) - 1;
+            }
+        }
         batch.new_terms.end_document(first_new);
         let title = if doc.title.is_empty() { found.title } else { doc.title };
         let mut name_ends = [0; 3];
@@ -370,7 +405,8 @@ mod tests {
                 extractor: Extractor::new(Keep::default()),
                 analyzer: Analyzer::new(&spec).unwrap(),
                 terms: LocalTerms::new(1 << 12),
-                stored: Stored { urls: true, titles: true, texts: false },
+                stored: Stored { urls: true, titles: true, texts: false, weights: false },
+                weights: Vec::new(),
                 links: None,
                 batch: Batch::default(),
                 plan,

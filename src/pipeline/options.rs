@@ -108,6 +108,13 @@ impl BuildOptions {
     }
 }
 
+impl BuildOptions {
+    /// Whether documents are weights of terms: then a score is their sum, and their impacts are always stored.
+    pub fn weights(&self) -> bool {
+        self.corpus.weights.is_some()
+    }
+}
+
 /// The parts of a build, for progress; see also [`crate::index::change::stage`].
 pub mod stage {
     use crate::base::means::{Stage, Unit};

@@ -52,7 +52,8 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     };
 
     let began = Instant::now();
-    let extras = Extras { impacts: options.impacts, tables: options.tables, means: &options.means };
+    let impacts = options.impacts || options.weights();
+    let extras = Extras { impacts, tables: options.tables, means: &options.means };
     let place = Place { output: Some(&options.output), force: options.force, text: None };
     put_in_order(&first, &options.order, place, extras).map_err(tell)?;
     resume::outer_is_done(&dir)?;

@@ -96,6 +96,10 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let overlaps = matches!(options.pipeline, Pipeline::Overlapped | Pipeline::Spimi);
     let ring = if overlaps { plan::RING } else { 1 };
     Analyzer::new(&options.analyzer)?;
+    if options.weights() && (options.store_texts || options.links || options.feed.is_some()) {
+        let why = "are of JSON files, and have neither texts to store nor links".to_owned();
+        return Err(Error::Invalid { what: "weights of terms".to_owned(), why });
+    }
     let sorter = match sorter {
         Some(sorter) => Coming::Here(BlockSorter::with(sorter, threads)?),
         None => Coming::choose(options, threads)?,
@@ -332,7 +336,12 @@ fn new_block(shared: &Shared) -> Block {
 fn new_worker(shared: &Shared, corpus: &Corpus, number: usize) -> Result<Worker> {
     let options = &shared.options;
     let extractor = Extractor::new(Keep { title: options.store_titles, links: options.links });
-    let stored = Stored { urls: options.store_urls, titles: options.store_titles, texts: options.store_texts };
+    let stored = Stored {
+        urls: options.store_urls,
+        titles: options.store_titles,
+        texts: options.store_texts,
+        weights: options.weights(),
+    };
     let reader = corpus.reader();
     Ok(Worker::new(number, reader, extractor, Analyzer::new(&options.analyzer)?, &shared.plan, stored))
 }

@@ -17,7 +17,7 @@ pub struct Keep {
 }
 
 /// What [`Extractor::extract`] makes of a document. Borrows from the extractor, or from the document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Extracted<'s> {
     /// The visible text, the title once among it. See [`crate::text`] for what is visible.
     pub text: &'s str,

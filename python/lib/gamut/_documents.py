@@ -39,6 +39,8 @@ def index(inputs, output, **options):
     - for files: `format=None`, `part="1/1"`, and `resume=False` (go on where a build of the same inputs ended, and leave
       what a later one can go on with);
     - `id_field=None`, `text_field=None` (a name or a list, whose texts are joined), `title_field=None`;
+    - for JSON files with weights of terms in place of texts: `vector_field=None` (the name of the field), and
+      `vector_scale=1.0`; words of queries are ready terms then, if `analyzer` says nothing else;
     - `urls=True`, `titles=True`, `store=False` (texts), `links=False`, `impacts=False`, `tables=False`;
     - `threads=0` (one per core), `memory=None` (bytes, or a text such as "4GiB"; of the whole process);
     - `pipeline="overlapped"`, `sorter="auto"`, `device=None`, `block_keys=0`, `device_memory=None`, `timeline=None`;
@@ -55,7 +57,7 @@ def append(index, inputs, **options):
     """Appends documents to the index at the directory `index`, and returns a report as a dict.
 
     `inputs` is as of `gamut.index`. Options are those of `gamut append`: `on_duplicate="keep-all"` (or "keep-first",
-    "keep-last", "fail"), `format`, `id_field`, `text_field`, `title_field`, `urls`, `titles`, `threads`, `memory` and
-    `progress`. An open `Index` goes on with the documents that it had; open it anew to see the others.
+    "keep-last", "fail"), `format`, `id_field`, `text_field`, `title_field`, `vector_field`, `vector_scale`, `urls`,
+    `titles`, `threads`, `memory` and `progress`. An open `Index` goes on with the documents that it had; open it anew to see the others.
     """
     return _gamut.append(index, _inputs(inputs), **options)

@@ -73,7 +73,7 @@ pub struct ImpactSpec {
 /// the collection. Lengths of documents are what the file says, so terms of a document may occur more or less often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
-    /// Format of the file: `ciff`.
+    /// Format of the file: `ciff`, or [`Self::JSON`].
     pub format: String,
     /// What the file says about itself.
     pub description: String,
@@ -82,6 +82,16 @@ pub struct Imported {
     /// Sizes of the whole collection.
     #[serde(flatten)]
     pub collection: Collection,
+}
+
+impl Imported {
+    /// The format of documents that are weights of terms, which are built as texts are.
+    pub const JSON: &str = "json";
+
+    /// Whether terms are numbered in the order of their bytes, not in that in which they come.
+    pub fn sorts_terms(&self) -> bool {
+        self.format != Self::JSON
+    }
 }
 
 /// Sizes of the collection that an index is, or is a part of.

@@ -81,9 +81,13 @@ impl Request {
             ("--impacts", yes(options.impacts)),
             ("--tables", yes(options.tables)),
         ];
+        // an earlier program did not know them
+        let weights = options.corpus.weights.iter();
+        let weights =
+            weights.flat_map(|of| [("--vector-field", of.field.clone()), ("--vector-scale", of.scale.to_string())]);
         Ok(Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
-            options: given.map(|(name, value)| (name.to_owned(), value)).into(),
+            options: given.into_iter().chain(weights).map(|(name, value)| (name.to_owned(), value)).collect(),
             inputs: inputs.collect::<Result<_>>()?,
         })
     }

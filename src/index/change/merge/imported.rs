@@ -17,7 +17,8 @@ const MOST: usize = 4096;
 /// [`Error::Invalid`] if nobody knows its statistics.
 pub(super) fn of_union(inputs: &[Input<'_>]) -> Result<Option<Imported>> {
     let of = |input: &Input<'_>| input.index.manifest().imported.clone();
-    let Some(first) = inputs.iter().find_map(of) else { return Ok(None) };
+    let sorted = inputs.iter().find(|input| sorts_terms(input));
+    let Some(first) = sorted.into_iter().chain(inputs).find_map(of) else { return Ok(None) };
     let part = inputs.iter().find(|input| is_part(input));
     let collection = match part {
         Some(part) => of_parts(inputs, part)?,
@@ -40,6 +41,11 @@ pub(super) fn counted(imported: Imported, inputs: &[Input<'_>], terms: u64) -> I
     let whole = inputs.iter().all(|input| input.index.collection().terms == input.index.statistics().terms);
     let said = if whole && !inputs.iter().any(is_part) { 0 } else { imported.collection.terms };
     Imported { collection: Collection { terms: terms.max(said), ..imported.collection }, ..imported }
+}
+
+/// Whether the terms of an input, and of its unions, are in the order of their bytes.
+pub(super) fn sorts_terms(input: &Input<'_>) -> bool {
+    input.index.manifest().imported.as_ref().is_some_and(Imported::sorts_terms)
 }
 
 /// Whether the collection of an input has more documents.

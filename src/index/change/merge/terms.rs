@@ -6,6 +6,7 @@
 //! have one document, whose posting is kept there: `rows` are read before the walk.
 
 use super::super::stage;
+use super::imported::sorts_terms;
 use super::input::Input;
 use super::rows::{Brief, Rows};
 use super::walks::{self, Walked};
@@ -154,7 +155,7 @@ impl<'a> Numbers<'a> {
             }
         }
 
-        let ranks: Vec<u32> = if inputs.iter().any(|input| input.index.manifest().imported.is_some()) {
+        let ranks: Vec<u32> = if inputs.iter().any(sorts_terms) {
             // A file that is imported has the terms in the order of their bytes, and so has a union of such files.
             (0..dfs_by_rank.len() as u32).collect()
         } else {
