@@ -28,7 +28,7 @@ Exit code: 0 if done, 2 if not; there is no file then, or the one that was there
 pub struct Args {
     /// Directory of the index
     index: PathBuf,
-    /// The new file
+    /// The new file; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the file if it already exists
@@ -71,6 +71,10 @@ pub fn change(dir: &Path, options: &ExportOptions, file: &Path, force: bool) -> 
 /// # Errors
 /// What [`export()`] returns; the file exists already.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.json && args.output.as_os_str() == "-" {
+        let why = "would stand behind the file, which standard output has; name a file".to_owned();
+        return Err(Error::Invalid { what: "--json".to_owned(), why }.into());
+    }
     let options = ExportOptions {
         impacts: args.impacts,
         codec: args.codec.clone(),

@@ -106,7 +106,7 @@ fn rank_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) 
         }
         for i in 1..terms.len() {
             if near {
-                survivors.sift(terms[i..].iter().zip(bounds[i..].iter().copied()), true, top.threshold());
+                survivors.drop_unreachable(terms[i..].iter().zip(bounds[i..].iter().copied()), true, top.threshold());
             }
             survivors.look_up(&mut terms[i], bounds[i], true, hope(i + 1, top), scorer);
         }

@@ -82,7 +82,7 @@ impl Survivors {
     /// `required` these terms are needed. Of no effect if none of them has bounds of ranges.
     // Not part of the methods' loops, where it is of no use to lists without such bounds.
     #[inline(never)]
-    pub(in crate::query) fn sift<'t, 'a: 't>(
+    pub(in crate::query) fn drop_unreachable<'t, 'a: 't>(
         &mut self,
         terms: impl Iterator<Item = (&'t Scored<'a>, f32)>,
         required: bool,

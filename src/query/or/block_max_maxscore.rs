@@ -108,7 +108,7 @@ fn run_any(terms: &mut [Scored<'_>], scorer: &impl Scorer, top: &mut TopK<'_>) {
             for (i, &(bound, term)) in local[..first].iter().enumerate().rev() {
                 if near {
                     let rest = local[..=i].iter().map(|&(bound, term)| (&terms[term], bound));
-                    survivors.sift(rest, false, top.threshold());
+                    survivors.drop_unreachable(rest, false, top.threshold());
                 }
                 let hope = Hope { more: below[i], threshold: top.threshold() };
                 survivors.look_up(&mut terms[term], bound, false, hope, scorer);
