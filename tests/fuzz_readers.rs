@@ -17,7 +17,9 @@ use gamut::Error;
 use gamut::base::means::Means;
 use gamut::ciff::{ExportOptions, ImportOptions, Packing, export, import};
 use gamut::codec::MAX_BLOCK_LEN;
-use gamut::corpus::{Content, Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Skip, format_names};
+use gamut::corpus::{
+    Content, Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Skip, Weights, format_names,
+};
 use gamut::index::{Index, verify};
 use gamut::postings::{END, Postings as _};
 use gamut::query::{Bm25, Mode, Searcher, parse_topics};
@@ -96,6 +98,19 @@ fn read_containers() {
         if let Some(found) = whole {
             assert!(found.documents + found.skips <= 100 * bytes.len() + 1);
         }
+    });
+}
+
+/// The weights of a document's terms.
+#[test]
+fn read_weights() {
+    bolero::check!().for_each(|input: &[u8]| {
+        let weights = Some(Weights::new("v".to_owned(), Some(2.0)).unwrap());
+        let format = Some("json".to_owned());
+        let path = file(&[b"{\"id\": 1, \"v\": {\"a\": 1, ", input, b"}}"].concat());
+        let options = CorpusOptions { format, weights, piece_bytes: 256, max_record: 4096, ..CorpusOptions::default() };
+        let pieces = read(&path, &options);
+        assert_eq!(pieces, read(&path, &CorpusOptions { piece_bytes: 1 << 20, ..options }));
     });
 }
 

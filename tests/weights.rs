@@ -110,39 +110,72 @@ fn scores_are_sums_of_weights_by_every_method_and_in_every_order() {
     }
 }
 
+/// The files of an index but its report, which has times.
+fn bytes(dir: &Path, index: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut bytes = all_files(&dir.join(index));
+    bytes.remove("build-report.json");
+    bytes
+}
+
 #[test]
-fn parts_and_changes_give_the_same_bytes() {
+fn however_an_index_is_made_it_has_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let documents = documents();
+    put_all(dir, &documents);
+    let index = |options: &str| format!("index all.jsonl {VECTORS} -q {options}");
+    done(dir, &index("-o whole --threads 2"));
+    let whole = bytes(dir, "whole");
+    for (i, how) in [
+        "--threads 1 --memory 256MiB",
+        "--block-keys 4096 --threads 2",
+        "--block-keys 4096 --pipeline serial --sorter cpu",
+        "--pipeline spimi",
+        "--resume",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        done(dir, &index(&format!("-o again{i} {how}")));
+        assert!(bytes(dir, &format!("again{i}")) == whole, "{how}");
+    }
+    for part in 1..=3 {
+        done(dir, &index(&format!("-o part{part} --part {part}/3")));
+    }
+    done(dir, "merge part1 part2 part3 -o merged -q");
+    assert!(bytes(dir, "merged") == whole);
+    done(dir, "reorder part2 --order random:3 -o moved -q");
+    done(dir, "reorder moved --order input -q");
+    assert!(bytes(dir, "moved") == bytes(dir, "part2"));
+}
+
+#[test]
+fn changes_and_exchange_leave_answers_as_they_are() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let documents = documents();
     put_all(dir, &documents);
     put(dir, "1.jsonl", lines(&documents[..300], 0).as_bytes());
     put(dir, "2.jsonl", lines(&documents[300..], 300).as_bytes());
-    let without_report = |index: &str| {
-        let mut bytes = all_files(&dir.join(index));
-        bytes.remove("build-report.json");
-        bytes
-    };
-    done(dir, &format!("index 1.jsonl 2.jsonl -o whole {VECTORS} --threads 2 -q"));
-    let whole = without_report("whole");
-    for (number, memory) in [(1, "256MiB"), (2, "1GiB")] {
-        done(dir, &format!("index {number}.jsonl -o part{number} {VECTORS} --memory {memory} --threads 1 -q"));
-    }
-    done(dir, "merge part1 part2 -o merged -q");
-    assert!(without_report("merged") == whole);
-    done(dir, &format!("append part1 2.jsonl {VECTORS} -q"));
-    assert!(without_report("part1") == whole);
-    done(dir, &format!("index all.jsonl -o resumed {VECTORS} --resume --threads 2 -q"));
-    assert!(without_report("resumed") == whole);
-    done(dir, "reorder part2 --order random:3 -o moved -q");
-    done(dir, "reorder moved --order input -q");
-    assert!(without_report("moved") == without_report("part2"));
+    done(dir, &format!("index 1.jsonl 2.jsonl -o whole {VECTORS} -q"));
+    done(dir, &format!("index 1.jsonl -o grown {VECTORS} -q"));
+    // the scale is that of the index
+    done(dir, "append grown 2.jsonl --vector-field model.vector -q");
+    assert!(bytes(dir, "grown") == bytes(dir, "whole"));
+    put(dir, "ids", (300..700).map(|i| format!("d{i}\n")).collect::<String>().as_bytes());
+    done(dir, "delete grown --ids ids --purge -q");
+    done(dir, &format!("index 1.jsonl -o first {VECTORS} -q"));
+    assert!(bytes(dir, "grown") == bytes(dir, "first"));
     done(dir, "export whole -o whole.ciff");
     done(dir, "import whole.ciff -o imported --as impacts -q");
     queries(dir);
-    let run = |index: &str| done(dir, &format!("query {index} --topics topics.jsonl --run - -k 20 -q"));
-    assert!(run("whole").lines().count() > 500);
-    assert_eq!(run("whole"), run("imported"));
+    let run = |options: &str| done(dir, &format!("query {options} --topics topics.jsonl --run - -k 20 -q"));
+    let expected = run("whole");
+    assert!(expected.lines().count() > 500);
+    assert_eq!(run("imported"), expected);
+    // a weight is the same whatever collection the index is a part of
+    done(dir, "stats first --terms first.tsv");
+    assert_eq!(run("whole --statistics first.tsv"), expected);
 }
 
 #[test]
@@ -156,6 +189,7 @@ fn what_does_not_fit_is_told() {
     let documents = [json!({"a": 1}), json!({"a": 256}), json!(7)];
     let lines = (1..).zip(documents).map(|(id, vector)| json!({ "id": id, "vector": vector }).to_string() + "\n");
     put(dir, "w.jsonl", lines.collect::<String>().as_bytes());
+    put(dir, "ids", b"1\n");
     put(dir, "t.tsv", b"1\tsome words\n2\tmore words\n");
     put(dir, "t.jsonl", b"{\"id\": \"1\", \"text\": \"some words\"}\n");
     for (line, code, why) in [
@@ -163,12 +197,36 @@ fn what_does_not_fit_is_told() {
         ("index w.jsonl -o j --vector-field vector", 0, "no object vector"),
         ("index w.jsonl -o k", 2, "\"vector\" has weights of terms, not a text"),
         ("index t.tsv -o k --vector-field vector", 2, "it is a text, and weights of terms are wanted"),
-        ("index w.jsonl -o k --vector-field vector --vector-scale 0", 2, "a scale of weights of 0: must be above 0"),
+        (
+            "index w.jsonl -o k --vector-field vector --vector-scale 0",
+            2,
+            "a scale of weights of 0e0: must be from 0.000001",
+        ),
         ("index w.jsonl -o k --vector-field vector --store", 2, "cannot be used with"),
         ("append i t.jsonl", 2, "name the field with the weights of the new documents"),
-        ("index t.jsonl -o texts -q", 0, ""),
+        ("index t.jsonl -o texts --codec para-ef -q", 0, ""),
         ("append texts w.jsonl --vector-field vector", 2, "has terms of texts, and the new documents are weights"),
-        ("merge i texts -o k", 2, ""),
+        ("merge i texts -o k", 2, "a tf is frequencies, not weights"),
+        ("index w.jsonl -o scaled --vector-field vector --vector-scale 2 -q", 0, ""),
+        ("merge i scaled -o k", 2, "its scale of weights is 2, not 1"),
+        ("append i w.jsonl --vector-field vector --vector-scale 2", 2, "multiplied by 1, not by 2"),
+        (
+            "index w.jsonl -o low --vector-field vector --vector-scale 0.3",
+            0,
+            "the greatest is 77 of 255; 1 weight rounded to 0",
+        ),
+        (
+            "index w.jsonl -o k --vector-field vector --format tsv",
+            2,
+            "format tsv: has texts, and weights of terms are of JSON",
+        ),
+        (
+            "index w.jsonl -o k --vector-field vector --order pagerank",
+            2,
+            "is for weights of terms in JSON files, without stored",
+        ),
+        ("query i a^1.5", 2, "take whole weights; multiply and round all weights\n"),
+        ("delete i --ids ids", 2, "--purge writes it anew without them"),
     ] {
         let (status, text) = said(line);
         assert!(status == code && text.contains(why), "{line}: {status}, {text}");

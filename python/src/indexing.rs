@@ -70,8 +70,18 @@ fn no_format(py: Python<'_>, inputs: &Inputs<'_>, format: Option<&String>) -> Py
 }
 
 /// Where documents have weights of terms, if they do.
-fn weights(py: Python<'_>, field: Option<String>, scale: f64) -> PyResult<Option<Weights>> {
-    field.map(|field| Weights::new(field, scale).or_raise(py)).transpose()
+fn weights(
+    py: Python<'_>,
+    inputs: &Inputs<'_>,
+    field: Option<String>,
+    scale: Option<f64>,
+) -> PyResult<Option<Weights>> {
+    match (field, inputs) {
+        (None, _) if scale.is_some() => Err(invalid(py, "vector_scale", "is of a vector_field; name it")),
+        (None, _) => Ok(None),
+        (Some(field), Inputs::Files(_)) => Weights::new(field, scale).or_raise(py).map(Some),
+        _ => Err(invalid(py, "vector_field", "is for JSON files; leave it out for documents in memory")),
+    }
 }
 
 /// The files that `index(inputs, …, part=part)` opens, in input order: of all others it takes the names and the sizes.
@@ -85,7 +95,7 @@ pub fn files_of_part(py: Python<'_>, inputs: Vec<PathBuf>, part: &str) -> PyResu
 /// Builds an index.
 #[pyfunction]
 #[pyo3(signature = (inputs, output, *, force=false, order="input", codec="para-ef", analyzer=None, stop_words=None,
-    format=None, part="1/1", id_field=None, text_field=None, title_field=None, vector_field=None, vector_scale=1.0,
+    format=None, part="1/1", id_field=None, text_field=None, title_field=None, vector_field=None, vector_scale=None,
     urls=true, titles=true, store=false, links=false, impacts=false, tables=false, threads=0, memory=None,
     pipeline="overlapped", sorter="auto", device=None,
     block_keys=0, device_memory=None, timeline=None, resume=false, progress=None))]
@@ -105,7 +115,7 @@ pub fn index(
     text_field: Option<Texts>,
     title_field: Option<String>,
     vector_field: Option<String>,
-    vector_scale: f64,
+    vector_scale: Option<f64>,
     urls: bool,
     titles: bool,
     store: bool,
@@ -137,7 +147,7 @@ pub fn index(
     if block_keys > 0 && !(1 << 12..=1 << 30).contains(&block_keys) {
         return Err(invalid(py, format!("block_keys {block_keys}"), "must be from 4096 to 2^30, or 0"));
     }
-    let weights = weights(py, vector_field, vector_scale)?;
+    let weights = weights(py, &inputs, vector_field, vector_scale)?;
     let options = BuildOptions {
         force,
         order: order.parse::<gamut::order::Order>().or_raise(py)?,
@@ -170,7 +180,7 @@ pub fn index(
 /// Appends documents to an index.
 #[pyfunction]
 #[pyo3(signature = (index, inputs, *, on_duplicate="keep-all", format=None, id_field=None, text_field=None,
-    title_field=None, vector_field=None, vector_scale=1.0, urls=true, titles=true, threads=0, memory=None,
+    title_field=None, vector_field=None, vector_scale=None, urls=true, titles=true, threads=0, memory=None,
     progress=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of `gamut append`, each by its name")]
 pub fn append(
@@ -183,7 +193,7 @@ pub fn append(
     text_field: Option<Texts>,
     title_field: Option<String>,
     vector_field: Option<String>,
-    vector_scale: f64,
+    vector_scale: Option<f64>,
     urls: bool,
     titles: bool,
     threads: usize,
@@ -195,7 +205,7 @@ pub fn append(
     let inputs = self::inputs(inputs, fields)?;
     no_format(py, &inputs, format.as_ref())?;
     let on_duplicate = on_duplicate.parse().or_raise(py)?;
-    let weights = weights(py, vector_field, vector_scale)?;
+    let weights = weights(py, &inputs, vector_field, vector_scale)?;
     let options = BuildOptions {
         corpus: CorpusOptions { format, id_field, text_field, title_field, weights, ..CorpusOptions::default() },
         sorter: SorterChoice::parse("cpu").or_raise(py)?,

@@ -59,11 +59,15 @@ class Inputs(InDirectory):
         found = gamut.Index(self.dir / "weights").search({"tide": 2, "w7": 3}, k=3)
         self.assertEqual(found.ids().tolist(), ["99", "98", "97"])
         self.assertEqual(found.scores.tolist(), [[198, 196, 194]])
-        gamut.append(self.dir / "weights", lines, vector_field="vector", vector_scale=10, on_duplicate="keep-first")
+        gamut.append(self.dir / "weights", lines, vector_field="vector", on_duplicate="keep-first")
         self.assertEqual(len(gamut.Index(self.dir / "weights")), 99)
-        for options in ({"vector_scale": 0}, {"store": True}):
+        for options in ({"vector_scale": 0}, {"store": True}, {"text_field": "a"}, {"stop_words": lines}):
             with self.assertRaises(gamut.InvalidError):
                 gamut.index(lines, self.dir / "none", vector_field="vector", **options)
+        with self.assertRaisesRegex(gamut.InvalidError, "vector_field: is for JSON files"):
+            gamut.index(rows, self.dir / "none", vector_field="vector")
+        with self.assertRaisesRegex(gamut.InvalidError, "vector_scale: is of a vector_field"):
+            gamut.index(lines, self.dir / "none", vector_scale=2)
 
     def test_a_build_goes_on_where_it_was(self):
         def stop(stage, done, total, unit):

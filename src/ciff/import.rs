@@ -159,6 +159,7 @@ pub(super) fn filled(options: &ImportOptions, file: &CiffFile) -> Result<Filled>
         format: "ciff".to_owned(),
         description: description.clone(),
         weights: options.weights,
+        scale: None,
         collection,
     }));
     let documents = Arc::new(table);

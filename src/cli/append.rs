@@ -52,9 +52,9 @@ pub struct Args {
     /// JSON field with terms and their weights, as in `gamut index`
     #[arg(long, value_name = "NAME", conflicts_with = "text_field")]
     vector_field: Option<String>,
-    /// Multiply weights before they are rounded, as in `gamut index`
-    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "vector_field")]
-    vector_scale: f64,
+    /// Multiply weights before they are rounded [default: what the index says of its own, and nothing else is taken]
+    #[arg(long, value_name = "X", requires = "vector_field")]
+    vector_scale: Option<f64>,
     /// Do not store URLs of the new documents
     #[arg(long)]
     no_urls: bool,

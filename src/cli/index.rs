@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::Error;
 use crate::base::json;
 use crate::base::memory::parse_size;
 use crate::cli::ui;
@@ -64,9 +65,9 @@ pub struct Args {
     /// those of the query
     #[arg(long, value_name = "NAME", conflicts_with_all = ["text_field", "store", "links", "stop_words"])]
     vector_field: Option<String>,
-    /// Multiply weights before they are rounded to whole numbers, which must be from 0 to 255
-    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "vector_field")]
-    vector_scale: f64,
+    /// Multiply weights before they are rounded to whole numbers, which must be from 0 to 255 [default: 1]
+    #[arg(long, value_name = "X", requires = "vector_field")]
+    vector_scale: Option<f64>,
     /// Index only part i of n of the input, from 1/n to n/n, so that n machines share a crawl. Parts are cut by bytes
     /// on disk. A part has the records that begin in it; a file that cannot be cut (one gzip member, or a page) is of
     /// the part where its first byte lies. `gamut merge` of all parts in their order gives the index of the whole input
@@ -213,8 +214,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// The analyzer that is asked for. Of weights of terms nobody knows what made the terms, unless the user does.
 ///
 /// # Errors
-/// See [`AnalyzerSpec::parse`].
+/// See [`AnalyzerSpec::parse`]; [`Error::Invalid`] for stop words of weights.
 pub fn analyzer(name: Option<&str>, stop_words: Option<&Path>, weights: bool) -> crate::Result<AnalyzerSpec> {
+    if let (Some(words), true) = (stop_words, weights) {
+        let why = "are for texts, not for weights of terms".to_owned();
+        return Err(Error::Invalid { what: format!("stop words {}", words.display()), why });
+    }
     match (name, weights) {
         (name, false) => AnalyzerSpec::parse(name.unwrap_or("simple"), stop_words),
         (Some(name), true) => super::import::analyzer_named(name),

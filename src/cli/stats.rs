@@ -338,7 +338,7 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             grouped(*postings)
         )?;
     }
-    if let Some(Imported { format, description, collection, weights }) = &report.imported {
+    if let Some(Imported { format, description, collection, weights, scale }) = &report.imported {
         if !weights {
             writeln!(
                 out,
@@ -347,7 +347,8 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 collection.mean_length
             )?;
         }
-        writeln!(out, "imported       {format}: {}", super::ui::printable(description))?;
+        let times = scale.filter(|&scale| scale != 1.0).map_or(String::new(), |scale| format!(", times {scale}"));
+        writeln!(out, "imported       {format}: {}{times}", super::ui::printable(description))?;
     }
     let weights = report.imported.as_ref().is_some_and(|imported| imported.weights);
     if let Some(step) = report.impact_step.filter(|_| !weights) {
@@ -386,7 +387,8 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if !report.top_terms.is_empty() {
         writeln!(out, "\nmost frequent terms  documents     occurrences")?;
         for term in &report.top_terms {
-            writeln!(out, "  {:<16} {:>11} {:>15}", term.term, grouped(term.df.into()), grouped(term.cf))?;
+            let name = super::ui::printable(&term.term);
+            writeln!(out, "  {name:<16} {:>11} {:>15}", grouped(term.df.into()), grouped(term.cf))?;
         }
     }
     if let Some(pages) = &report.top_pages {

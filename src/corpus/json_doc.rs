@@ -161,7 +161,7 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
         else {
             return record.skip(SkipKind::MissingField, format!("no object {}", wanted.field), sink);
         };
-        return match weights::read(json, wanted.scale, room, body) {
+        return match weights::read(json, wanted.scale(), room, body) {
             Ok(()) => sink.doc(&Doc { id, url, title, body, content: Content::Weights, charset: None, offset }),
             Err(why) => record.skip(SkipKind::BadSyntax, why, sink),
         };

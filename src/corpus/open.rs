@@ -207,7 +207,11 @@ impl Corpus {
             let why = format!("{fields} fields were given, at most {MAX_FIELDS} can be joined");
             return Err(Error::Invalid { what: "--text-field".into(), why });
         }
-        options.format.as_deref().map(format_named).transpose()?;
+        let format = options.format.as_deref().map(format_named).transpose()?;
+        if let Some(format) = format.filter(|format| options.weights.is_some() && !format.name().starts_with("json")) {
+            let why = "has texts, and weights of terms are of JSON".to_owned();
+            return Err(Error::Invalid { what: format!("format {}", format.name()), why });
+        }
         let mut corpus = Self { plan: empty_plan(options), infos: Vec::new(), passed_over: Vec::new(), whole_bytes: 0 };
         let found = find(paths, &mut corpus.passed_over)?;
         let sizes: Vec<u64> = found.iter().map(|file| file.bytes).collect();

@@ -8,26 +8,36 @@ use rapidhash::v3::rapidhash_v3;
 use super::json_doc::utf8;
 use super::json_scan::{Fault, Value, object, unescape};
 use crate::{Error, Result};
+use std::collections::HashSet;
 
 /// Where documents have their weights, and how these become whole numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     /// The JSON field with an object of terms and numbers; a dotted name goes into nested objects.
     pub field: String,
-    /// What numbers are multiplied by before they are rounded; more than 0.
-    pub scale: f64,
+    /// What numbers are multiplied by before they are rounded, from 10⁻⁶ to 10⁶; nobody said so if there is none.
+    pub scale: Option<f64>,
 }
 
 impl Weights {
     /// Those of a field.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the scale is no number above 0.
-    pub fn new(field: String, scale: f64) -> Result<Self> {
-        if scale > 0.0 && scale.is_finite() {
-            return Ok(Self { field, scale });
+    /// [`Error::Invalid`] if the field has no name, or for another scale.
+    pub fn new(field: String, scale: Option<f64>) -> Result<Self> {
+        let invalid = |what: String, why: &str| Err(Error::Invalid { what, why: why.to_owned() });
+        match scale {
+            _ if field.is_empty() => invalid("the field of weights".to_owned(), "needs a name"),
+            Some(scale) if !(1e-6..=1e6).contains(&scale) => {
+                invalid(format!("a scale of weights of {scale:e}"), "must be from 0.000001 to 1000000")
+            }
+            _ => Ok(Self { field, scale }),
         }
-        Err(Error::Invalid { what: format!("a scale of weights of {scale}"), why: "must be above 0".to_owned() })
+    }
+
+    /// What numbers are multiplied by.
+    pub fn scale(&self) -> f64 {
+        self.scale.unwrap_or(1.0)
     }
 }
 
@@ -71,8 +81,36 @@ pub(super) fn read(json: &[u8], scale: f64, room: &mut Room, out: &mut Vec<u8>) 
     }
     seen.sort_unstable();
     match seen.windows(2).any(|pair| pair[0] == pair[1]) {
-        true => Err("a term stands among the weights twice".to_owned()),
+        true => Err(twice(json, buffer)),
         false => Ok(()),
+    }
+}
+
+/// Says which term of an object stands there twice.
+fn twice(json: &[u8], buffer: &mut Vec<u8>) -> String {
+    let (mut terms, mut found) = (HashSet::new(), None);
+    let _ = object(json, |key, _| {
+        if let Ok(key) = unescaped(key, buffer) {
+            let term = utf8(key).into_owned();
+            let shown = shown(&term);
+            if !terms.insert(term) {
+                found.get_or_insert(shown);
+            }
+        }
+    });
+    format!("the term \"{}\" stands there twice", found.unwrap_or_default())
+}
+
+/// A term for a person, who may sit at a terminal.
+fn shown(term: &str) -> String {
+    term.escape_debug().take(60).collect()
+}
+
+fn unescaped<'k>(key: &'k [u8], buffer: &'k mut Vec<u8>) -> std::result::Result<&'k [u8], String> {
+    match memchr::memchr(b'\\', key) {
+        None => Ok(key),
+        Some(_) if unescape(key, buffer) => Ok(buffer),
+        Some(_) => Err("an invalid escape in a term".to_owned()),
     }
 }
 
@@ -84,36 +122,31 @@ fn take(
     seen: &mut Vec<u64>,
     out: &mut Vec<u8>,
 ) -> std::result::Result<(), String> {
-    let key = match memchr::memchr(b'\\', key) {
-        None => key,
-        Some(_) if unescape(key, buffer) => &buffer[..],
-        Some(_) => return Err("an invalid escape in a term".to_owned()),
-    };
-    let term = utf8(key);
-    let shown = || term.chars().take(40).collect::<String>();
-    let Value::Other(number) = value else { return Err(format!("the weight of \"{}\" is a string", shown())) };
+    let term = utf8(unescaped(key, buffer)?);
+    let Value::Other(number) = value else { return Err(format!("the weight of \"{}\" is a string", shown(&term))) };
     let number = String::from_utf8_lossy(number);
-    let weight: f64 = number.parse().map_err(|_| format!("the weight of \"{}\" is no number", shown()))?;
+    let weight: f64 = number.parse().map_err(|_| format!("the weight of \"{}\" is no number", shown(&term)))?;
     let whole = (weight * scale).round();
-    if !(0.0..=255.0).contains(&whole) {
+    if weight < 0.0 || !(0.0..=255.0).contains(&whole) {
         let times = if scale == 1.0 { String::new() } else { format!(" times {scale}") };
-        return Err(format!("the weight {number} of \"{}\"{times} is not from 0 to 255; scale the weights", shown()));
+        let term = shown(&term);
+        return Err(format!("the weight {number} of \"{term}\"{times} is not from 0 to 255; scale the weights"));
     }
     if term.is_empty() {
         return Err("a term is empty".to_owned());
     }
-    if whole > 0.0 {
-        seen.push(rapidhash_v3(term.as_bytes()));
-        // one that is longer than an index takes has no bytes
-        let len = u8::try_from(term.len()).unwrap_or(0);
+    seen.push(rapidhash_v3(term.as_bytes()));
+    if weight > 0.0 {
+        // one that is lost has no bytes: it is longer than an index takes, or its weight is rounded to nothing
+        let len = u8::try_from(term.len()).ok().filter(|_| whole > 0.0).unwrap_or(0);
         out.extend_from_slice(&[whole as u8, len]);
         out.extend_from_slice(&term.as_bytes()[..len.into()]);
     }
     Ok(())
 }
 
-/// The terms of a body of [`super::Content::Weights`], with their weights: each once, of weight 1 at least. One that is
-/// too long for an index comes without its bytes.
+/// The terms of a body of [`super::Content::Weights`], with their weights: each once. One that is too long for an index
+/// comes without its bytes, and so does one whose weight was rounded to 0.
 pub fn terms(mut body: &[u8]) -> impl Iterator<Item = (&[u8], u8)> {
     std::iter::from_fn(move || {
         let (&[weight, len], rest) = body.split_first_chunk()?;
@@ -138,7 +171,7 @@ mod tests {
     #[test]
     fn test_weights_are_scaled_and_rounded() {
         let json = r###"{"tide": 1.38, "##wave": 0.004, "wave\u0021": 2, "naught": 0, "e": 1e-1, "most": 2.5549}"###;
-        let expected = [("tide", 138), ("wave!", 200), ("e", 10), ("most", 255)];
+        let expected = [("tide", 138), ("", 0), ("wave!", 200), ("e", 10), ("most", 255)];
         let expected = expected.map(|(term, of)| (term.to_owned(), of));
         assert_eq!(of(json, 100.0).unwrap(), expected);
         assert_eq!(of("{}", 1.0).unwrap(), []);
@@ -159,10 +192,10 @@ mod tests {
         ) {
             let json = serde_json::to_string(&weights).unwrap();
             let whole = |(term, weight): (&String, &f64)| {
-                let term = if term.len() > 255 { String::new() } else { term.clone() };
-                (term, (weight * scale).round() as u8)
+                let whole = (weight * scale).round() as u8;
+                (if term.len() > 255 || whole == 0 { String::new() } else { term.clone() }, whole)
             };
-            let expected: Vec<(String, u8)> = weights.iter().map(whole).filter(|of| of.1 > 0).collect();
+            let expected: Vec<(String, u8)> = weights.iter().filter(|of| *of.1 > 0.0).map(whole).collect();
             if weights.values().all(|weight| weight * scale < 255.0) {
                 prop_assert_eq!(of(&json, scale), Ok(expected));
             }
@@ -183,7 +216,9 @@ mod tests {
             (r#"{"a": 1.2.3}"#, 1.0, "the weight of \"a\" is no number"),
             (r#"{"a": null}"#, 1.0, "the weight of \"a\" is no number"),
             (r#"{"a": "1"}"#, 1.0, "the weight of \"a\" is a string"),
-            (r#"{"a": 1, "b": 2, "\u0061": 3}"#, 1.0, "a term stands among the weights twice"),
+            (r#"{"a": 1, "b": 2, "\u0061": 3}"#, 1.0, "the term \"a\" stands there twice"),
+            (r#"{"a": 1, "\u0000": 2, "\u0000": 0}"#, 1.0, "the term \"\\0\" stands there twice"),
+            (r#"{"a": -0.1}"#, 1.0, "the weight -0.1 of \"a\" is not from 0 to 255; scale the weights"),
             (r#"{"": 1}"#, 1.0, "a term is empty"),
             (r#"{"\x": 1}"#, 1.0, "an invalid escape in a term"),
             (r#"{"a": 1"#, 1.0, "the object of weights breaks off"),
@@ -191,8 +226,9 @@ mod tests {
         ] {
             assert_eq!(of(json, scale), Err(why.to_owned()), "{json}");
         }
-        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Weights::new("vector".to_owned(), scale).is_err(), "{scale}");
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308] {
+            assert!(Weights::new("vector".to_owned(), Some(scale)).is_err(), "{scale}");
         }
+        assert!(Weights::new(String::new(), None).is_err());
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::options::BuildOptions;
 use super::ordered::build;
 use super::report::BuildReport;
+use crate::corpus::{CorpusOptions, Weights};
 use crate::index::change::merge::{Merge, Merged, OnDuplicate, merge_held, named};
 use crate::index::{Index, Unfinished, hold};
 use crate::order::Order;
@@ -36,6 +37,7 @@ pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> 
     let analyzer = index.manifest().analyzer.clone();
     known(&dir, &analyzer)?;
     makes_lists(&dir, &index, options)?;
+    let corpus = CorpusOptions { weights: scaled(&dir, &index, options)?, ..options.corpus.clone() };
     let order: Order = index.manifest().order.parse().map_err(|_| {
         let order = &index.manifest().order;
         let why = format!("has the order {order}, which cannot be made again; reorder it first");
@@ -48,6 +50,7 @@ pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> 
         force: false,
         order: Order::input(),
         codecs: index.codecs().map(|codec| codec.shared()).collect(),
+        corpus,
         analyzer,
         store_texts: index.has_texts(),
         links: false,
@@ -91,6 +94,19 @@ fn makes_lists(dir: &Path, index: &Index, options: &BuildOptions) -> Result<()> 
         return Ok(());
     };
     Err(Error::Invalid { what: dir.display().to_string(), why: why.to_owned() })
+}
+
+/// The weights that are asked for, by the scale of the index. Fails if that is not the one that is asked for.
+fn scaled(dir: &Path, index: &Index, options: &BuildOptions) -> Result<Option<Weights>> {
+    let Some(weights) = options.corpus.weights.clone() else { return Ok(None) };
+    let scale = index.manifest().imported.as_ref().and_then(|imported| imported.scale).unwrap_or(1.0);
+    match weights.scale {
+        Some(other) if other != scale => {
+            let why = format!("has weights that were multiplied by {scale}, not by {other}");
+            Err(Error::Invalid { what: dir.display().to_string(), why })
+        }
+        _ => Ok(Some(Weights { scale: Some(scale), ..weights })),
+    }
 }
 
 /// Fails if this gamut would make other words of a text than the one that built the index.

@@ -173,6 +173,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         documents: documents.lens.len() as u64,
         duplicate_ids: documents.duplicates,
         tokens: counts.tokens,
+        weights: shared.options.weights().then_some(counts.weights),
         long_words,
         links: ranked,
         terms: dictionary.len() as u64,
@@ -226,9 +227,9 @@ fn imported(weights: &Weights, documents: &DocTable, terms: u64, tokens: u64) ->
     let count = documents.lens.len() as u64;
     let mean_length = tokens as f64 / count.max(1) as f64;
     let collection = Collection { documents: count, terms, tokens, mean_length };
-    let scaled = if weights.scale == 1.0 { String::new() } else { format!(", times {}", weights.scale) };
-    let description = format!("weights of the field {}{scaled}", weights.field);
-    Imported { format: Imported::JSON.to_owned(), description, weights: true, collection }
+    let description = format!("weights of the field {}", weights.field);
+    let scale = Some(weights.scale());
+    Imported { format: Imported::JSON.to_owned(), description, weights: true, scale, collection }
 }
 
 /// Notes how long everything took until now, and how much memory.

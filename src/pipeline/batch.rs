@@ -54,6 +54,25 @@ pub struct BatchCounts {
     pub text_bytes: u64,
     /// Tokens.
     pub tokens: u64,
+    /// Weights of terms.
+    #[serde(default)]
+    pub weights: WeightCounts,
+}
+
+/// What became of the weights of documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct WeightCounts {
+    /// Weights above 0 that were rounded to 0, and so are not in the index.
+    pub lost: u64,
+    /// The greatest, scaled and rounded.
+    pub greatest: u8,
+}
+
+impl std::ops::AddAssign for WeightCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.greatest = self.greatest.max(other.greatest);
+    }
 }
 
 /// Everything a worker found in one piece.
@@ -290,7 +309,8 @@ impl DocSink for Parser {
         let body_bytes = doc.body.len();
         let enormous = body_bytes > self.plan.solo_bytes;
         if enormous {
-            let room = if weighted { 0 } else { Extractor::room_for(doc) };
+            // a hash of each term, and its weight
+            let room = if weighted { 9 * body_bytes as u64 / 3 } else { Extractor::room_for(doc) };
             // The text is a part of that, or of the document as it is.
             let copy = if self.stored.texts { room.max(body_bytes as u64) } else { 0 };
             if !self.affords(room + copy + TERMS) {
@@ -308,8 +328,10 @@ impl DocSink for Parser {
         self.weights.clear();
         if weighted {
             for (term, weight) in corpus::terms(doc.body) {
+                let counts = &mut batch.counts.weights;
+                *counts += WeightCounts { lost: u64::from(weight == 0), greatest: weight };
                 if term.is_empty() {
-                    long_words += 1;
+                    long_words += u64::from(weight > 0);
                     continue;
                 }
                 counter.term(term);
@@ -369,6 +391,7 @@ impl DocSink for Parser {
             }
         }
         if enormous || body_bytes > GIVE_BACK {
+            self.weights = Vec::new();
             self.extractor.shrink();
         }
     }

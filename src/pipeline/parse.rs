@@ -96,9 +96,14 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     let overlaps = matches!(options.pipeline, Pipeline::Overlapped | Pipeline::Spimi);
     let ring = if overlaps { plan::RING } else { 1 };
     Analyzer::new(&options.analyzer)?;
+    if options.weights() && options.corpus.text_field.is_some() {
+        let why = "cannot be taken together with the field of a text".to_owned();
+        return Err(Error::Invalid { what: "the field of weights".to_owned(), why });
+    }
     if options.weights() && (options.store_texts || options.links || options.feed.is_some()) {
-        let why = "are of JSON files, and have neither texts to store nor links".to_owned();
-        return Err(Error::Invalid { what: "weights of terms".to_owned(), why });
+        let why =
+            "is for weights of terms in JSON files, without stored texts, without links and orders by them".to_owned();
+        return Err(Error::Invalid { what: "the field of weights".to_owned(), why });
     }
     let sorter = match sorter {
         Some(sorter) => Coming::Here(BlockSorter::with(sorter, threads)?),

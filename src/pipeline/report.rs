@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::batch::Batch;
+use super::batch::{Batch, WeightCounts};
 use super::links::LinkReport;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
@@ -317,6 +317,9 @@ pub struct BuildReport {
     pub duplicate_ids: u64,
     /// Tokens.
     pub tokens: u64,
+    /// What became of weights, if documents are weights of terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<WeightCounts>,
     /// Words that were dropped for their length.
     #[serde(default)]
     pub long_words: LongWords,

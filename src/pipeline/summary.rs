@@ -113,6 +113,14 @@ impl BuildReport {
                 if self.duplicate_ids == 1 { "has" } else { "have" }
             );
         }
+        if let Some(weights) = &self.weights {
+            let _ = writeln!(
+                s,
+                "weights   the greatest is {} of 255; {} rounded to 0",
+                weights.greatest,
+                counted(weights.lost, "weight")
+            );
+        }
         if let Some(first) = &self.long_words.first {
             let _ = writeln!(
                 s,

@@ -89,12 +89,16 @@ impl<'a> Searcher<'a> {
     }
 
     /// The same searcher with the number of documents, the mean length and the df of a collection that the index is a
-    /// part of. Documents then have the scores that they have in an index of the whole collection, to the bit.
+    /// part of. Documents then have the scores that they have in an index of the whole collection, to the bit. Weights
+    /// of another program are the same in all indexes, and stay what they are.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the collection is smaller than the index, or if scores are sums of impacts, which are made
     /// for the index alone.
     pub fn within(self, collection: Arc<Collection>, bm25: Bm25) -> Result<Self> {
+        if self.index.manifest().weights() {
+            return Ok(self);
+        }
         if self.impacts.is_some() {
             return Err(of_the_index_alone());
         }
@@ -269,7 +273,7 @@ impl<'a> Searcher<'a> {
         // Of all terms that the collection has: they decide what 1 stands for.
         let mut weights = Vec::new();
         if self.impacts.is_some() {
-            check_weights_by_impacts(query)?;
+            check_weights_by_impacts(query, !self.index.manifest().weights())?;
         }
         for (term, weight) in &query.terms {
             match self.lookup(term)? {
@@ -390,13 +394,18 @@ fn tables<'a>(index: &'a Index, codec: CodecRef<'a>, norm: Norm, impacts: Option
     Tables::new(index, codec, stored)
 }
 
-/// Fails unless sums of impacts are whole numbers that single precision holds exactly.
-fn check_weights_by_impacts(query: &Query) -> Result<()> {
+/// Fails unless sums of impacts are whole numbers that single precision holds exactly; `bm25` says whether scores may
+/// be others.
+fn check_weights_by_impacts(query: &Query, bm25: bool) -> Result<()> {
+    let instead = |bm25_too: &'static str, alone: &'static str| if bm25 { bm25_too } else { alone };
     if let Some((term, weight)) = query.terms.iter().find(|(_, weight)| weight.fract() != 0.0) {
         return Err(Error::Invalid {
             what: format!("weight {weight} of \"{term}\""),
-            why: "impacts are whole numbers and take whole weights; multiply and round all weights, or score by bm25"
-                .to_owned(),
+            why: instead(
+                "impacts are whole numbers and take whole weights; multiply and round all weights, or score by bm25",
+                "weights of terms are whole numbers and take whole weights; multiply and round all weights",
+            )
+            .to_owned(),
         });
     }
     // scores that may be below 0 cross to a device with something added, so that all are above 0
@@ -409,6 +418,6 @@ fn check_weights_by_impacts(query: &Query) -> Result<()> {
         what: "words of a query by impacts",
         value: words,
         limit: MAX_IMPACT_WORDS,
-        hint: "score by bm25, or shorten the query",
+        hint: instead("score by bm25, or shorten the query", "give the query smaller weights, or fewer terms"),
     })
 }

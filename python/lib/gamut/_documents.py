@@ -35,12 +35,12 @@ def index(inputs, output, **options):
     Options are those of `gamut index`, with its defaults:
 
     - `force=False`: replace an index that is there;
-    - `order="input"`, `codec="para-ef"`, `analyzer="simple"`, `stop_words=None` (a file);
+    - `order="input"`, `codec="para-ef"`, `analyzer=None` ("simple"), `stop_words=None` (a file);
     - for files: `format=None`, `part="1/1"`, and `resume=False` (go on where a build of the same inputs ended, and leave
       what a later one can go on with);
     - `id_field=None`, `text_field=None` (a name or a list, whose texts are joined), `title_field=None`;
     - for JSON files with weights of terms in place of texts: `vector_field=None` (the name of the field), and
-      `vector_scale=1.0`; words of queries are ready terms then, if `analyzer` says nothing else;
+      `vector_scale=None` (1); words of queries are ready terms then, if `analyzer` says nothing else;
     - `urls=True`, `titles=True`, `store=False` (texts), `links=False`, `impacts=False`, `tables=False`;
     - `threads=0` (one per core), `memory=None` (bytes, or a text such as "4GiB"; of the whole process);
     - `pipeline="overlapped"`, `sorter="auto"`, `device=None`, `block_keys=0`, `device_memory=None`, `timeline=None`;
@@ -58,6 +58,7 @@ def append(index, inputs, **options):
 
     `inputs` is as of `gamut.index`. Options are those of `gamut append`: `on_duplicate="keep-all"` (or "keep-first",
     "keep-last", "fail"), `format`, `id_field`, `text_field`, `title_field`, `vector_field`, `vector_scale`, `urls`,
-    `titles`, `threads`, `memory` and `progress`. An open `Index` goes on with the documents that it had; open it anew to see the others.
+    `titles`, `threads`, `memory` and `progress`. An open `Index` goes on with the documents that it had; open it anew to
+    see the others.
     """
     return _gamut.append(index, _inputs(inputs), **options)

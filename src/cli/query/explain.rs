@@ -4,6 +4,7 @@ use super::answer::Times;
 use super::auto::Reason;
 use super::settings::Settings;
 use super::steps;
+use crate::cli::ui::printable;
 use crate::query::engine::{Effort, EngineKind, Fallback, Methods, Trace};
 use crate::query::gpu::{Report, Use};
 use crate::query::{Mode, TableOf, TermFacts, Work};
@@ -237,7 +238,7 @@ impl Explained {
         }
         let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
         for (facts, work) in self.work().take(MAX_ROWS) {
-            let mut row = vec![facts.term.clone(), facts.weight.to_string(), grouped(facts.df)];
+            let mut row = vec![printable(&facts.term), facts.weight.to_string(), grouped(facts.df)];
             if facts.df > 0 {
                 row.extend([
                     format!("{:.3}", facts.idf),

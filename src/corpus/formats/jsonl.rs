@@ -46,7 +46,8 @@ impl Format for JsonLines {
 
     fn description(&self) -> &'static str {
         "JSON lines with an id (--id-field, else id, _id, docid, docno or pid) and a text (--text-field, else \
-         contents, text, body, passage or segment); title and url if present."
+         contents, text, body, passage or segment), or an object of terms and weights (--vector-field); title and url \
+         if present."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -223,6 +223,10 @@ pub fn delete(dir: &Path, change: &Delete<'_>) -> Result<Deleted> {
 
 /// Publishes the index with these documents deleted, besides those that are.
 fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Result<Marked> {
+    if index.manifest().weights() {
+        let why = "has weights, and queries by weights can leave no documents out; --purge writes it anew without them";
+        return Err(Error::Invalid { what: dir.display().to_string(), why: why.to_owned() });
+    }
     if index.manifest().imported.is_some() {
         let why = "was imported, and what its file says about the collection is not true of another set of documents; \
                    --purge writes it anew, if the file has the whole collection";

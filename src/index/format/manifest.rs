@@ -79,6 +79,9 @@ pub struct Imported {
     pub description: String,
     /// Frequencies are impacts that another program made, 1 to 255: the score of a document is their sum.
     pub weights: bool,
+    /// What weights were multiplied by, of documents in JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
     /// Sizes of the whole collection.
     #[serde(flatten)]
     pub collection: Collection,

@@ -219,6 +219,7 @@ impl<'a> Sequencing<'a> {
         sum.body_bytes += one.body_bytes;
         sum.text_bytes += one.text_bytes;
         sum.tokens += one.tokens;
+        sum.weights += one.weights;
         self.long_words.add(&self.corpus.files()[piece.file].path, &batch);
         for skip in &batch.skips {
             self.skipped.add(&self.corpus.files()[piece.file].path, skip);

@@ -84,7 +84,7 @@ impl Request {
         // an earlier program did not know them
         let weights = options.corpus.weights.iter();
         let weights =
-            weights.flat_map(|of| [("--vector-field", of.field.clone()), ("--vector-scale", of.scale.to_string())]);
+            weights.flat_map(|of| [("--vector-field", of.field.clone()), ("--vector-scale", of.scale().to_string())]);
         Ok(Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
             options: given.into_iter().chain(weights).map(|(name, value)| (name.to_owned(), value)).collect(),

@@ -3,6 +3,7 @@
 use super::super::moved::GONE;
 use super::Merge;
 use crate::base::means::Means;
+use crate::index::Manifest;
 use crate::index::format::docs::{NAMES, RANKS};
 use crate::index::format::ids::IDS;
 use crate::index::format::texts::TEXTS;
@@ -67,6 +68,11 @@ pub(super) fn common(indexes: &[Index], change: &Merge<'_>) -> Result<Order> {
         }
         let kind = |weights: bool| if weights { "weights" } else { "frequencies" }.to_owned();
         compare("a tf", [a, b].map(|manifest| kind(manifest.weights())));
+        let scale = |of: &Manifest| of.imported.as_ref().and_then(|imported| imported.scale);
+        // nobody knows that of a CIFF file
+        if let (Some(a), Some(b)) = (scale(a), scale(b)) {
+            compare("its scale of weights", [a, b].map(|scale| scale.to_string()));
+        }
         compare("a window", [a, b].map(|manifest| format!("{} words", manifest.window_words)));
         let has = |there: bool| if there { "there".to_owned() } else { "missing".to_owned() };
         compare("its text.zst", [first, other].map(|index| has(index.has_texts())));
