@@ -244,6 +244,24 @@ fn test_no_request_is_lost_when_the_index_changes() {
 }
 
 #[test]
+fn test_weights_have_no_other_scores_than_their_sums() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("vectors.jsonl");
+    std::fs::write(&input, "{\"id\": 1, \"vector\": {\"tide\": 7}}\n{\"id\": 2, \"vector\": {\"tide\": 9}}\n").unwrap();
+    let (input, output) = (input.to_str().unwrap(), dir.path().join("index"));
+    gamut(&["index", input, "-o", output.to_str().unwrap(), "--vector-field", "vector", "-q"]);
+    let server = Server::start(dir.path(), &[]);
+    let (status, body) = server.get("/search?q=tide%5E3");
+    let hits = answer(&body)["hits"].clone();
+    assert_eq!(
+        (status, &hits[0]["id"], &hits[0]["score"], &hits[1]["score"]),
+        (200, &"2".into(), &27.0.into(), &21.0.into())
+    );
+    let (status, body) = server.get("/search?q=tide&scores=bm25");
+    assert!(status == 400 && body.contains("scores are their sums"), "{status}: {body}");
+}
+
+#[test]
 fn test_what_cannot_be_served_is_said() {
     let dir = tempfile::tempdir().unwrap();
     build(dir.path(), 5, "page");

@@ -226,6 +226,7 @@ fn what_does_not_fit_is_told() {
             "is for weights of terms in JSON files, without stored",
         ),
         ("query i a^1.5", 2, "take whole weights; multiply and round all weights\n"),
+        ("dump i --text 1", 2, "has weights of terms, and no texts"),
         ("delete i --ids ids", 2, "--purge writes it anew without them"),
     ] {
         let (status, text) = said(line);

@@ -310,7 +310,7 @@ impl DocSink for Parser {
         let enormous = body_bytes > self.plan.solo_bytes;
         if enormous {
             // a hash of each term, and its weight
-            let room = if weighted { 9 * body_bytes as u64 / 3 } else { Extractor::room_for(doc) };
+            let room = if weighted { 3 * body_bytes as u64 } else { Extractor::room_for(doc) };
             // The text is a part of that, or of the document as it is.
             let copy = if self.stored.texts { room.max(body_bytes as u64) } else { 0 };
             if !self.affords(room + copy + TERMS) {

@@ -116,7 +116,10 @@ impl Opener for Place {
         let searcher = own.searcher(&index)?;
         // the other kind of score, for requests that ask for it
         let scores = if own.scores == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
-        let other = Settings { scores, ..own.clone() }.searcher(&index).map_err(|error| error.to_string());
+        let other = match index.manifest().weights() {
+            true => Err("this index has weights of another program, and scores are their sums".to_owned()),
+            false => Settings { scores, ..own.clone() }.searcher(&index).map_err(|error| error.to_string()),
+        };
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));
         let mut devices = Devices::default();
         let settings = &for_server(&own, &searcher, &mut devices, self.threads);

@@ -303,10 +303,11 @@ impl Index {
 
     /// The error of whoever needs texts where there are none.
     pub fn no_texts(&self) -> Error {
-        Error::Invalid {
-            what: self.dir().display().to_string(),
-            why: "stores no texts; build it again with `gamut index --store`".to_owned(),
-        }
+        let why = match self.manifest().weights() {
+            true => "has weights of terms, and no texts",
+            false => "stores no texts; build it again with `gamut index --store`",
+        };
+        Error::Invalid { what: self.dir().display().to_string(), why: why.to_owned() }
     }
 
     /// Inflates all texts; for `verify`.
