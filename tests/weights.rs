@@ -168,6 +168,11 @@ fn changes_and_exchange_leave_answers_as_they_are() {
     assert!(bytes(dir, "grown") == bytes(dir, "first"));
     done(dir, "export whole -o whole.ciff");
     done(dir, "import whole.ciff -o imported --as impacts -q");
+    // nobody knows the scale of a CIFF file but who appends to it
+    done(dir, "import whole.ciff -o more --as impacts --codec para-ef -q");
+    put(dir, "more.jsonl", br#"{"id": "more", "vector": {"tide": 1.5}}"#);
+    done(dir, "append more more.jsonl --vector-field vector --vector-scale 100 -q");
+    assert!(done(dir, "query more tide -k 1000").contains(" 150  more"));
     queries(dir);
     let run = |options: &str| done(dir, &format!("query {options} --topics topics.jsonl --run - -k 20 -q"));
     let expected = run("whole");
@@ -220,11 +225,7 @@ fn what_does_not_fit_is_told() {
             2,
             "format tsv: has texts, and weights of terms are of JSON",
         ),
-        (
-            "index w.jsonl -o k --vector-field vector --order pagerank",
-            2,
-            "is for weights of terms in JSON files, without stored",
-        ),
+        ("index w.jsonl -o k --vector-field vector --order pagerank", 2, "goes with neither stored texts nor links"),
         ("query i a^1.5", 2, "take whole weights; multiply and round all weights\n"),
         ("dump i --text 1", 2, "has weights of terms, and no texts"),
         ("delete i --ids ids", 2, "--purge writes it anew without them"),

@@ -52,7 +52,8 @@ pub struct Args {
     /// JSON field with terms and their weights, as in `gamut index`
     #[arg(long, value_name = "NAME", conflicts_with = "text_field")]
     vector_field: Option<String>,
-    /// Multiply weights before they are rounded [default: what the index says of its own, and nothing else is taken]
+    /// Multiply weights before they are rounded [default: as those of the index, or by 1 if it does
+    /// not say; if it does, another scale is refused]
     #[arg(long, value_name = "X", requires = "vector_field")]
     vector_scale: Option<f64>,
     /// Do not store URLs of the new documents

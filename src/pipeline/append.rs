@@ -96,16 +96,15 @@ fn makes_lists(dir: &Path, index: &Index, options: &BuildOptions) -> Result<()> 
     Err(Error::Invalid { what: dir.display().to_string(), why: why.to_owned() })
 }
 
-/// The weights that are asked for, by the scale of the index. Fails if that is not the one that is asked for.
+/// The weights that are asked for, by the scale of the index if it says one. Fails if that is not the one asked for.
 fn scaled(dir: &Path, index: &Index, options: &BuildOptions) -> Result<Option<Weights>> {
     let Some(weights) = options.corpus.weights.clone() else { return Ok(None) };
-    let scale = index.manifest().imported.as_ref().and_then(|imported| imported.scale).unwrap_or(1.0);
-    match weights.scale {
-        Some(other) if other != scale => {
+    match (index.manifest().imported.as_ref().and_then(|imported| imported.scale), weights.scale) {
+        (Some(scale), Some(other)) if other != scale => {
             let why = format!("has weights that were multiplied by {scale}, not by {other}");
             Err(Error::Invalid { what: dir.display().to_string(), why })
         }
-        _ => Ok(Some(Weights { scale: Some(scale), ..weights })),
+        (scale, given) => Ok(Some(Weights { scale: scale.or(given), ..weights })),
     }
 }
 

@@ -101,8 +101,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
         return Err(Error::Invalid { what: "the field of weights".to_owned(), why });
     }
     if options.weights() && (options.store_texts || options.links || options.feed.is_some()) {
-        let why =
-            "is for weights of terms in JSON files, without stored texts, without links and orders by them".to_owned();
+        let why = "is of JSON files, and goes with neither stored texts nor links nor an order by links".to_owned();
         return Err(Error::Invalid { what: "the field of weights".to_owned(), why });
     }
     let sorter = match sorter {

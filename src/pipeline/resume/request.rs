@@ -64,6 +64,7 @@ impl Request {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let yes = |value: bool| if value { "given" } else { "not given" }.to_owned();
         let codecs: Vec<String> = options.codecs.iter().map(|codec| crate::codec::spec(codec.as_ref())).collect();
+        let weights = options.corpus.weights.as_ref();
         let given = [
             ("--codec", codecs.join(",")),
             ("--order", options.order.to_string()),
@@ -72,6 +73,8 @@ impl Request {
             ("--format", text(&options.corpus.format)),
             ("--id-field", text(&options.corpus.id_field)),
             ("--text-field", options.corpus.text_field.clone().unwrap_or_default().join(",")),
+            ("--vector-field", weights.map_or(String::new(), |of| of.field.clone())),
+            ("--vector-scale", weights.map_or(String::new(), |of| of.scale().to_string())),
             ("the field of titles", text(&options.corpus.title_field)),
             ("the longest record", options.corpus.max_record.to_string()),
             ("--no-urls", yes(!options.store_urls)),
@@ -81,13 +84,9 @@ impl Request {
             ("--impacts", yes(options.impacts)),
             ("--tables", yes(options.tables)),
         ];
-        // an earlier program did not know them
-        let weights = options.corpus.weights.iter();
-        let weights =
-            weights.flat_map(|of| [("--vector-field", of.field.clone()), ("--vector-scale", of.scale().to_string())]);
         Ok(Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
-            options: given.into_iter().chain(weights).map(|(name, value)| (name.to_owned(), value)).collect(),
+            options: given.map(|(name, value)| (name.to_owned(), value)).into(),
             inputs: inputs.collect::<Result<_>>()?,
         })
     }
@@ -108,7 +107,8 @@ impl Request {
             return refuse(format!("gamut {} began it, and this is gamut {}", begun.gamut, self.gamut));
         }
         for (name, now) in &self.options {
-            let then = begun.options.get(name).map_or("unknown", String::as_str);
+            // what an earlier program did not know was not given to it
+            let then = begun.options.get(name).map_or("", String::as_str);
             if then != now {
                 return refuse(format!("{name} was {}, and is {}", shown(then), shown(now)));
             }
@@ -136,4 +136,32 @@ impl Request {
 
 fn shown(value: &str) -> &str {
     if value.is_empty() { "not given" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Weights;
+
+    #[test]
+    fn test_weights_and_their_scale_may_not_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let input = dir.path().join("a.jsonl");
+        std::fs::write(&input, "{\"id\": 1, \"text\": \"a\", \"v\": {\"a\": 1}}\n").unwrap();
+        let request = |weights: Option<(&str, f64)>| {
+            let mut options = BuildOptions::new(vec![input.clone()], dir.path().join("index"));
+            options.corpus.weights = weights.map(|(field, scale)| Weights::new(field.to_owned(), Some(scale)).unwrap());
+            Request::of(&options, &Corpus::open(&options.inputs, &options.corpus).unwrap()).unwrap()
+        };
+        let asked = [None, Some(("v", 1.0)), Some(("v", 2.0)), Some(("w", 1.0))];
+        for (i, now) in asked.iter().enumerate() {
+            for (j, then) in asked.iter().enumerate() {
+                assert_eq!(request(*now).check(&request(*then), dir.path()).is_ok(), i == j, "{now:?} {then:?}");
+            }
+        }
+        let mut earlier = request(None);
+        earlier.options.retain(|name, _| !name.starts_with("--vector"));
+        assert!(request(None).check(&earlier, dir.path()).is_ok());
+        assert!(request(asked[1]).check(&earlier, dir.path()).is_err());
+    }
 }
