@@ -49,7 +49,7 @@ pub trait Documents: Sync {
     /// The place in the input of each document, if they are in another order and it is known.
     fn input_places(&self) -> Option<&[u32]>;
 
-    /// Hands on the URL of each document in turn, empty where there is none.
+    /// Hands on the URL of each document in turn; where there is none its id, which may be one.
     ///
     /// # Errors
     /// They cannot be read.

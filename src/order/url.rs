@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// `url`.
 pub static URL: Family = Family {
     name: "url",
-    about: "by reversed host, then path; documents without a URL come last",
+    about: "by reversed host, then path, of the URL or an id that is one; documents without come last",
     paper: Some("Silvestri: Sorting out the document identifier assignment problem (ECIR 2007)"),
     params: &[],
     needs: Needs::Urls,
@@ -19,7 +19,7 @@ pub static URL: Family = Family {
     make: |_, documents, _| {
         let mut keys = Keys::default();
         documents.each_url(&mut |url| keys.push(url))?;
-        keys.sorted().ok_or_else(|| lacking("url", "no document of the index has a URL"))
+        keys.sorted().ok_or_else(|| lacking("url", "no document of the index has a URL, or an id that is one"))
     },
 };
 

@@ -2,6 +2,7 @@
 
 use crate::base::means::Means;
 use crate::index::change::reorder::{Reorder, Reordered, ready, reordered};
+use crate::index::format::docs::DocName;
 use crate::index::format::tables;
 use crate::index::read::reader::Index;
 use crate::index::write::output::each;
@@ -17,6 +18,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
+
+/// So many frames of names a thread are read at a time.
+const FRAMES: usize = 4;
 
 /// The permutation that an order means for the index at `dir`.
 ///
@@ -163,8 +167,12 @@ impl Documents for Index {
     }
 
     fn each_url(&self, visit: &mut dyn FnMut(&str)) -> Result<()> {
-        for i in 0..self.names.frames() {
-            self.names.read_frame(i)?.iter().for_each(|name| visit(&name.url));
+        let (frames, some) = (self.names.frames(), FRAMES * rayon::current_num_threads());
+        for start in (0..frames).step_by(some) {
+            let frames = (start..frames.min(start + some)).into_par_iter();
+            let names: Vec<Vec<DocName>> = frames.map(|i| self.names.read_frame(i)).collect::<Result<_>>()?;
+            let names = names.iter().flatten();
+            names.for_each(|name| visit(if name.url.is_empty() { &name.id } else { &name.url }));
         }
         Ok(())
     }

@@ -92,6 +92,28 @@ fn test_names_move_in_parts() {
     }
 }
 
+/// Of documents without a URL the id may be one. The names are in more frames than are read at a time.
+#[test]
+fn test_ids_that_are_urls_stand_in_for_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    let place = Permutation::random(20_000, 8);
+    let (mut ids, mut urls) = (vec![String::new(); 20_000], vec![String::new(); 20_000]);
+    for (number, &doc) in place.new_of_old().iter().enumerate() {
+        let url = format!("http://example.org/{number:05}");
+        // every third as an id, every third with an id of its own, every third twice
+        match number % 3 {
+            0 => ids[doc as usize] = url,
+            1 => (ids[doc as usize], urls[doc as usize]) = (format!("http://a.org/{doc}"), url),
+            _ => (ids[doc as usize], urls[doc as usize]) = (url.clone(), url),
+        }
+    }
+    let texts: Vec<Text<'_>> = ids.iter().zip(&urls).map(|(id, url)| (id.as_str(), url.as_str(), "", "text")).collect();
+    build(&target, &texts, &Plan::default()).unwrap();
+    assert!(Index::open(&target).unwrap().names.frames() > 16);
+    assert_eq!(permutation_of(&target, "url").unwrap().old_of_new(), place.new_of_old());
+}
+
 /// All but those that need links, or a parameter that the test cannot know.
 #[test]
 fn test_every_order_is_the_same_on_any_number_of_threads() {

@@ -166,9 +166,9 @@ impl Forward {
         Node::new(docs, spans, self.degrees[..common].to_vec(), room)
     }
 
-    /// The documents that have terms, and those that have none.
-    pub(super) fn with_and_without_terms(&self) -> (Vec<u32>, Vec<u32>) {
-        (0..self.documents()).partition(|&doc| self.starts[doc as usize] < self.starts[doc as usize + 1])
+    /// Those of some documents that have terms, and those that have none.
+    pub(super) fn with_and_without_terms(&self, docs: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        docs.iter().partition(|&&doc| self.starts[doc as usize] < self.starts[doc as usize + 1])
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::Options;
+use super::Pass;
 use super::gain::Gains;
 use super::nth::nth;
 use crate::base::means::Means;
@@ -17,9 +17,6 @@ const TASK_POSTINGS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 pub(super) const TASKS: usize = 128;
 /// The most tasks that count for themselves, at most one a thread: each has a number for every term.
 pub(super) const COUNTERS: usize = 16;
-
-/// A node is settled when only one in so many of its documents changes sides.
-pub(super) const SETTLED: usize = 512;
 
 /// Numbers of 16 bits.
 const SHORT: usize = 1 << 16;
@@ -195,7 +192,7 @@ impl<'a, I: Id> Node<'a, I> {
 
     /// Cuts the documents in halves, the odd one right, and moves them until no move gains or the
     /// iterations are used up. None if cancelled.
-    pub(super) fn cut(&self, options: &Options, gains: &Gains, means: &Means, scratch: &mut Scratch) -> Option<Cut> {
+    pub(super) fn cut(&self, pass: &Pass, gains: &Gains, means: &Means, scratch: &mut Scratch) -> Option<Cut> {
         let n = self.documents();
         let half = n / 2;
         let Scratch { tasks, counters, table, keys, selected } = scratch;
@@ -205,7 +202,7 @@ impl<'a, I: Id> Node<'a, I> {
         self.count(&counters, &mut left_degrees, |doc| i32::from(doc < half));
         table.resize(self.degrees.len().max(SHORT), [0; 2]);
         keys.resize(n, 0);
-        for iteration in 0..options.iterations {
+        for iteration in 0..pass.iterations(n) {
             if means.cancelled() {
                 return None;
             }
@@ -225,7 +222,7 @@ impl<'a, I: Id> Node<'a, I> {
                 };
                 right.iter_mut().zip(&keys[task.clone()]).fold(0, move_all)
             });
-            if moved.into_iter().sum::<usize>() <= n / SETTLED {
+            if moved.into_iter().sum::<usize>() <= n / pass.settled {
                 break;
             }
         }

@@ -20,6 +20,9 @@ impl Random {
 
 type Lists = Vec<Vec<u32>>;
 
+/// For a start that is not near.
+const BOTH: [Pass; 2] = [COARSE, FINE];
+
 /// Clusters of documents of `size`, one after the other; each holds most of its cluster's `size` terms and some of all.
 fn clustered(clusters: usize, size: usize) -> (u32, Lists) {
     let mut random = Random(7);
@@ -70,8 +73,13 @@ fn forward(documents: u32, lists: &[Vec<u32>]) -> Forward {
     Forward::build(documents, &dfs, 2..=u32::MAX, read).unwrap()
 }
 
-fn order(documents: u32, lists: &[Vec<u32>], options: &Options) -> Vec<u32> {
-    bisect(&forward(documents, lists), options, &Means::new(1, 1)).unwrap()
+fn order(documents: u32, lists: &[Vec<u32>], passes: &[Pass]) -> Vec<u32> {
+    plainly(&forward(documents, lists), passes, &Means::new(1, 1)).unwrap()
+}
+
+/// [`bisect`] from the order in which the documents are.
+fn plainly(forward: &Forward, passes: &[Pass], means: &Means) -> Option<Vec<u32>> {
+    bisect(forward, &(0..forward.documents()).collect::<Vec<_>>(), passes, means)
 }
 
 fn assert_permutation(new_of_old: &[u32]) {
@@ -84,7 +92,7 @@ fn assert_permutation(new_of_old: &[u32]) {
 fn brings_shuffled_clusters_together() {
     let (documents, unshuffled) = clustered(60, 25);
     let lists = renumbered(&unshuffled, &shuffle(documents));
-    let new_of_old = order(documents, &lists, &Options::default());
+    let new_of_old = order(documents, &lists, &BOTH);
     assert_permutation(&new_of_old);
     let (best, before, after) = (cost(&unshuffled), cost(&lists), cost(&renumbered(&lists, &new_of_old)));
     assert!(before > 2.0 * best, "the shuffled order costs {before}, the unshuffled {best}");
@@ -94,7 +102,7 @@ fn brings_shuffled_clusters_together() {
 #[test]
 fn keeps_an_order_that_is_good() {
     let (documents, lists) = clustered(64, 16);
-    let after = cost(&renumbered(&lists, &order(documents, &lists, &Options::default())));
+    let after = cost(&renumbered(&lists, &order(documents, &lists, &BOTH)));
     assert!(after < 1.02 * cost(&lists), "from {} to {after}", cost(&lists));
 }
 
@@ -104,7 +112,7 @@ fn same_order_on_any_number_of_threads_with_any_memory() {
     let forward = forward(documents, &renumbered(&lists, &shuffle(documents)));
     let with = |threads, memory| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| bisect(&forward, &Options::default(), &Means::new(threads, memory)).unwrap())
+        pool.install(|| plainly(&forward, &BOTH, &Means::new(threads, memory)).unwrap())
     };
     let one = with(1, 1);
     assert_ne!(one, (0..documents).collect::<Vec<_>>());
@@ -120,8 +128,8 @@ fn nothing_to_order() {
     for documents in [0, 1, 2, 100] {
         let identity: Vec<u32> = (0..documents).collect();
         let all = vec![identity.clone(); 50];
-        assert_eq!(order(documents, &[], &Options::default()), identity, "{documents} without terms");
-        assert_eq!(order(documents, &all, &Options::default()), identity, "{documents} equal");
+        assert_eq!(order(documents, &[], &BOTH), identity, "{documents} without terms");
+        assert_eq!(order(documents, &all, &BOTH), identity, "{documents} equal");
     }
 }
 
@@ -129,7 +137,7 @@ fn nothing_to_order() {
 fn documents_without_terms_come_last_in_their_order() {
     let (documents, lists) = clustered(10, 20);
     let spread: Lists = lists.iter().map(|list| list.iter().map(|doc| doc * 3 + 1).collect()).collect();
-    let new_of_old = order(documents * 3, &spread, &Options::default());
+    let new_of_old = order(documents * 3, &spread, &BOTH);
     assert_permutation(&new_of_old);
     let mut expected = documents..;
     for (old, &new) in new_of_old.iter().enumerate() {
@@ -169,8 +177,8 @@ fn more_terms_than_16_bits_number() {
         assert_eq!(child.documents(), 30);
         assert!(child.degrees.len() > 1 << 16 && child.degrees.iter().all(|&degree| degree == 3));
     }
-    let options = Options { leaf: 8, ..Options::default() };
-    assert_permutation(&bisect(&forward, &options, &Means::new(1, 1)).unwrap());
+    let passes = [COARSE, Pass { leaf: 8, ..FINE }];
+    assert_permutation(&plainly(&forward, &passes, &Means::new(1, 1)).unwrap());
 }
 
 /// Counts reports, and cancels the work at the first one if it has the flag for that.
@@ -198,23 +206,23 @@ fn cancelling_ends_it() {
     let (documents, lists) = clustered(30, 20);
     let stopped = Means::new(1, 1);
     stopped.cancel.store(true, Ordering::Relaxed);
-    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &stopped), None);
+    assert_eq!(plainly(&forward(documents, &lists), &BOTH, &stopped), None);
     let go = Means::new(1, 1);
     let heard = Arc::new(Heard { stops: Some(go.cancel.clone()), ..Heard::default() });
     let go = Means { progress: heard.clone(), ..go };
-    assert_eq!(bisect(&forward(documents, &lists), &Options::default(), &go), None);
+    assert_eq!(plainly(&forward(documents, &lists), &BOTH, &go), None);
     assert!(heard.calls.load(Ordering::Relaxed) <= 3, "work went on");
 }
 
 #[test]
 fn progress_adds_up_to_the_work() {
-    for (clusters, leaf, passes) in [(1, 3, 1), (13, 1, 3), (30, 7, 0)] {
+    for (clusters, leaf, passes) in [(1, 3, 1), (13, 1, 3), (30, 7, 2)] {
         let (documents, lists) = clustered(clusters, 20);
         let forward = forward(documents + 5, &lists);
-        let options = Options { leaf, passes, ..Options::default() };
-        let (expected, heard) = (work(&forward, &options), Arc::new(Heard::default()));
+        let passes = vec![Pass { leaf, ..FINE }; passes];
+        let (expected, heard) = (work(&forward, &passes), Arc::new(Heard::default()));
         let means = Means { progress: heard.clone(), ..Means::new(1, 1) };
-        bisect(&forward, &options, &means).unwrap();
+        plainly(&forward, &passes, &means).unwrap();
         assert_eq!(heard.units.load(Ordering::Relaxed), expected);
     }
 }
@@ -260,7 +268,7 @@ fn lists_out_of_bounds_and_failing_reads() {
     let forward = forward(4, &lists);
     assert_eq!(forward.postings(), 2 + 2 + 2, "not 9, nor the lists of one document and of all");
 
-    let (docs, without) = forward.with_and_without_terms();
+    let (docs, without) = forward.with_and_without_terms(&[0, 1, 2, 3]);
     assert_eq!((&docs[..], without), (&[0, 1, 2, 3][..], vec![]));
     let mut room = [0; 6];
     let Child::Short(root) = forward.root(docs, 0, &mut room) else { panic!("few terms") };
@@ -302,11 +310,11 @@ fn lists_are_inverted() {
 }
 
 /// [`Node::cut`] with a new count and a full sort in every iteration.
-fn slow_cut<I: Id>(node: &Node<'_, I>, options: &Options, gains: &Gains) -> Vec<bool> {
+fn slow_cut<I: Id>(node: &Node<'_, I>, pass: &Pass, gains: &Gains) -> Vec<bool> {
     let n = node.documents();
     let mut right: Vec<bool> = (0..n).map(|doc| doc >= n / 2).collect();
     let holds = |doc: usize, term: I| node.terms_of(doc).iter().any(|other| other.index() == term.index());
-    for iteration in 0..options.iterations {
+    for iteration in 0..pass.iterations(n) {
         let degree = |term, side| (0..n).filter(|&doc| right[doc] == side && holds(doc, term)).count() as u32;
         let mut order: Vec<(i64, usize)> = (0..n)
             .map(|doc| {
@@ -322,7 +330,7 @@ fn slow_cut<I: Id>(node: &Node<'_, I>, options: &Options, gains: &Gains) -> Vec<
         order[n / 2..].iter().for_each(|&(_, doc)| to[doc] = true);
         let moved = to.iter().zip(&right).filter(|(to, right)| to != right).count();
         right = to;
-        if moved <= n / node::SETTLED {
+        if moved <= n / pass.settled {
             break;
         }
     }
@@ -334,23 +342,24 @@ proptest! {
 
     #[test]
     fn one_cut_equals_the_slow_one(
-        documents in 2u32..60, terms in 1usize..120, per_term in 1usize..20, tasks in 1usize..9, seed: u64,
+        documents in 2u32..60, terms in 1usize..120, per_term in 1usize..20, tasks in 1usize..9,
+        settled in 4usize..99, seed: u64,
     ) {
         let mut random = Random(seed);
         let lists: Lists = (0..terms)
             .map(|_| (0..per_term).map(|_| random.below(documents as usize) as u32).collect::<BTreeSet<_>>())
             .map(|list| list.into_iter().collect())
             .collect();
-        let options = Options { iterations: 6, ..Options::default() };
+        let pass = Pass { settled, iterations: 6, small: 30, small_iterations: 3, ..FINE };
         let forward = forward(documents, &lists);
-        let mut room = vec![0; forward.postings()];
-        let Child::Short(node) = forward.root(forward.with_and_without_terms().0, 0, &mut room) else {
+        let (mut room, all) = (vec![0; forward.postings()], (0..documents).collect::<Vec<u32>>());
+        let Child::Short(node) = forward.root(forward.with_and_without_terms(&all).0, 0, &mut room) else {
             panic!("few terms")
         };
         prop_assume!(node.documents() > 1);
         let gains = Gains::new();
-        let cut = node.cut(&options, &gains, &Means::new(1, 1), &mut Scratch::new(tasks, tasks.min(3))).unwrap();
-        prop_assert_eq!(&cut.right, &slow_cut(&node, &options, &gains));
+        let cut = node.cut(&pass, &gains, &Means::new(1, 1), &mut Scratch::new(tasks, tasks.min(3))).unwrap();
+        prop_assert_eq!(&cut.right, &slow_cut(&node, &pass, &gains));
         prop_assert_eq!(cut.right.iter().filter(|&&right| !right).count(), node.documents() / 2);
         check_children(&node, &cut, tasks);
     }
@@ -362,7 +371,7 @@ proptest! {
             .map(|_| (0..random.below(40)).map(|_| random.below(400) as u32).collect::<BTreeSet<_>>())
             .map(|list| list.into_iter().collect())
             .collect();
-        assert_permutation(&order(documents, &lists, &Options { leaf, iterations, ..Options::default() }));
+        assert_permutation(&order(documents, &lists, &[COARSE, Pass { leaf, iterations, ..FINE }]));
     }
 }
 
