@@ -138,8 +138,11 @@ fn bisected(documents: &dyn Documents, min_df: u32, means: &Means) -> Result<Per
                 what: "bisecting this index (or leave rare terms out: order bp:MIN_DF)",
             });
         }
-        let start = Start::choose(documents, &lists)?;
-        let forward = Forward::build(count, &dfs, min_df..=count, |list, out| documents.read(lists[list].0, out))?;
+        let (start, forward) = rayon::join(
+            || Start::choose(documents, &lists),
+            || Forward::build(count, &dfs, min_df..=count, |list, out| documents.read(lists[list].0, out)),
+        );
+        let (start, forward) = (start?, forward?);
         let passes = if start.near { &[FINE][..] } else { &[COARSE, FINE] };
         means.progress.begin(STAGE, work(&forward, passes));
         bisect(&forward, &start.old_of_new, passes, means).map(Permutation::new).ok_or(Error::Interrupted)
