@@ -85,12 +85,12 @@ mod tests {
     use std::ops::RangeInclusive;
 
     /// Documents with the lists and URLs that they are made of.
-    struct Some {
+    struct Crawl {
         urls: Vec<String>,
         lists: Vec<Vec<u32>>,
     }
 
-    impl Some {
+    impl Crawl {
         /// Sites of `size` documents; each site has words of its own, which most of its documents have. `place` gives a
         /// document's docID, and `url` its URL.
         fn new(sites: u32, size: u32, place: &Permutation, url: impl Fn(u32) -> String) -> Self {
@@ -98,7 +98,8 @@ mod tests {
             let mut urls = vec![String::new(); count as usize];
             (0..count).for_each(|document| urls[place[document as usize] as usize] = url(document));
             let list = |word: u32| {
-                let of_word = (0..count).filter(|&document| document / size == word / 8 && (document + word) % 7 > 0);
+                let of_word =
+                    (0..count).filter(|&document| document / size == word / 8 && !(document + word).is_multiple_of(7));
                 let mut docs: Vec<u32> = of_word.map(|document| place[document as usize]).collect();
                 docs.sort_unstable();
                 docs
@@ -111,7 +112,7 @@ mod tests {
         }
     }
 
-    impl Documents for Some {
+    impl Documents for Crawl {
         fn count(&self) -> u32 {
             self.urls.len() as u32
         }
@@ -148,18 +149,18 @@ mod tests {
         let (plain, mixed) = (Permutation::identity(sites * size), Permutation::random(sites * size, 9));
         let anywhere = |document: u32| format!("http://x.org/{:04}", mixed.new_of_old()[document as usize]);
         let none = |_: u32| "an id".to_owned();
-        let crawl = |place, url: &dyn Fn(u32) -> String| Some::new(sites, size, place, url).start();
+        let start = |place, url: &dyn Fn(u32) -> String| Crawl::new(sites, size, place, url).start();
         let present = |near| Start { old_of_new: (0..sites * size).collect(), near };
         // shuffled documents come back to where they were
-        assert_eq!(crawl(&mixed, &by_site), Start { old_of_new: mixed.new_of_old().to_vec(), near: true });
-        assert_eq!(crawl(&plain, &by_site), present(true));
-        assert_eq!(crawl(&plain, &anywhere), present(true));
-        assert_eq!(crawl(&plain, &none), present(true));
-        assert_eq!(crawl(&mixed, &none), present(false));
-        let lost = Permutation::random(sites * size, 4);
-        let start = crawl(&mixed, &|document| format!("http://x.org/{:04}", lost.new_of_old()[document as usize]));
-        assert!(!start.near);
-        let empty = Some { urls: Vec::new(), lists: Vec::new() };
+        assert_eq!(start(&mixed, &by_site), Start { old_of_new: mixed.new_of_old().to_vec(), near: true });
+        assert_eq!(start(&plain, &by_site), present(true));
+        assert_eq!(start(&plain, &anywhere), present(true));
+        assert_eq!(start(&plain, &none), present(true));
+        assert_eq!(start(&mixed, &none), present(false));
+        // neither order is near
+        let other = Permutation::random(sites * size, 4);
+        assert!(!start(&mixed, &|document| format!("http://x.org/{:04}", other.new_of_old()[document as usize])).near);
+        let empty = Crawl { urls: Vec::new(), lists: Vec::new() };
         assert_eq!(empty.start(), Start { old_of_new: Vec::new(), near: false });
     }
 
@@ -170,7 +171,7 @@ mod tests {
         let settings = Settings::read(BP.params, "", "").unwrap();
         let mixed = Permutation::random(sites * size, 9);
         let names = |place: &Permutation| -> Vec<String> {
-            let documents = Some::new(sites, size, place, by_site);
+            let documents = Crawl::new(sites, size, place, by_site);
             let order = (BP.make)(&settings, &documents, &Means::new(2, 1 << 30)).unwrap();
             order.old_of_new().into_iter().map(|old| documents.urls[old as usize].clone()).collect()
         };
