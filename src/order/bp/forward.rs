@@ -105,13 +105,13 @@ impl Forward {
         Ok(Self { starts, terms, degrees: degrees.concat() })
     }
 
-    /// An upper bound on the bytes that [`Forward::build`] and [`bisect`](super::bisect) allocate, for so many
+    /// About the most bytes that [`Forward::build`] and [`bisect`](super::bisect) allocate, for so many
     /// kept postings of so many kept terms.
     pub fn bytes_for(documents: u32, terms: u64, postings: u64) -> u64 {
         // per posting: the index and the build's buckets, or all nodes of a level and their children; per document:
-        // starts, keys, spans and places; per term: degrees, gains and new numbers, of several nodes at once if many
-        // threads share them, and the tasks' counts
-        let (per_posting, per_document, per_term) = (12, 56, 96 + 4 * COUNTERS as u64);
+        // starts, keys, spans and places, and first the URL, of some hundred bytes; per term: degrees, gains and new
+        // numbers, of several nodes at once if many threads share them, and the tasks' counts
+        let (per_posting, per_document, per_term) = (12, 56 + 128, 96 + 4 * COUNTERS as u64);
         per_posting * postings + per_document * u64::from(documents) + per_term * terms
     }
 
