@@ -50,8 +50,16 @@ pub(super) fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> R
         _ if head.bytes.is_empty() => {
             return Ok(Err(format!("{} data that breaks off before anything can be read", compression.name())));
         }
-        _ => return Ok(Err(UNKNOWN.into())),
+        _ => match packed(head.bytes) {
+            Some(name) => {
+                return Ok(Err(format!("{name} data, which is not read: unpack it; gzip, zstd and bzip2 are read")));
+            }
+            None => return Ok(Err(UNKNOWN.into())),
+        },
     };
+    if options.weights.is_some() && !format.has_weights() && !is_empty {
+        return Ok(Err(format!("it is {label}, and weights of terms are wanted: only JSON has such")));
+    }
     let is_table = format.name() == rows::NAME && !is_empty && format.sniff(&head);
     if is_table && let Some(why) = rows::refused(path, compression, options) {
         return Ok(Err(why));
@@ -70,6 +78,20 @@ pub(super) fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> R
         file.way = Way::Rows;
     }
     Ok(Ok(file))
+}
+
+/// The name of a packing that is not read, by the beginning of a file.
+fn packed(start: &[u8]) -> Option<&'static str> {
+    let known: [(usize, &[u8], &str); 6] = [
+        (0, b"PK\x03\x04", "zip"),
+        (0, b"\xfd7zXZ\0", "xz"),
+        (0, b"\x04\x22\x4d\x18", "lz4"),
+        (0, b"7z\xbc\xaf\x27\x1c", "7z"),
+        (0, b"Rar!\x1a\x07", "rar"),
+        (257, b"ustar", "tar"),
+    ];
+    let is = |&(at, magic, _): &(usize, &[u8], &str)| start.get(at..).is_some_and(|rest| rest.starts_with(magic));
+    known.iter().find(|known| is(known)).map(|&(_, _, name)| name)
 }
 
 /// A member that inflates to no more than this is small.

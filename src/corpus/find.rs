@@ -1,12 +1,30 @@
 //! From paths to files, in the order in which they are read.
 
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use walkdir::WalkDir;
 
 use super::part::Part;
 use crate::{Error, Result};
+
+/// The end of the name of a hidden directory in which something is made.
+pub(crate) const UNFINISHED: &str = ".unfinished";
+
+/// True for directories below the input that hold no documents but what gamut made of some: an index, finished or not.
+fn is_own(entry: &walkdir::DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    let unfinished = || name.starts_with('.') && name.ends_with(UNFINISHED);
+    let is_index = || {
+        let mut start = [0; 64];
+        let manifest = std::fs::File::open(entry.path().join("manifest.json"));
+        let read = manifest.and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+        memmem::find(&start[..read], b"\"gamut-index\"").is_some()
+    };
+    entry.depth() > 0 && entry.file_type().is_dir() && (unfinished() || is_index())
+}
 
 /// A file of the input before anybody looked into it.
 pub(super) struct Found {
@@ -53,10 +71,11 @@ pub fn files_of(part: Part, paths: &[PathBuf]) -> Result<Vec<(PathBuf, Range<u64
 
 /// The files below a directory with their names relative to it, sorted.
 ///
-/// Unreadable entries below the directory are passed over; the directory itself must be readable.
+/// Unreadable entries below the directory are passed over; the directory itself must be readable. Indexes of gamut are
+/// left out, so that one may be made below its input.
 fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
-    for entry in WalkDir::new(root).follow_links(true) {
+    for entry in WalkDir::new(root).follow_links(true).into_iter().filter_entry(|entry| !is_own(entry)) {
         match entry {
             Ok(entry) if entry.file_type().is_file() => {
                 let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());

@@ -236,6 +236,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// True if its records may be weights of terms in place of texts.
+    fn has_weights(&self) -> bool {
+        false
+    }
+
     /// The first offset in `1..limit` at which a record seems to begin.
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
 

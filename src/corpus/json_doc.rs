@@ -49,8 +49,21 @@ impl<'a, 'n> Slots<'a, 'n> {
         }
     }
 
-    fn first(&self) -> Option<Value<'a>> {
-        self.values.iter().flatten().find(|value| !matches!(value, Value::Other(b"null"))).copied()
+    /// The values that are texts or numbers.
+    fn texts(&self) -> impl Iterator<Item = Value<'a>> {
+        let is_number = |raw: &[u8]| raw.first().is_some_and(|&byte| byte == b'-' || byte.is_ascii_digit());
+        self.values.iter().flatten().copied().filter(move |value| match value {
+            Value::Text(_) => true,
+            Value::Other(raw) => is_number(raw),
+        })
+    }
+
+    /// The first object.
+    fn object(&self) -> Option<&'a [u8]> {
+        self.values.iter().flatten().find_map(|value| match value {
+            Value::Other(json @ [b'{', ..]) => Some(*json),
+            _ => None,
+        })
     }
 }
 
@@ -65,8 +78,14 @@ fn visit<'a>(
 ) -> Result<usize, Fault> {
     let mut nested = Vec::new();
     let end = object(bytes, |key, value| {
+        // some programs escape every character that is not ASCII
+        let mut plain = Vec::new();
+        let key = match key.contains(&b'\\') {
+            true if unescape(key, &mut plain) => Cow::Owned(plain),
+            _ => Cow::Borrowed(key),
+        };
         for slots in slots.iter_mut() {
-            slots.offer(prefix, key, value);
+            slots.offer(prefix, &key, value);
         }
         if dotted
             && let Value::Other(inner) = value
@@ -78,7 +97,7 @@ fn visit<'a>(
     if prefix.iter().filter(|&&byte| byte == b'.').count() < MAX_DEPTH {
         for (key, inner) in nested {
             let len = prefix.len();
-            prefix.extend_from_slice(key);
+            prefix.extend_from_slice(&key);
             prefix.push(b'.');
             visit(inner, prefix, dotted, slots)?;
             prefix.truncate(len);
@@ -87,7 +106,7 @@ fn visit<'a>(
     Ok(end)
 }
 
-/// A value as text; numbers as they stand there. `None` for what is neither text nor number.
+/// The text of a value of [`Slots::texts`]; numbers as they stand there.
 fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<&'a [u8]>, &'static str> {
     match value {
         Some(Value::Text(raw)) if memchr(b'\\', raw).is_none() => Ok(Some(raw)),
@@ -98,8 +117,8 @@ fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<
                 Err("an invalid escape in a string")
             }
         }
-        Some(Value::Other(raw)) if raw.first().is_some_and(|&b| b == b'-' || b.is_ascii_digit()) => Ok(Some(raw)),
-        _ => Ok(None),
+        Some(Value::Other(raw)) => Ok(Some(raw)),
+        None => Ok(None),
     }
 }
 
@@ -143,22 +162,24 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
     }
     let missing = |slots: &Slots<'_, '_>| format!("no field {}", slots.names.join(", "));
     let mut url_buffer = Vec::new();
-    let fields = text(slots[0].first(), id_buffer).and_then(|id| {
-        let title = text(slots[2].first(), title_buffer)?;
-        Ok((id, title, text(slots[3].first(), &mut url_buffer)?))
+    let fields = text(slots[0].texts().next(), id_buffer).and_then(|id| {
+        let title = text(slots[2].texts().next(), title_buffer)?;
+        Ok((id, title, text(slots[3].texts().next(), &mut url_buffer)?))
     });
     let (id, title, url) = match fields {
         Ok(fields) => fields,
         Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
     };
-    let Some(id) = id.filter(|id| !id.is_empty()) else {
+    let Some(id) = id else {
         return record.skip(SkipKind::MissingField, missing(&slots[0]), sink);
     };
+    if id.is_empty() {
+        return record.skip(SkipKind::MissingField, "the id is empty", sink);
+    }
     let offset = record.offset;
     let (id, url, title) = (&utf8(id), &utf8(url.unwrap_or_default()), &utf8(title.unwrap_or_default()));
     if let Some(wanted) = &options.weights {
-        let Some(Value::Other(json)) = slots[1].first().filter(|value| matches!(value, Value::Other([b'{', ..])))
-        else {
+        let Some(json) = slots[1].object() else {
             return record.skip(SkipKind::MissingField, format!("no object {}", wanted.field), sink);
         };
         return match weights::read(json, wanted.scale(), room, body) {
@@ -166,22 +187,19 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
             Err(why) => record.skip(SkipKind::BadSyntax, why, sink),
         };
     }
-    let several = join && slots[1].values.iter().flatten().count() > 1;
+    let several = join && slots[1].texts().count() > 1;
     let body = if several {
         body.clear();
-        for value in slots[1].values.iter().flatten() {
-            match text(Some(*value), part) {
-                Ok(Some(text)) => {
-                    body.extend_from_slice(text);
-                    body.push(b'\n');
-                }
-                Ok(None) => {}
+        for value in slots[1].texts() {
+            match text(Some(value), part) {
+                Ok(text) => body.extend_from_slice(text.unwrap_or_default()),
                 Err(why) => return record.skip(SkipKind::BadSyntax, why, sink),
             }
+            body.push(b'\n');
         }
         &body[..]
     } else {
-        match text(slots[1].first(), body) {
+        match text(slots[1].texts().next(), body) {
             Ok(Some(text)) => text,
             Ok(None) => {
                 let hint = if has_weights(record.bytes) { "; \"vector\" has weights of terms, not a text" } else { "" };

@@ -45,6 +45,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use find::UNFINISHED;
 pub use find::files_of;
 pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size, format_named, format_names};
 pub use gzip::{GzipMember, MemberInflater, gzip_members};

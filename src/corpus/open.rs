@@ -195,7 +195,8 @@ impl Corpus {
     /// Finds the input files, and what each one is, by its content.
     ///
     /// Directories are walked, links followed; names sort as people count (`f2` before `f10`), in
-    /// the order of the paths given. In a directory, a file that is none of the formats is passed over.
+    /// the order of the paths given. In a directory, a file that is none of the formats is passed over, and an index of
+    /// gamut is left out.
     ///
     /// # Errors
     /// [`Error::Io`] for a file or directory that is not there or cannot be read;
@@ -208,7 +209,7 @@ impl Corpus {
             return Err(Error::Invalid { what: "--text-field".into(), why });
         }
         let format = options.format.as_deref().map(format_named).transpose()?;
-        if let Some(format) = format.filter(|format| options.weights.is_some() && !format.name().starts_with("json")) {
+        if let Some(format) = format.filter(|format| options.weights.is_some() && !format.has_weights()) {
             let why = "has texts, and weights of terms are of JSON".to_owned();
             return Err(Error::Invalid { what: format!("format {}", format.name()), why });
         }

@@ -124,12 +124,12 @@ fn take(
 ) -> std::result::Result<(), String> {
     let term = utf8(unescaped(key, buffer)?);
     let Value::Other(number) = value else { return Err(format!("the weight of \"{}\" is a string", shown(&term))) };
-    let number = String::from_utf8_lossy(number);
-    let weight: f64 = number.parse().map_err(|_| format!("the weight of \"{}\" is no number", shown(&term)))?;
+    let weight: f64 = serde_json::from_slice(number)
+        .map_err(|_| format!("the weight of \"{}\" is no finite number", shown(&term)))?;
     let whole = (weight * scale).round();
     if weight < 0.0 || !(0.0..=255.0).contains(&whole) {
         let times = if scale == 1.0 { String::new() } else { format!(" times {scale}") };
-        let term = shown(&term);
+        let (number, term) = (String::from_utf8_lossy(number), shown(&term));
         return Err(format!("the weight {number} of \"{term}\"{times} is not from 0 to 255; scale the weights"));
     }
     if term.is_empty() {
@@ -212,9 +212,13 @@ mod tests {
             (r#"{"a": 256}"#, 1.0, "the weight 256 of \"a\" is not from 0 to 255; scale the weights"),
             (r#"{"a": 2.56}"#, 100.0, "the weight 2.56 of \"a\" times 100 is not from 0 to 255; scale the weights"),
             (r#"{"a": -1}"#, 1.0, "the weight -1 of \"a\" is not from 0 to 255; scale the weights"),
-            (r#"{"a": 1e999}"#, 1.0, "the weight 1e999 of \"a\" is not from 0 to 255; scale the weights"),
-            (r#"{"a": 1.2.3}"#, 1.0, "the weight of \"a\" is no number"),
-            (r#"{"a": null}"#, 1.0, "the weight of \"a\" is no number"),
+            (r#"{"a": 1e999}"#, 1.0, "the weight of \"a\" is no finite number"),
+            (r#"{"a": 1.2.3}"#, 1.0, "the weight of \"a\" is no finite number"),
+            (r#"{"a": null}"#, 1.0, "the weight of \"a\" is no finite number"),
+            (r#"{"a": 1.}"#, 1.0, "the weight of \"a\" is no finite number"),
+            (r#"{"a": 01}"#, 1.0, "the weight of \"a\" is no finite number"),
+            (r#"{"a": -inf}"#, 1.0, "the weight of \"a\" is no finite number"),
+            (r#"{"a": [1]}"#, 1.0, "the weight of \"a\" is no finite number"),
             (r#"{"a": "1"}"#, 1.0, "the weight of \"a\" is a string"),
             (r#"{"a": 1, "b": 2, "\u0061": 3}"#, 1.0, "the term \"a\" stands there twice"),
             (r#"{"a": 1, "\u0000": 2, "\u0000": 0}"#, 1.0, "the term \"\\0\" stands there twice"),

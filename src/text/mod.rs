@@ -89,7 +89,8 @@ pub struct AnalyzerSpec {
 /// |---|---|
 /// | 1 | |
 /// | 2 | characters of Word_Break=Format are left out of words; under version 1 they separate words |
-pub const RULES: u32 = 2;
+/// | 3 | `turkish` tells I and ı from İ and i; under earlier versions it made an i of every I. No other analyzer changed, and those stay at version 2 |
+pub const RULES: u32 = 3;
 
 fn first_rules() -> u32 {
     1

@@ -7,7 +7,7 @@
 //! LF
 //! ```
 //! The first record, `filedesc://…`, describes the file. A URL may hold spaces, so a line is read
-//! from its right end. The version is told by where the date stands.
+//! from its right end. The version is told by where the date and other numbers stand.
 
 use memchr::{memchr, memchr_iter};
 
@@ -38,10 +38,12 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     // From the right, behind the length. Version 1: type, date, IP, and the URL in parts.
     // Version 2: filename, offset, location, checksum, status, type, date, IP, URL.
     let is_date = |word: &[u8]| (8..=20).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
-    let (mime, fields) = if rest.len() >= 4 && is_date(rest[1]) {
-        (rest[0], 4)
-    } else if rest.len() == 9 && is_date(rest[6]) {
+    let is_number = |word: &[u8]| word == b"-" || word.iter().all(u8::is_ascii_digit);
+    // Version 2 first: an offset behind the first ten million bytes looks like a date.
+    let (mime, fields) = if rest.len() == 9 && is_date(rest[6]) && is_number(rest[4]) && is_number(rest[1]) {
         (rest[5], 9)
+    } else if rest.len() >= 4 && is_date(rest[1]) {
+        (rest[0], 4)
     } else {
         return None;
     };
@@ -186,6 +188,11 @@ mod tests {
         assert_eq!(line, Line { url: b"http://a/x y z", mime: b"text/html", length: b"1591" });
         let line = parse(b"http://a/ 1.2.3.4 20000101000000 text/html 200 - - 0 x.arc 12").expect("version 2");
         assert_eq!(line, Line { url: b"http://a/", mime: b"text/html", length: b"12" });
+        for offset in ["99999999", "20140216050221", "-"] {
+            let line = format!("http://a/x y 1.2.3.4 20000101000000 text/html 200 abc - {offset} x.arc 12");
+            let expected = Line { url: b"http://a/x y", mime: b"text/html", length: b"12" };
+            assert_eq!(parse(line.as_bytes()), Some(expected), "{line}");
+        }
         assert_eq!(parse(b"URL IP-address Archive-date Content-type Archive-length"), None);
         assert_eq!(parse(b"one two 20140216050221 text/html 5"), None);
     }

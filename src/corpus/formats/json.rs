@@ -38,6 +38,10 @@ impl Format for Json {
         bytes.first() == Some(&b'{')
     }
 
+    fn has_weights(&self) -> bool {
+        true
+    }
+
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
         // Behind a damage the end of the line before the next object that starts one, behind blanks if need be; the
         // object may be a nested one.

@@ -62,6 +62,10 @@ impl Format for JsonLines {
         true
     }
 
+    fn has_weights(&self) -> bool {
+        true
+    }
+
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
         walk::next_line(bytes, limit)
     }

@@ -63,7 +63,12 @@ fn parse(xml: &str) -> Result<Page, String> {
                 }
                 path.push(name.to_vec());
             }
-            Ok(Event::Empty(tag)) => page.redirect |= AsRef::<[u8]>::as_ref(tag.name().into_inner()) == b"redirect",
+            Ok(Event::Empty(tag)) => match AsRef::<[u8]>::as_ref(tag.name().into_inner()) {
+                b"redirect" => page.redirect = true,
+                // the text of a revision was deleted, or is empty
+                b"text" => page.text.clear(),
+                _ => {}
+            },
             Ok(Event::End(tag)) => {
                 let name: &[u8] = tag.name().into_inner().as_ref();
                 if let Some(at) = path.iter().rposition(|open| open == name) {
@@ -192,6 +197,11 @@ mod tests {
         let page = parse(xml).expect("good XML");
         assert_eq!((page.id.as_str(), page.title.as_str(), page.redirect), ("7", "A & B", false));
         assert_eq!(page.text, "<b> xé &unknown; &nbsp;");
+        let revision = |text: &str| format!("<revision>{text}</revision>");
+        for last in ["<text bytes=\"0\" deleted=\"deleted\" />", "<text></text>"] {
+            let xml = format!("<page><id>7</id>{}{}</page>", revision("<text>old words</text>"), revision(last));
+            assert_eq!(parse(&xml).expect("good XML").text, "", "{last}");
+        }
         assert!(parse("<page><redirect title=\"x\" /><id>7</id></page>").expect("good XML").redirect);
     }
 }

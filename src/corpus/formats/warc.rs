@@ -107,7 +107,7 @@ impl Format for Warc {
 
     fn description(&self) -> &'static str {
         "HTTP responses with status 200 that are HTML, XHTML or plain text by their Content-Type, or by their first \
-         bytes without one; conversion records (WET) as plain text; resource records that are web pages. Id: \
+         bytes without one; conversion records (WET) that are any of these, or of no type; resource records that are web pages. Id: \
          WARC-TREC-ID, else the target URI without <>, else WARC-Record-ID. Versions 0.17 to 1.1."
     }
 
@@ -266,8 +266,8 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     }
     let content_type = ContentType::of(fields.content_type);
     let content = match content_type.media() {
-        _ if is(b"conversion") => Media::Is(Content::Text),
-        media if is(b"resource") && is_web(target) => media,
+        Media::Unknown if is(b"conversion") => Media::Is(Content::Text),
+        media if is(b"conversion") || (is(b"resource") && is_web(target)) => media,
         _ => return record.pass(SkipKind::NotADocument, sink),
     };
     let Media::Is(content) = content else {
@@ -277,8 +277,10 @@ fn read(record: &Record<'_>, context: &mut Context, sink: &mut dyn DocSink) {
         return record.skip(SkipKind::MissingField, "a record without an id or a target URI", sink);
     }
     if record.admit(context.options.max_record, sink) {
-        let charset = content_type.charset();
-        let charset = if is(b"conversion") { Some("utf-8") } else { charset.as_deref() };
+        // the text of a WET file is UTF-8 and need not say so
+        let plain = is(b"conversion") && content == Content::Text;
+        let charset = content_type.charset().or(plain.then_some(Cow::Borrowed("utf-8")));
+        let charset = charset.as_deref();
         sink.doc(&Doc { id: &id, url: &url, title: "", body: block, content, charset, offset: record.offset });
     }
 }

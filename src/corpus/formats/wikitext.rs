@@ -154,14 +154,31 @@ fn tag(rest: &[u8], closed: &mut Closed, out: &mut Vec<u8>) -> usize {
     line_break(end + 1, out)
 }
 
+/// A reference of HTML: by a name or by a number, with its semicolon.
 fn entity(rest: &[u8], out: &mut Vec<u8>) -> usize {
-    for (name, text) in [("&nbsp;", " "), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\"")] {
-        if rest.starts_with(name.as_bytes()) {
-            out.extend_from_slice(text.as_bytes());
-            return name.len();
+    let Some(end) = rest.iter().take(htmlize::ENTITY_MAX_LENGTH).position(|&byte| byte == b';') else {
+        return plain(rest, 1, out);
+    };
+    match &rest[1..end] {
+        [b'#', number @ ..] => {
+            let (digits, radix) = match number {
+                [b'x' | b'X', digits @ ..] => (digits, 16),
+                digits => (digits, 10),
+            };
+            // a sign is no digit
+            let digits = str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+            let code = digits.and_then(|digits| u32::from_str_radix(digits, radix).ok());
+            match code.filter(|&code| code > 0).and_then(char::from_u32) {
+                Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                None => return plain(rest, 1, out),
+            }
         }
+        _ => match htmlize::ENTITIES.get(&rest[..=end]) {
+            Some(text) => out.extend_from_slice(text),
+            None => return plain(rest, 1, out),
+        },
     }
-    plain(rest, 1, out)
+    end + 1
 }
 
 #[cfg(test)]
@@ -186,6 +203,12 @@ mod tests {
         assert_eq!(words("{| class=w\n|-\n| one || two\n|}"), "class=w - one two");
         assert_eq!(words("see [http://a.b/c the page]<!-- no -->."), "see the page .");
         assert_eq!(words("a&nbsp;b &lt;x&gt; R&D"), "a b <x> R&D");
+        assert_eq!(
+            words("caf&eacute; 1990&ndash;95 L&#39;Avare M&#252;ller &#xe9;t&#XE9;"),
+            "café 1990–95 L'Avare Müller été"
+        );
+        let kept = "&nosuch; &eacute &; &#; &#x; &#+39; &#0; &#55296; &#99999999999; &ampx; & x";
+        assert_eq!(words(kept), kept);
     }
 
     #[test]

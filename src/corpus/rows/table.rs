@@ -283,14 +283,19 @@ impl Rows<'_> {
             return self.sink.skip(skip(SkipKind::MissingField, "has no id".to_owned()));
         };
         let found: Vec<Cow<'_, [u8]>> = texts.iter().filter_map(|text| text.value(row)).collect();
+        let [title, url] = [title, url].map(|columns| columns.first().and_then(|column| column.value(row)));
         let size: usize = found.iter().map(|text| text.len() + 1).sum();
-        self.bytes += (size + id.len()) as u64;
+        let names =
+            [Some(&id), title.as_ref(), url.as_ref()].into_iter().flatten().map(|name| name.len()).sum::<usize>();
+        self.bytes += (size + names) as u64;
         let max = self.context.options.max_record;
-        if size > max + 1 {
-            let what = format!("has a text that is longer than the limit of {max} bytes");
-            return self.sink.skip(skip(SkipKind::TooLarge, what));
+        for (size, what) in [(size, "a text"), (names, "an id, title and URL")] {
+            if size > max + 1 {
+                let what = format!("has {what} longer than the limit of {max} bytes");
+                return self.sink.skip(skip(SkipKind::TooLarge, what));
+            }
         }
-        self.context.turn.take_for(size);
+        self.context.turn.take_for(size + names);
         let joined;
         let body: &[u8] = match &found[..] {
             [] => return self.sink.skip(skip(SkipKind::MissingField, "has no text".to_owned())),
@@ -300,12 +305,10 @@ impl Rows<'_> {
                 &joined
             }
         };
-        let of =
-            |columns: &[Column]| columns.first().and_then(|column| column.value(row)).map(|v| utf8(&v).into_owned());
         self.sink.doc(&Doc {
             id: &utf8(&id),
-            url: &of(url).unwrap_or_default(),
-            title: &of(title).unwrap_or_default(),
+            url: &utf8(&url.unwrap_or_default()),
+            title: &utf8(&title.unwrap_or_default()),
             body: utf8(body).as_bytes(),
             content: Content::Text,
             charset: Some("utf-8"),

@@ -117,6 +117,9 @@ fn test_warc_records_that_are_no_pages() {
     };
     let bytes = [
         typed("conversion", "http://wet/", "text/plain"),
+        typed("conversion", "http://wet/2", ""),
+        typed("conversion", "http://wet/3", "text/html; charset=iso-8859-1"),
+        typed("conversion", "http://wet/4", "image/png"),
         typed("resource", "http://page/", "text/html"),
         typed("resource", "metadata://log", "text/plain"),
         typed("resource", "http://picture/", "image/png"),
@@ -126,9 +129,16 @@ fn test_warc_records_that_are_no_pages() {
     ]
     .concat();
     let events = read_bytes(&bytes, &small());
-    assert_eq!(ids(&events), ["http://wet/", "http://page/"]);
+    assert_eq!(ids(&events), ["http://wet/", "http://wet/2", "http://wet/3", "http://page/"]);
+    let forms = events.iter().filter_map(|event| match event {
+        Event::Doc { content, charset, .. } => Some((*content, charset.as_deref())),
+        Event::Skip(_) => None,
+    });
+    let plain = (Content::Text, Some("utf-8"));
+    let expected = [plain, plain, (Content::Html, Some("iso-8859-1")), (Content::Html, None)];
+    assert_eq!(forms.collect::<Vec<_>>(), expected);
     let kinds: Vec<_> = events.iter().filter_map(Event::kind).collect();
-    assert_eq!(kinds, [NotADocument, MediaType, NotADocument, NotADocument, NotADocument]);
+    assert_eq!(kinds, [MediaType, NotADocument, MediaType, NotADocument, NotADocument, NotADocument]);
 }
 
 #[test]

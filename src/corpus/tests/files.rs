@@ -80,6 +80,35 @@ fn test_order_is_natural_and_ids_are_relative() {
 }
 
 #[test]
+fn test_packings_that_are_not_read_are_named() {
+    let mut tar = vec![0; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    for (bytes, name) in [(&b"PK\x03\x04\x14\0\0\0"[..], "zip"), (b"\xfd7zXZ\0\0\x04", "xz"), (&tar, "tar")] {
+        let (_dir, path) = file("packed", bytes);
+        let error = open(&[path]).err().expect("no format").to_string();
+        assert!(error.contains(&format!("{name} data, which is not read")), "{error}");
+    }
+}
+
+#[test]
+fn test_an_index_below_its_input_is_no_input() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let put = |name: &str, bytes: &[u8]| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, bytes).expect("a temporary file");
+    };
+    put("a.jsonl", b"{\"id\": 1, \"contents\": \"x\"}\n");
+    put("out/manifest.json", b"{\n  \"format\": \"gamut-index\",\n  \"version\": 3}");
+    put("out/docs.bin", b"junk");
+    put(".out.ab12Cd.unfinished/para-ef/lists.bin", b"junk");
+    put("other/manifest.json", b"{\"id\": 2, \"contents\": \"y\"}\n");
+    put(".hidden/b.jsonl", b"{\"id\": 3, \"contents\": \"z\"}\n");
+    let corpus = open(&[dir.path().to_path_buf()]).expect("known formats");
+    assert_eq!((ids(&read(&corpus).events), corpus.passed_over()), (vec!["3", "1", "2"], &[][..]));
+}
+
+#[test]
 fn test_mediawiki_single_and_multistream() {
     let at = WIKI.find("<page>").expect("a page");
     let second = WIKI.rfind("<page>").expect("a page");

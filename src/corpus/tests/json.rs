@@ -180,6 +180,34 @@ fn test_chosen_fields() {
     assert!(Corpus::open(&[], &many).is_err());
 }
 
+/// Python escapes names that are not ASCII, unless told otherwise.
+#[test]
+fn test_names_with_escapes() {
+    let options = CorpusOptions {
+        id_field: Some("schl\u{fc}ssel".into()),
+        text_field: Some(vec!["gr\u{f6}\u{df}e.a\"b".into()]),
+        ..CorpusOptions::default()
+    };
+    for (id, outer, inner) in
+        [("schl\\u00fcssel", "gr\\u00f6\\u00DFe", "a\\\"b"), ("schl\u{fc}ssel", "gr\u{f6}\u{df}e", "\\u0061\\u0022b")]
+    {
+        let text = format!("{{\"{id}\": \"1\", \"{outer}\": {{\"{inner}\": \"words\"}}}}\n");
+        assert_eq!(lines(&options, &text), [doc("1", "", "", "words", 0)]);
+    }
+}
+
+#[test]
+fn test_what_is_no_text_stands_in_no_way() {
+    let text = "{\"id\": [1], \"docid\": \"z\", \"contents\": [\"x\"], \"text\": \"real words\"}\n\
+                {\"id\": null, \"docid\": \"y\", \"contents\": {\"a\": 1}, \"text\": false, \"body\": 7, \"title\": {}}\n";
+    let expected = [doc("z", "", "", "real words", 0), doc("y", "", "", "7", 67)];
+    assert_eq!(lines(&CorpusOptions::default(), text), expected);
+    let both = CorpusOptions { text_field: Some(vec!["t".into(), "b".into()]), ..CorpusOptions::default() };
+    let text = "{\"id\": 1, \"t\": null, \"b\": null}\n{\"id\": 2, \"t\": [], \"b\": \"x\"}\n";
+    let found = lines(&both, text);
+    assert_eq!((damage(&found), bodies(&found)), (vec![SkipKind::MissingField], vec!["x".to_owned()]));
+}
+
 #[test]
 fn test_bad_lines_cost_themselves() {
     let text = "{\"id\": \"1\", \"contents\": \"a\"}\n{\"id\": \"2\", \"contents\": \"b\"\nnot json\n\

@@ -1,8 +1,8 @@
 //! What all files of an index share.
 //!
-//! Every `.bin` file starts with 16 words: the magic `GAMUTBIN`, the format version, the [`Kind`], and
-//! twelve words that are 0. All numbers are little-endian; reserved bits are 0. Counts and offsets
-//! of parts stand in a footer (the last words of the file), so that a file is written front to back.
+//! Every `.bin` file starts with 16 words: the magic `GAMUTBIN`, the format version, the [`Kind`], the
+//! number of the codec, and eleven words that are 0. All numbers are little-endian; reserved bits are 0. Counts and
+//! offsets of parts stand in a footer (the last words of the file), so that a file is written front to back.
 //!
 //! # Versions
 //! A release reads the format versions that have an index in `tests/golden`: versions 2 and 3 now. An index of another

@@ -11,14 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::corpus::UNFINISHED;
 use crate::index::format::manifest::MANIFEST;
 use crate::{Error, Result};
 
 /// A directory that has this file can be resumed.
 pub(crate) const MARK: &str = "runs/mark";
-
-/// The end of a hidden name.
-const SUFFIX: &str = ".unfinished";
 
 /// Characters that make a hidden name unlike others; the crate that draws them says how many.
 const DRAWN: usize = 6;
@@ -61,7 +59,7 @@ impl Unfinished {
         sweep(target);
         loop {
             let mut builder = tempfile::Builder::new();
-            builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(DRAWN);
+            builder.prefix(&prefix).suffix(UNFINISHED).rand_bytes(DRAWN);
             #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
             let dir = builder.tempdir_in(&parent).map_err(Error::io("create a directory in", &parent))?;
@@ -138,7 +136,7 @@ fn hidden(target: &Path) -> Vec<PathBuf> {
     let is_ours = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let drawn = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+        let drawn = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(UNFINISHED));
         drawn.is_some_and(|drawn| drawn.len() == DRAWN && drawn.bytes().all(|byte| byte.is_ascii_alphanumeric()))
             && entry.file_type().is_ok_and(|kind| kind.is_dir())
     };

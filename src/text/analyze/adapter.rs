@@ -1,7 +1,7 @@
 //! Any tokenizer of tantivy's API as an analyzer.
 
+use super::AnalyzerSpec;
 use super::registry::find;
-use super::{AnalyzerSpec, RULES};
 use crate::text::{MAX_TERM_BYTES, READABLE_AFTER_TERM};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -73,7 +73,7 @@ impl AnalyzerSpec {
         }
         let make = move || Box::new(tokenizer.clone()) as Box<dyn Tokens>;
         let tokenizer = Brought(Some(Arc::new(make)));
-        Ok(Self { name: name.into(), stop_words: None, rules: RULES, unicode: None, tokenizer })
+        Ok(Self { unicode: None, tokenizer, ..Self::named(name) })
     }
 }
 

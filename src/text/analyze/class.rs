@@ -23,6 +23,22 @@ pub(super) fn simple_small(c: char) -> char {
     MAPPER.simple_lowercase(c)
 }
 
+/// Turkish: a capital I without a dot has a small one without, and one with a dot a small one with. Characters that no
+/// word has are left out on the way; all others stay.
+pub(super) fn turkish_dots(text: &str) -> String {
+    let mut chars = text.chars().filter(|&c| !Class::of(c).is_format()).peekable();
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            'I' if chars.next_if_eq(&'\u{307}').is_some() => 'i',
+            'I' => 'ı',
+            'İ' => 'i',
+            c => c,
+        });
+    }
+    out
+}
+
 /// A set of the properties below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class(u8);
@@ -121,7 +137,7 @@ impl Class {
     }
 }
 
-/// Blocks of the scripts Han, Hiragana, Katakana and Hangul (Unicode 17, Blocks.txt), with what little else they hold.
+/// Blocks of the scripts Han, Hiragana, Katakana and Hangul (Blocks.txt of Unicode), with what little else they hold.
 fn in_cjk_block(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11ff}'     // Hangul Jamo

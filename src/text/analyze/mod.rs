@@ -34,7 +34,7 @@ pub use registry::{ENGLISH_STOP_WORDS, analyzers};
 pub use segments::{SegmentStream, SegmentTokenizer};
 pub use tokenizers::{
     BigramTokenizer, Cutter, DropLong, Filter, Filtered, FilteredStream, LowerCase, LuceneTokenizer, Pipeline,
-    SimpleLowerCase, StopAndStem, TokenRule, WhitespaceTokenizer, WithoutPossessive, WordTokenizer,
+    SimpleLowerCase, StopAndStem, TokenRule, TurkishDots, WhitespaceTokenizer, WithoutPossessive, WordTokenizer,
 };
 
 use super::{AnalyzerSpec, READABLE_AFTER_TERM, RULES, TermSink};
@@ -42,7 +42,8 @@ use crate::base::simd::Available;
 use crate::{Error, Result};
 use adapter::{Adapter, Tokens};
 use lucene::Lucene;
-use registry::{Cut, UNKNOWN, find};
+use registry::{Cut, TURKISH, UNKNOWN, find};
+use std::borrow::Cow;
 use std::path::Path;
 use terms::{Cache, Rules};
 use words::Words;
@@ -57,13 +58,14 @@ impl AnalyzerSpec {
     /// # Errors
     /// An unknown name; a file that cannot be read or is not UTF-8.
     pub fn parse(name: &str, stop_words_file: Option<&Path>) -> Result<Self> {
-        let cut = find(name)?.cut;
+        find(name)?;
         if name == UNKNOWN {
             let why = "stands for terms that another program made; name the analyzer of these texts".to_owned();
             return Err(Error::Invalid { what: "analyzer \"unknown\"".to_owned(), why });
         }
-        let stop_words = stop_words_file.map(|path| read_stop_words(path, cut)).transpose()?;
-        Ok(Self { stop_words, ..Self::named(name) })
+        let spec = Self::named(name);
+        let stop_words = stop_words_file.map(|path| read_stop_words(path, &spec)).transpose()?;
+        Ok(Self { stop_words, ..spec })
     }
 
     /// What to tell who queries an index that another version of Unicode made; `None` if there is nothing to tell.
@@ -75,12 +77,12 @@ impl AnalyzerSpec {
         ))
     }
 
-    /// The analyzer of a name, which need not be there, with its own stop words, by the newest rules.
+    /// The analyzer of a name, which need not be there, with its own stop words, by its newest rules.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.into(),
             stop_words: None,
-            rules: RULES,
+            rules: if name == TURKISH { 3 } else { 2 },
             unicode: Some(UNICODE.to_owned()),
             tokenizer: Brought::default(),
         }
@@ -99,7 +101,7 @@ impl AnalyzerSpec {
     }
 }
 
-fn read_stop_words(path: &Path, cut: Cut) -> Result<Vec<String>> {
+fn read_stop_words(path: &Path, spec: &AnalyzerSpec) -> Result<Vec<String>> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let text = String::from_utf8(bytes).map_err(|error| Error::Invalid {
         what: format!("--stop-words {}", path.display()),
@@ -107,8 +109,9 @@ fn read_stop_words(path: &Path, cut: Cut) -> Result<Vec<String>> {
     })?;
     let mut words = Vec::new();
     let text = text.trim_start_matches('\u{feff}');
+    let Plan { cut, before, .. } = Plan::new(spec)?;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        Cutting::new(cut, Available::best()).split(line, &mut |small, start, end| {
+        Cutting::new(cut, Available::best()).split(&before.of(line), &mut |small, start, end| {
             words.push(String::from_utf8_lossy(&small[start..end]).into_owned());
         });
     }
@@ -120,9 +123,30 @@ fn read_stop_words(path: &Path, cut: Cut) -> Result<Vec<String>> {
 /// What an analyzer does: how it cuts, and what becomes of a word.
 struct Plan {
     cut: Cut,
-    /// Rules of version 1: characters that are left out of words now separate them.
-    format_separates: bool,
+    before: Before,
     rules: Rules,
+}
+
+/// What is done to a text before it is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    /// Rules of version 1: characters that are left out of words now separate them.
+    FormatToSpaces,
+    /// [`class::turkish_dots`].
+    TurkishDots,
+}
+
+impl Before {
+    fn of(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Nothing => Cow::Borrowed(text),
+            Self::FormatToSpaces => Cow::Owned(format_to_spaces(text)),
+            // no other text changes by it
+            Self::TurkishDots if !text.contains(['I', 'İ']) => Cow::Borrowed(text),
+            Self::TurkishDots => Cow::Owned(class::turkish_dots(text)),
+        }
+    }
 }
 
 impl Plan {
@@ -138,8 +162,12 @@ impl Plan {
             Some(words) => Rules::new(words.iter().map(String::as_str), entry.stem),
             None => Rules::new(entry.stop_words.iter().copied(), entry.stem),
         };
-        let format_separates = spec.rules == 1 && entry.cut.leaves_out_format();
-        Ok(Self { cut: entry.cut, format_separates, rules })
+        let before = match spec.rules {
+            1 if entry.cut.leaves_out_format() => Before::FormatToSpaces,
+            3.. if spec.name == TURKISH => Before::TurkishDots,
+            _ => Before::Nothing,
+        };
+        Ok(Self { cut: entry.cut, before, rules })
     }
 }
 
@@ -178,7 +206,7 @@ impl Cutting {
 /// stemmer), which does not grow.
 pub struct Analyzer {
     cutting: Cutting,
-    format_separates: bool,
+    before: Before,
     rules: Rules,
     cache: Option<Cache>,
 }
@@ -197,23 +225,22 @@ impl Analyzer {
         if let Some(tokens) = spec.tokenizer.tokens() {
             return Ok(Self::of_tokens(tokens));
         }
-        let Plan { cut, format_separates, rules } = Plan::new(spec)?;
+        let Plan { cut, before, rules } = Plan::new(spec)?;
         let cache = (!rules.keep_all()).then(Cache::new);
-        Ok(Self { cutting: Cutting::new(cut, level), format_separates, rules, cache })
+        Ok(Self { cutting: Cutting::new(cut, level), before, rules, cache })
     }
 
     fn of_tokens(tokens: Box<dyn Tokens>) -> Self {
         let (cutting, rules) = (Cutting::Tokens(Adapter::new(tokens)), Rules::new([], None));
-        Self { cutting, format_separates: false, rules, cache: None }
+        Self { cutting, before: Before::Nothing, rules, cache: None }
     }
 
     /// Hands the terms of `text` to `sink`, in order. Returns how many words were dropped for being
     /// longer than [`MAX_TERM_BYTES`](crate::text::MAX_TERM_BYTES).
     #[inline]
     pub fn analyze<S: TermSink>(&mut self, text: &str, sink: &mut S) -> u64 {
-        let Self { cutting, format_separates, rules, cache } = self;
-        let spaced = format_separates.then(|| format_to_spaces(text));
-        let text = spaced.as_deref().unwrap_or(text);
+        let Self { cutting, before, rules, cache } = self;
+        let text = &*before.of(text);
         // The fast path has closures of its own, which nothing else calls: they are compiled into its loop.
         let Cutting::Words(words, splitter) = cutting else { return self.analyze_apart(text, sink) };
         match cache {

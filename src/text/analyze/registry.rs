@@ -14,6 +14,9 @@ pub const ENGLISH_STOP_WORDS: [&str; 33] = [
 /// What a manifest says in place of an analyzer if nobody knows how texts became terms, as of an imported index.
 pub(super) const UNKNOWN: &str = "unknown";
 
+/// The analyzer whose capitals are not those of other languages.
+pub(super) const TURKISH: &str = "turkish";
+
 /// What finds words.
 #[derive(Clone, Copy)]
 pub(super) enum Cut {

@@ -4,13 +4,13 @@
 //! [`AnalyzerSpec`] says.
 
 use super::breaks::Break;
-use super::class::{Class, simple_small, small as small_letters};
+use super::class::{Class, simple_small, small as small_letters, turkish_dots};
 use super::lucene;
 use super::registry::Cut as HowToCut;
 use super::segments::SegmentTokenizer;
 use super::terms::Rules;
 use super::words::Splitter;
-use super::{AnalyzerSpec, Plan};
+use super::{AnalyzerSpec, Before, Plan};
 use crate::text::MAX_TERM_BYTES;
 use crate::{Error, Result};
 use tantivy_tokenizer_api::{BoxTokenStream, Token, TokenFilter, TokenStream, Tokenizer};
@@ -244,6 +244,17 @@ impl TokenRule for LowerCase {
     }
 }
 
+/// Makes an I without a dot small as Turkish does, and one with a dot, too. Other characters stay as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TurkishDots(());
+
+impl TokenRule for TurkishDots {
+    fn apply(&self, token: &mut Token) -> bool {
+        token.text = turkish_dots(&token.text);
+        true
+    }
+}
+
 /// Makes every character one small one, as Lucene does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SimpleLowerCase(());
@@ -311,6 +322,7 @@ pub struct Pipeline(Inner);
 #[derive(Clone)]
 enum Inner {
     Words(Small<WordTokenizer>),
+    Turkish(Small<Filtered<TurkishDots, WordTokenizer>>),
     Whitespace(Filtered<StopAndStem, Filtered<DropLong, WhitespaceTokenizer>>),
     Bigrams(Small<BigramTokenizer>),
     Lucene(English<LuceneTokenizer>),
@@ -318,17 +330,21 @@ enum Inner {
 }
 
 impl Pipeline {
-    /// The tokenizer that `spec` describes. Fails as [`crate::text::Analyzer::new`] does, and for older rules.
+    /// The tokenizer that `spec` describes. Fails as [`crate::text::Analyzer::new`] does, and for rules of version 1.
     pub fn new(spec: &AnalyzerSpec) -> Result<Self> {
-        let Plan { cut, format_separates, rules } = Plan::new(spec)?;
-        if format_separates {
+        let Plan { cut, before, rules } = Plan::new(spec)?;
+        if before == Before::FormatToSpaces {
             return Err(Error::Invalid {
                 what: "a tokenizer by rules of version 1".to_owned(),
-                why: "tokenizers follow the newest rules only; an Analyzer follows the older ones, too".to_owned(),
+                why: "tokenizers follow newer rules only; an Analyzer follows these, too".to_owned(),
             });
         }
         let rules = Filter(StopAndStem(rules));
         Ok(Self(match cut {
+            HowToCut::Words(Splitter::Words) if before == Before::TurkishDots => {
+                let words = Filter(TurkishDots(())).transform(WordTokenizer::default());
+                Inner::Turkish(rules.transform(small(words)))
+            }
             HowToCut::Words(Splitter::Words) => Inner::Words(rules.transform(small(WordTokenizer::default()))),
             HowToCut::Words(Splitter::Whitespace) => {
                 Inner::Whitespace(rules.transform(Filter(DropLong(())).transform(WhitespaceTokenizer::default())))
@@ -353,6 +369,7 @@ impl Tokenizer for Pipeline {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> BoxTokenStream<'a> {
         match &mut self.0 {
             Inner::Words(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
+            Inner::Turkish(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
             Inner::Whitespace(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
             Inner::Bigrams(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),
             Inner::Lucene(tokenizer) => BoxTokenStream::new(tokenizer.token_stream(text)),

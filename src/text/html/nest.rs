@@ -149,11 +149,18 @@ impl Nest {
 
     /// The depth to which an end tag closes; `None` if it closes nothing of these.
     pub(super) fn closed_by(&self, name: &[u8]) -> Option<usize> {
+        // The name is read once: there may be many open elements, and as many end tags as a page has room for.
+        let named = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        let (svg, math, template) = (named("svg"), named("math"), named("template"));
+        let points = POINTS.iter().rev().fold(0u32, |points, &(known, _)| points << 1 | u32::from(named(known)));
+        if !(svg || math || template || points != 0) {
+            return None;
+        }
         let is = |element: &Open| match element {
-            Open::Svg => name.eq_ignore_ascii_case(b"svg"),
-            Open::Math => name.eq_ignore_ascii_case(b"math"),
-            Open::Point(at) => name.eq_ignore_ascii_case(POINTS[usize::from(*at)].0.as_bytes()),
-            Open::Template => name.eq_ignore_ascii_case(b"template"),
+            Open::Svg => svg,
+            Open::Math => math,
+            Open::Point(at) => points >> at & 1 == 1,
+            Open::Template => template,
         };
         let at = self.open.iter().rposition(is)?;
         // Only its own end tag closes a template.

@@ -63,9 +63,16 @@ fn naive(spec: &AnalyzerSpec, text: &str) -> Vec<String> {
             "whitespace" if WhiteSpace::for_char(c) => words.push(String::new()),
             "whitespace" => word.push(c),
             _ if class::Class::of(c).is_format() => {}
-            _ if is_alphanumeric(c) || (is_mark(c) && !word.is_empty()) => word.extend(class::small(c)),
+            _ if is_alphanumeric(c) || (is_mark(c) && !word.is_empty()) => word.push(c),
             _ => words.push(String::new()),
         }
+    }
+    if spec.name == "turkish" && spec.rules > 2 {
+        let dots = |word: &String| word.replace("I\u{307}", "i").replace('I', "ı").replace('İ', "i");
+        words = words.iter().map(dots).collect();
+    }
+    if spec.name != "whitespace" {
+        words = words.iter().map(|word| word.chars().flat_map(class::small).collect()).collect();
     }
     let stop_words: Vec<&str> = match &spec.stop_words {
         Some(words) => words.iter().map(String::as_str).collect(),
@@ -150,6 +157,22 @@ fn older_rules_still_cut_as_they_did() {
         let error = Analyzer::new(&AnalyzerSpec { rules, ..spec("simple") }).err().unwrap().to_string();
         assert!(error.contains("versions 1 to"), "{error}");
     }
+}
+
+#[test]
+fn turkish_has_two_letters_i() {
+    let text = "IŞIK ışık İSTANBUL istanbul I\u{307}STANBUL I\u{ad}\u{307}stanbul Iğdır";
+    let (light, city) = ("ışık", "istanbul");
+    let stem = |word: &str| frostem::Stemmer::try_from_name("turkish").unwrap().stem(word).into_owned();
+    assert_eq!(fast("turkish", text), [light, light, city, city, city, city, "ığdır"].map(stem));
+    check(&spec("turkish"), text);
+    // an index from before that is asked by the rules that it was made by
+    check(&AnalyzerSpec { rules: 2, ..spec("turkish") }, text);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, "İLE\nISI\n".as_bytes()).unwrap();
+    let stopping = AnalyzerSpec::parse("turkish", Some(file.path())).unwrap();
+    assert_eq!(stopping.stop_words, Some(vec!["ile".to_owned(), "ısı".to_owned()]));
+    assert_eq!([spec("simple"), spec("german"), spec("turkish")].map(|spec| spec.rules), [2, 2, RULES]);
 }
 
 #[test]
@@ -256,6 +279,7 @@ fn text() -> impl Strategy<Value = String> {
         "\\PC{0,8}".boxed(),
         "[а-яА-Я]{1,9}".boxed(),
         "[αβΣςİıßẞǅﬁK]{1,4}".boxed(),
+        "[Iıiİ\u{307}\u{ad}x]{1,6}".boxed(),
         "[\u{300}\u{200d}\u{200c}\u{94d}\u{e31}\u{64e}\u{20dd}]{1,2}".boxed(),
         "[漢字かなカナー한글々ｶﾞ]{1,6}".boxed(),
         "[a漢字é\u{ad}\u{2060}\u{200f}\u{feff}\u{200b}\u{1d173}\u{e0001}]{1,9}".boxed(),
