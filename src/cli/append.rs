@@ -116,6 +116,7 @@ pub fn report(index: &Path, Appended { new, union }: &Appended) -> serde_json::V
         "index": json::path(index),
         "appended": new.documents,
         "damaged": new.skipped.damage(),
+        "skipped": new.skipped,
         "build_seconds": new.seconds,
         "union": super::merge::report(union),
     })
@@ -136,6 +137,7 @@ fn write_done(out: &mut impl Write, args: &Args, done: &Appended) -> io::Result<
         s.postings,
         union.bytes
     )?;
+    out.write_all(new.skipped.lines(&"what --json prints").as_bytes())?;
     if args.on_duplicate != OnDuplicate::KeepAll {
         writeln!(out, "{} documents left out that had the id of another one", union.left_out)?;
     }

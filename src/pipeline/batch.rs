@@ -7,6 +7,7 @@ use super::dictionary::Dictionary;
 use super::links::{BatchLinks, Collector};
 use super::numbers::{Numbers, Published};
 use super::plan::MemoryPlan;
+use super::skipped::Skips;
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::base::memory::memory_in_use;
 use crate::corpus::{
@@ -97,7 +98,7 @@ pub struct Batch {
     /// Links of all documents, if they are followed.
     pub links: BatchLinks,
     /// Records that are not documents, and damage.
-    pub skips: Vec<Skip>,
+    pub skips: Skips,
     /// Counts.
     pub counts: BatchCounts,
     /// Words dropped for being longer than [`crate::text::MAX_TERM_BYTES`].
@@ -397,7 +398,7 @@ impl DocSink for Parser {
     }
 
     fn skip(&mut self, skip: Skip) {
-        self.batch.skips.push(skip);
+        self.batch.skips.add(skip);
     }
 
     fn redirect(&mut self, redirect: &Redirect<'_>) {

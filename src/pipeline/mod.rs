@@ -36,6 +36,7 @@
 //! | `shared` | what the threads share, and which error is the cause |
 //! | [`sorting`] | the sort stage, and its way back to the CPU |
 //! | [`report`] | what happened: the build report |
+//! | [`skipped`] | what became no document: counts and the first losses |
 //! | `summary` | the same for a person |
 //! | [`synthetic`] | an index without a crawl, from a seed |
 //! | [`timeline`] | CPU and GPU lanes as SVG |
@@ -59,6 +60,7 @@ pub mod resume;
 pub mod run;
 pub mod sequence;
 mod shared;
+pub mod skipped;
 pub mod sorting;
 mod summary;
 pub mod synthetic;

@@ -32,6 +32,12 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
         });
     }
     options.order.check()?;
+    if options.resume
+        && !options.force
+        && let Some(report) = resume::published(options)?
+    {
+        return Ok(report);
+    }
     check_target(&options.output, options.force)?;
     let dir = if options.resume { resume::open_outer(options)? } else { Unfinished::beside(&options.output)? };
     let first = dir.path().join("index");
@@ -56,7 +62,6 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     let extras = Extras { impacts, tables: options.tables, means: &options.means };
     let place = Place { output: Some(&options.output), force: options.force, text: None };
     put_in_order(&first, &options.order, place, extras).map_err(tell)?;
-    resume::outer_is_done(&dir)?;
     report.order = options.order.to_string();
     report.index = options.output.to_string_lossy().into_owned();
     report.index_bytes = Manifest::read(&options.output)?.files.iter().map(|file| file.bytes).sum();
@@ -64,5 +69,46 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     report.seconds += report.order_seconds;
     report.peak_memory = peak_memory();
     rewrite_report(&options.output, &mut report);
+    resume::outer_is_done(&dir)?;
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sort::SorterChoice;
+    use std::sync::atomic::Ordering;
+
+    /// As if the process had ended before the directory around the build was removed.
+    #[test]
+    fn test_a_build_that_ended_behind_its_publication_is_done() {
+        let dir = tempfile::tempdir().unwrap();
+        let (input, output) = (dir.path().join("in.jsonl"), dir.path().join("out"));
+        let line = |i: u32| format!("{{\"id\": \"d{i}\", \"contents\": \"word{} and more\"}}\n", i % 9);
+        std::fs::write(&input, (0..300).map(line).collect::<String>()).unwrap();
+        let options = BuildOptions {
+            order: "random:1".parse().unwrap(),
+            resume: true,
+            sorter: SorterChoice::parse("cpu").unwrap(),
+            ..BuildOptions::new(vec![input], output.clone())
+        };
+        let report = build(&options).unwrap();
+        let names = || std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let hidden = || names().filter(|name| name.to_string_lossy().starts_with('.')).count();
+        assert_eq!(hidden(), 0);
+        // nothing was left, so a second one is refused
+        assert!(matches!(build(&options), Err(Error::Exists { .. })));
+        let outer = resume::open_outer(&options).unwrap();
+        let first = BuildOptions { output: outer.path().join("index"), order: Order::input(), ..options.clone() };
+        parse::in_input_order(&first).unwrap();
+        outer.keep().store(true, Ordering::Relaxed);
+        drop(outer);
+        assert_eq!(hidden(), 1);
+        let again = build(&options).unwrap();
+        assert_eq!((again.documents, again.order, again.index), (report.documents, report.order, report.index));
+        assert_eq!(hidden(), 0);
+        // another order is another build, whatever was left of this one
+        let other = BuildOptions { order: "random:2".parse().unwrap(), ..options };
+        assert!(build(&other).is_err());
+    }
 }

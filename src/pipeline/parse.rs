@@ -20,10 +20,11 @@ use super::inflating::{self, Inflater};
 use super::numbers::{Numbers, Published};
 use super::options::{BuildOptions, Pipeline, stage};
 use super::plan::{self, MemoryPlan};
-use super::report::{self, BuildReport, Clock, Lane, Skipped};
+use super::report::{self, BuildReport, Clock, Lane};
 use super::resume::Note;
 use super::sequence::Block;
 use super::shared::{Cause, CloseOnDrop, Shared, panicked, spawn};
+use super::skipped::Skipped;
 use super::sorting::{BlockSorter, Coming};
 use crate::base::means::Means;
 use crate::base::turns;
@@ -191,7 +192,7 @@ async fn run(
     if parsed.documents.lens.is_empty() && shared.options.corpus.part.is_whole() {
         return Err(Error::NoDocuments {
             files: corpus.files().len(),
-            why: why_none(&parsed.skipped, shared.options.feed.is_some()),
+            why: why_none(&parsed.skipped, corpus.files().len(), shared.options.feed.is_some()),
         });
     }
     let report = assemble::merge_phase(shared, &corpus, parsed).await?;
@@ -202,12 +203,13 @@ async fn run(
     Ok(report)
 }
 
-fn why_none(skipped: &Skipped, in_memory: bool) -> String {
+fn why_none(skipped: &Skipped, files: usize, in_memory: bool) -> String {
     let Some((kind, n)) = skipped.by_kind.iter().max_by_key(|(_, n)| **n) else {
         if in_memory {
             return "the program gave none".into();
         }
-        return "the files are empty; name a crawl, a collection or a directory of them".into();
+        let what = if files == 0 { "there is no file" } else { "the files are empty" };
+        return format!("{what}; name a crawl, a collection or a directory of them");
     };
     let kind = kind.name();
     match skipped.losses.first() {

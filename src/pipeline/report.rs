@@ -10,8 +10,9 @@ use super::batch::{Batch, WeightCounts};
 use super::links::LinkReport;
 use super::options::Pipeline;
 use super::plan::MemoryPlan;
+use super::skipped::Skipped;
 pub use super::summary::count;
-use crate::corpus::{MemberCounts, Skip, SkipKind};
+use crate::corpus::MemberCounts;
 use crate::index::TextSizes;
 use crate::sort::SortTimes;
 
@@ -167,57 +168,6 @@ pub fn hidden_sort(spans: &[Span]) -> f64 {
         hidden += (span.to.min(parse_end) - span.from).max(0.0);
     }
     if all > 0.0 { hidden / all } else { 1.0 }
-}
-
-/// A loss, as the report lists it.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Loss {
-    /// The file; what is no UTF-8 in its name is replaced.
-    pub file: String,
-    /// Byte offset in the file.
-    pub offset: u64,
-    /// What kind.
-    pub kind: SkipKind,
-    /// Details.
-    pub detail: String,
-}
-
-/// Losses listed one by one; beyond that they are only counted.
-pub const LISTED: usize = 10_000;
-
-/// Records that did not become documents.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Skipped {
-    /// Count by kind.
-    pub by_kind: BTreeMap<SkipKind, u64>,
-    /// The first 10,000 that are damage or warnings, in input order.
-    pub losses: Vec<Loss>,
-}
-
-impl Skipped {
-    /// Counts a skip, and lists it if it is more than a mere non-document.
-    pub fn add(&mut self, file: &Path, skip: &Skip) {
-        *self.by_kind.entry(skip.kind).or_default() += 1;
-        let listed = skip.kind.is_damage() || skip.kind == SkipKind::BadCoding;
-        if listed && self.losses.len() < LISTED {
-            self.losses.push(Loss {
-                file: file.to_string_lossy().into_owned(),
-                offset: skip.offset,
-                kind: skip.kind,
-                detail: skip.detail.clone(),
-            });
-        }
-    }
-
-    /// How many are damage.
-    pub fn damage(&self) -> u64 {
-        self.by_kind.iter().filter(|(kind, _)| kind.is_damage()).map(|(_, n)| n).sum()
-    }
-
-    /// How many in all.
-    pub fn total(&self) -> u64 {
-        self.by_kind.values().sum()
-    }
 }
 
 /// Words longer than [`crate::text::MAX_TERM_BYTES`], which are dropped.

@@ -1,9 +1,10 @@
 //! The build report as a person reads it.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::path::Path;
 
 use super::report::{BuildReport, FILE};
+use super::skipped::Skipped;
 use crate::corpus::SkipKind;
 use crate::text::MAX_TERM_BYTES;
 
@@ -131,7 +132,20 @@ impl BuildReport {
                 first.file
             );
         }
-        for (kind, n) in &self.skipped.by_kind {
+        s += &self.skipped.lines(&Path::new(&self.index).join(FILE).display());
+        for warning in &self.warnings {
+            let _ = writeln!(s, "warning   {warning}");
+        }
+        s
+    }
+}
+
+impl Skipped {
+    /// Lines for a person: how many of each kind, and the first that are damage; where there are more of these, it says
+    /// where to find them.
+    pub fn lines(&self, more: &dyn Display) -> String {
+        let mut s = String::new();
+        for (kind, n) in &self.by_kind {
             let what = if kind.is_damage() {
                 " (damage)"
             } else if *kind == SkipKind::BadCoding {
@@ -141,17 +155,14 @@ impl BuildReport {
             };
             let _ = writeln!(s, "skipped   {:>10} {}{what}", count(*n), kind.name());
         }
-        for loss in self.skipped.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
+        for loss in self.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
             let _ = match loss.kind {
                 SkipKind::Unreadable => writeln!(s, "damage    {} was not read: {}", loss.file, loss.detail),
                 _ => writeln!(s, "damage    {} at byte {}: {}", loss.file, loss.offset, loss.detail),
             };
         }
-        if self.skipped.damage() > 5 {
-            let _ = writeln!(s, "          more in {}", Path::new(&self.index).join(FILE).display());
-        }
-        for warning in &self.warnings {
-            let _ = writeln!(s, "warning   {warning}");
+        if self.damage() > 5 {
+            let _ = writeln!(s, "          more in {more}");
         }
         s
     }

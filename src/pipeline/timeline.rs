@@ -1,6 +1,7 @@
 //! The lanes of a build as SVG, so that the overlap of parsing and sorting can be seen.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
 use std::path::Path;
 
 use plotters::prelude::*;
@@ -16,9 +17,18 @@ const TOP: i32 = 34;
 /// Finds out before the work whether `path` can be written after it. What is there stays.
 ///
 /// # Errors
-/// [`Error::Io`] if it cannot.
+/// [`Error::Io`] if it cannot; [`Error::Invalid`] if it is the file of something else.
 pub fn check(path: &Path) -> Result<()> {
     let existed = path.exists();
+    if path.is_file() {
+        let mut start = Vec::new();
+        let file = File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
+        file.map_err(Error::io("read", path))?;
+        if !start.is_empty() && start != b"<svg" {
+            let why = "is there already, and is no timeline; give another name".to_owned();
+            return Err(Error::Invalid { what: format!("--timeline {}", path.display()), why });
+        }
+    }
     OpenOptions::new().create(true).append(true).open(path).map_err(Error::io("write", path))?;
     if existed { Ok(()) } else { std::fs::remove_file(path).map_err(Error::io("remove", path)) }
 }
@@ -34,7 +44,8 @@ pub fn draw(path: &Path, title: &str, spans: &[Span], on_gpu: bool) -> Result<()
     lanes.dedup();
     let end = spans.iter().fold(1e-3f64, |m, s| m.max(s.to));
     let height = TOP + ROW * lanes.len() as i32 + 40;
-    let area = SVGBackend::new(path, (WIDTH, height as u32)).into_drawing_area();
+    let mut svg = String::new();
+    let area = SVGBackend::with_string(&mut svg, (WIDTH, height as u32)).into_drawing_area();
     area.fill(&WHITE).map_err(|e| failed(&e))?;
     let x = |t: f64| LEFT + (t / end * f64::from(WIDTH as i32 - LEFT - 20)) as i32;
     let text = |size: i32| ("sans-serif", size).into_font().color(&BLACK);
@@ -53,7 +64,9 @@ pub fn draw(path: &Path, title: &str, spans: &[Span], on_gpu: bool) -> Result<()
         let t = end * f64::from(tick) / 10.0;
         area.draw(&Text::new(format!("{t:.2} s"), (x(t) - 12, base + 6), text(11))).map_err(|e| failed(&e))?;
     }
-    area.present().map_err(|e| failed(&e))
+    area.present().map_err(|e| failed(&e))?;
+    drop(area);
+    std::fs::write(path, svg).map_err(Error::io("write", path))
 }
 
 fn name(lane: Lane, on_gpu: bool) -> String {
@@ -97,5 +110,13 @@ mod tests {
         // One rectangle is the background.
         assert_eq!(svg.matches("<rect").count(), 1 + spans.len());
         assert!(draw(&dir.path().join("no/such/folder.svg"), "", &spans, true).is_err());
+        #[cfg(target_os = "linux")]
+        assert!(draw(Path::new("/dev/full"), "", &spans, true).is_err());
+        // what takes the place of another timeline, and of nothing else
+        check(&path).unwrap();
+        std::fs::write(&path, "{\"id\": 1}\n").unwrap();
+        let error = check(&path).unwrap_err().to_string();
+        assert!(error.contains("is no timeline"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"{\"id\": 1}\n");
     }
 }

@@ -350,7 +350,7 @@ proptest! {
             .map(|_| (0..per_term).map(|_| random.below(documents as usize) as u32).collect::<BTreeSet<_>>())
             .map(|list| list.into_iter().collect())
             .collect();
-        let pass = Pass { settled, iterations: 6, small: 30, small_iterations: 3, ..FINE };
+        let pass = Pass { settled, iterations: 6, small: Some((30, 3)), ..FINE };
         let forward = forward(documents, &lists);
         let (mut room, all) = (vec![0; forward.postings()], (0..documents).collect::<Vec<u32>>());
         let Child::Short(node) = forward.root(forward.with_and_without_terms(&all).0, 0, &mut room) else {

@@ -11,10 +11,11 @@ use crate::corpus::{Corpus, Handover, HandoverResult, Skip, SkipKind};
 use crate::pipeline::batch::{Batch, BatchCounts, Worker};
 use crate::pipeline::dictionary::Dictionary;
 use crate::pipeline::numbers::Numbers;
-use crate::pipeline::report::{Lane, LongWords, Skipped};
+use crate::pipeline::report::{Lane, LongWords};
 use crate::pipeline::resume::{Note, TermLog};
 use crate::pipeline::sequence::{Block, Sequencer};
 use crate::pipeline::shared::{Shared, give_back};
+use crate::pipeline::skipped::{Skipped, Skips};
 use crate::pipeline::tail::Tail;
 use crate::{Error, Result};
 
@@ -63,7 +64,7 @@ pub(super) struct Sequencing<'a> {
 fn not_read(corpus: &Corpus) -> Skipped {
     let mut skipped = Skipped::default();
     for (path, why) in corpus.passed_over() {
-        skipped.add(path, &Skip { kind: SkipKind::Unreadable, offset: 0, detail: why.clone() });
+        skipped.add(path, &Skips::from(Skip { kind: SkipKind::Unreadable, offset: 0, detail: why.clone() }));
     }
     skipped
 }
@@ -186,7 +187,7 @@ impl<'a> Sequencing<'a> {
                     return Ok(());
                 }
                 HandoverResult::Lost(skip) => {
-                    self.skipped.add(&self.corpus.files()[piece.file].path, &skip);
+                    self.skipped.add(&self.corpus.files()[piece.file].path, &Skips::from(skip));
                     sequencer.discard(&batch);
                     self.give_back(batch);
                     self.shared.progress().advance(piece.disk_bytes());
@@ -221,9 +222,7 @@ impl<'a> Sequencing<'a> {
         sum.tokens += one.tokens;
         sum.weights += one.weights;
         self.long_words.add(&self.corpus.files()[piece.file].path, &batch);
-        for skip in &batch.skips {
-            self.skipped.add(&self.corpus.files()[piece.file].path, skip);
-        }
+        self.skipped.add(&self.corpus.files()[piece.file].path, &batch.skips);
         shared.progress().advance(one.disk_bytes);
         let permit = Some(_permit).filter(|_| shared.options.store_texts);
         let numbered = Numbered { batch, file: piece.file, _permit: permit };

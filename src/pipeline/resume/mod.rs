@@ -37,8 +37,9 @@ use super::dictionary::{self, Dictionary};
 use super::links::SpoolMark;
 use super::options::BuildOptions;
 use super::parse::RUNS;
-use super::report::{self, BuildReport, LongWords, Resumed, Skipped, count};
+use super::report::{self, BuildReport, LongWords, Resumed, count};
 use super::run::{FrameEntry, Run, RunWriter};
+use super::skipped::Skipped;
 use crate::base::kept::{seal, unseal};
 use crate::corpus::{Corpus, Position};
 use crate::error::{damaged, gone};
@@ -239,6 +240,35 @@ pub(super) fn open_outer(options: &BuildOptions) -> Result<Unfinished> {
     let dir = begin(options, &request)?;
     replace(&dir.path().join(RUNS), "mark", &[])?;
     Ok(dir)
+}
+
+/// The report of a build in another order than the input's that ended between its publication and the removal of the
+/// directory around it, which goes now. None if there is none such.
+///
+/// # Errors
+/// Those of [`open`].
+pub(super) fn published(options: &BuildOptions) -> Result<Option<BuildReport>> {
+    let Ok(manifest) = Manifest::read(&options.output) else { return Ok(None) };
+    let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
+    let Some(dir) = same_build(options, &request)? else { return Ok(None) };
+    let first = dir.path().join("index");
+    let inner = Manifest::read(&first);
+    // the report is written last
+    let report = |dir: &Path| serde_json::from_slice::<BuildReport>(&fs::read(dir.join(report::FILE)).ok()?).ok();
+    let report = report(&options.output).or_else(|| report(&first));
+    let is_this = manifest.order == options.order.to_string()
+        && inner.is_ok_and(|inner| inner.statistics == manifest.statistics && inner.analyzer == manifest.analyzer);
+    match report.filter(|_| is_this) {
+        Some(report) => {
+            outer_is_done(&dir)?;
+            Ok(Some(BuildReport {
+                order: manifest.order,
+                index: options.output.to_string_lossy().into_owned(),
+                ..report
+            }))
+        }
+        None => Ok(None),
+    }
 }
 
 /// The error of a build in another order than the input's, with what is safe: the inner build says so itself, and all
