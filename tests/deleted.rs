@@ -186,3 +186,29 @@ fn snippets_and_the_server_show_nothing_of_deleted_documents() {
         assert_eq!(marked["hits"].as_array().is_some_and(|hits| !hits.is_empty()), found, "{query}: {marked}");
     }
 }
+
+/// Escapes of URLs are part of an id, and what is deleted already names no other document.
+#[test]
+fn only_documents_that_are_named_are_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let ids = ["http://a/%7Ejoe", "http://a/~joe", "50%25", "50%", "a b", "c%20d", "c d"];
+    let line = |id: &&str| serde_json::json!({ "id": id, "contents": "page" }).to_string() + "\n";
+    fs::write(dir.path().join("c.jsonl"), ids.iter().map(line).collect::<String>()).unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    gamut(&["index", &path("c.jsonl"), "-o", &path("index"), "--sorter", "cpu", "-q"]);
+    fs::write(dir.path().join("gone"), "http://a/%7Ejoe\n50%25\na%20b\nc%20d\n").unwrap();
+    let left = || {
+        let run = ["query", &path("index"), "page", "-k", "20", "--json"];
+        let out = Command::new(GAMUT).args(run).output().unwrap();
+        let answer: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let hits = answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned());
+        hits.collect::<Vec<_>>()
+    };
+    let delete = || {
+        let out = Command::new(GAMUT).args(["delete", &path("index"), "--ids", &path("gone")]).output().unwrap();
+        out.status.code()
+    };
+    assert_eq!((delete(), left()), (Some(0), vec!["http://a/~joe".to_owned(), "50%".to_owned(), "c d".to_owned()]));
+    // the same list once more: nothing of it is there
+    assert_eq!((delete(), left().len()), (Some(1), 3));
+}

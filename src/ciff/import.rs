@@ -218,7 +218,7 @@ pub(super) fn filled(options: &ImportOptions, file: &CiffFile) -> Result<Filled>
         seconds: 0.0,
         peak_memory: 0,
     };
-    done.remarks = remarks(&done);
+    done.remarks = remarks(&done, &options.analyzer);
     Ok(Filled { writer, documents, done })
 }
 

@@ -1,6 +1,7 @@
 //! What was imported, and what a reader should know about it.
 
 use crate::index::Collection;
+use crate::text::AnalyzerSpec;
 use std::path::PathBuf;
 
 /// What was imported.
@@ -52,9 +53,24 @@ pub struct Imported {
     pub peak_memory: u64,
 }
 
-/// What a reader should know about what came.
-pub(super) fn remarks(done: &Imported) -> Vec<String> {
+/// The analyzer that a file of `gamut export` names in its description.
+fn analyzer_of(description: &str) -> Option<&str> {
+    let (_, rest) = description.strip_prefix("gamut ")?.split_once(", analyzer ")?;
+    rest.split(',').next()
+}
+
+/// What a reader should know about what came, if queries are to be analysed in this way.
+pub(super) fn remarks(done: &Imported, analyzer: &AnalyzerSpec) -> Vec<String> {
     let mut remarks = Vec::new();
+    if let Some(made_by) = analyzer_of(&done.description)
+        && !analyzer.is_unknown()
+        && made_by != analyzer.name
+    {
+        remarks.push(format!(
+            "the terms were made by the analyzer {made_by}, and queries will be analysed by {}: many will find nothing",
+            analyzer.name
+        ));
+    }
     let all = done.collection;
     if !done.complete {
         remarks.push(format!(
@@ -84,4 +100,17 @@ pub(super) fn remarks(done: &Imported) -> Vec<String> {
         remarks.push(format!("{} documents have the id of an earlier one", done.duplicate_ids));
     }
     remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_the_analyzer_of_an_export() {
+        assert_eq!(analyzer_of("gamut 0.1.0, analyzer english"), Some("english"));
+        assert_eq!(analyzer_of("gamut 0.1.0, analyzer english, 3 stop words"), Some("english"));
+        assert_eq!(analyzer_of("Anserini v0.9, analyzer english"), None);
+        assert_eq!(analyzer_of(""), None);
+    }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use clap::ArgGroup;
 use serde_json::json;
 
 use super::{ids, ui};
@@ -26,6 +27,7 @@ use crate::order::Order;
 /// The new index takes the place of the old one in one step. Whatever ends gamut before that leaves the old one as it
 /// was.
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("documents").required(true).multiple(true).args(["ids", "patterns", "purge"])))]
 #[command(after_long_help = "\
 Examples:
   gamut delete out/crawl --ids gone.txt
@@ -42,7 +44,7 @@ pub struct Args {
     /// Directory of the index
     index: PathBuf,
     /// File of external ids, one a line, or - for the standard input. Every document of an id is deleted
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["patterns", "purge"])]
+    #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
     /// Delete the documents whose id, url or title matches. * stands for any characters, ? for one
     #[arg(long = "match", id = "patterns", value_name = "FIELD=GLOB")]

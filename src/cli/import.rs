@@ -109,7 +109,7 @@ fn codec_help() -> String {
 /// What [`import()`] returns, and an unreadable file of stop words.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let analyzer = match (args.analyzer.as_deref(), args.stop_words.as_deref()) {
-        (Some(name), Some(words)) if name != UNKNOWN => AnalyzerSpec::parse(name, Some(words))?,
+        (Some(name), Some(words)) => AnalyzerSpec::parse(name, Some(words))?,
         (name, _) => analyzer_named(name.unwrap_or(UNKNOWN))?,
     };
     let options = ImportOptions {

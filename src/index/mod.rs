@@ -31,6 +31,7 @@ pub mod format;
 pub mod impacts;
 pub mod list_tables;
 pub mod read;
+pub mod run_ids;
 pub mod write;
 
 #[cfg(test)]

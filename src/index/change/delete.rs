@@ -243,7 +243,7 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
         Some((of, _)) => of == folder,
         None => [docs::LENGTHS, TERMS].contains(&file.name.as_str()),
     };
-    verify::checksums(dir, index.manifest().files.iter().filter(is_read))?;
+    verify::checksums(index, index.manifest().files.iter().filter(is_read))?;
     let check_seconds = began.elapsed().as_secs_f64();
 
     let began = Instant::now();

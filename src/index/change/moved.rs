@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 
 /// In place of the new docID of a document that goes.
-pub(super) const GONE: u32 = u32::MAX;
+pub(in crate::index) const GONE: u32 = u32::MAX;
 
 /// The means with as few threads as the memory has room for, beside `held` bytes that are there anyway, when each has
 /// one of these batches of lists at a time, in so many codecs. If docIDs do more than move up, a list is sorted among
@@ -37,7 +37,7 @@ pub(super) fn afforded(
 
 /// Sorts postings under their new docIDs.
 #[derive(Default)]
-pub(super) struct PostingSorter {
+pub(in crate::index) struct PostingSorter {
     keys: Vec<u64>,
     /// The frequency at each docID, and a bit for each present docID: for as many as were needed until now.
     tf_of: Vec<u32>,
@@ -47,7 +47,7 @@ pub(super) struct PostingSorter {
 impl PostingSorter {
     /// Appends a list to `out` under its new docIDs, which are below `documents`, each with `shift` more; without the
     /// documents that are [`GONE`].
-    pub(super) fn sort(
+    pub(in crate::index) fn sort(
         &mut self,
         (docs, tfs): (&[u32], &[u32]),
         new_of_old: &[u32],
@@ -67,10 +67,9 @@ impl PostingSorter {
             return;
         }
         let words = documents.div_ceil(64);
-        if self.there.len() < words {
-            self.there.resize(words, 0);
-            self.tf_of.resize(documents, 0);
-        }
+        // two indexes of as many words need not have as many documents
+        self.there.resize(words.max(self.there.len()), 0);
+        self.tf_of.resize(documents.max(self.tf_of.len()), 0);
         for (new, tf) in placed {
             let new = new as usize;
             self.there[new / 64] |= 1 << (new % 64);

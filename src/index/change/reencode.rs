@@ -114,7 +114,7 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
         TABLES => change.tables == PartChange::Keep,
         _ => true,
     };
-    verify::checksums(dir, index.manifest().files.iter().filter(|file| !of_other(file) && stays(file)))?;
+    verify::checksums(index, index.manifest().files.iter().filter(|file| !of_other(file) && stays(file)))?;
     if change.output.is_none() {
         publish::nothing_else(dir, index.manifest())?;
     }
@@ -136,6 +136,7 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     if dir.join(REPORT).is_file() {
         publish::link(dir, temporary.path(), REPORT)?;
     }
+    index.in_place()?;
     let source = Source::new(index, from, change.gpu)?;
     let work = batches(index, BATCH[usize::from(change.gpu.is_some())])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
@@ -216,6 +217,10 @@ fn kept<'a>(index: &'a Index, change: &Change<'_>) -> Result<Vec<&'a str>> {
     if kept.is_empty() && change.add.is_empty() {
         let why = "would leave the index without docIDs; keep one codec, or name another one with --codec".to_owned();
         return Err(Error::Invalid { what: format!("dropping {}", change.remove.join(", ")), why });
+    }
+    if change.impacts == PartChange::Remove && index.manifest().weights() {
+        let why = "are the scores of an index of weights, which answers nothing without them".to_owned();
+        return Err(Error::Invalid { what: "the impacts".to_owned(), why });
     }
     let parts = [
         ("impacts", change.impacts, index.impacts().is_some()),

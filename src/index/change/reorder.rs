@@ -98,7 +98,7 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
         );
         return Err(Error::Invalid { what: "the order".to_owned(), why });
     }
-    verify::checksums(dir, &index.manifest().files)?;
+    verify::checksums(index, &index.manifest().files)?;
     let began = Instant::now();
     let target = change.output.unwrap_or(dir);
     let codecs: Vec<_> = index.codecs().map(|codec| codec.shared()).collect();

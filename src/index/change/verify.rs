@@ -5,6 +5,7 @@ use crate::error::damaged;
 use crate::index::format::manifest::{FileSpec, MANIFEST, Manifest};
 use crate::index::format::tables::Place;
 use crate::index::format::{HEADER_WORDS, docs, ids};
+use crate::index::read::changed::identity;
 use crate::index::read::reader::{CodecFiles, CodecRef, Index};
 use crate::index::write::encode;
 use crate::index::write::output::each;
@@ -85,6 +86,18 @@ impl Problems {
 /// [`Error::Invalid`] if the directory has no manifest, [`Error::Io`] if it cannot be read, [`Error::Changed`] if
 /// somebody wrote to it meanwhile.
 pub fn verify(dir: &Path) -> Result<Verified> {
+    // Another process may put a new index in the place of this one: the old one's manifest does not fit its files.
+    for _ in 0..8 {
+        let before = identity(dir);
+        let verified = verify_once(dir);
+        if identity(dir) == before {
+            return verified;
+        }
+    }
+    Err(Error::Changed { path: dir.to_owned(), what: "other indexes take its place all the time".to_owned() })
+}
+
+fn verify_once(dir: &Path) -> Result<Verified> {
     let problems = Problems::default();
     let mut verified = Verified::default();
     let manifest = match Manifest::read(dir) {
@@ -126,12 +139,14 @@ fn finish(mut verified: Verified, problems: Problems) -> Verified {
     verified
 }
 
-/// Fails if the content of one of these files does not match the manifest: an index made from a damaged one would be
-/// damaged, with right checksums.
-pub(in crate::index) fn checksums<'a>(dir: &Path, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {
+/// Fails if the content of one of these files of an index does not match its manifest: an index made from a damaged one
+/// would be damaged, with right checksums.
+pub(in crate::index) fn checksums<'a>(index: &Index, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {
     let problems = Problems::default();
     let files: Vec<_> = files.into_iter().collect();
-    let _: u64 = files.into_par_iter().map(|file| checksum(dir, file, &problems)).sum();
+    let _: u64 = files.into_par_iter().map(|file| checksum(index.dir(), file, &problems)).sum();
+    // else it is another index that was looked at
+    index.in_place()?;
     let kept = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     kept.into_iter().next().map_or(Ok(()), Err)
 }

@@ -23,6 +23,19 @@ impl Index {
         Ok(self.watches.iter().try_for_each(|watch| watch.not_faulted())?)
     }
 
+    /// Fails if another index has taken the name of the directory since this one was opened: a file that is asked for
+    /// by its name is the other's then.
+    ///
+    /// # Errors
+    /// [`Error::Changed`].
+    pub(in crate::index) fn in_place(&self) -> Result<()> {
+        if identity(self.dir()) == self.identity {
+            return Ok(());
+        }
+        let what = "another index has taken its place meanwhile; try again".to_owned();
+        Err(Error::Changed { path: self.dir().to_owned(), what })
+    }
+
     /// What lies behind an error of something that read from this index: the error, or what became of the index.
     pub fn cause(&self, error: Error) -> Error {
         self.unchanged().err().unwrap_or(error)
@@ -39,13 +52,13 @@ impl Index {
 
 /// What tells a directory from another one that takes its name.
 #[cfg(unix)]
-pub(super) fn identity(dir: &Path) -> Option<(u64, u64)> {
+pub(in crate::index) fn identity(dir: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     std::fs::metadata(dir).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// Unknown here: nobody is told from another one.
 #[cfg(not(unix))]
-pub(super) fn identity(_: &Path) -> Option<(u64, u64)> {
+pub(in crate::index) fn identity(_: &Path) -> Option<(u64, u64)> {
     None
 }

@@ -2,9 +2,9 @@
 
 use super::reader::Index;
 use crate::index::format::ids;
+use crate::index::run_ids::unescaped;
 use crate::index::{DocName, NameBlock};
 use crate::{Error, Result, error::damaged};
-use percent_encoding::percent_decode_str;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -68,7 +68,12 @@ impl Index {
     /// # Errors
     /// [`Error::Damaged`].
     pub fn find_id(&self, id: &str) -> Result<Vec<u32>> {
-        let Some(table) = &self.ids else { return self.scan_for_id(id) };
+        Ok(self.living(self.all_of_id(id)?))
+    }
+
+    /// As [`Self::find_id`], with deleted documents.
+    fn all_of_id(&self, id: &str) -> Result<Vec<u32>> {
+        let Some(table) = &self.ids else { return self.all_by_scan(id) };
         let documents = self.statistics().documents as usize;
         let bad = || damaged(&table.path, 0, "a bucket or a docID is out of bounds; see `gamut verify`");
         let candidates = ids::candidates(table.get(), documents, id).ok_or_else(bad)?;
@@ -77,7 +82,7 @@ impl Index {
             let names = docs.iter().zip(self.names(docs)?);
             found.extend(names.filter(|(_, name)| name.id == id).map(|(&doc, _)| doc));
         }
-        Ok(self.living(found))
+        Ok(found)
     }
 
     /// The same for several ids. Many are looked up by reading all ids of the index once, on all cores.
@@ -85,17 +90,20 @@ impl Index {
     /// # Errors
     /// [`Error::Damaged`].
     pub fn find_ids<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Vec<Vec<u32>>> {
+        Ok(self.all_of_ids(ids)?.into_iter().map(|docs| self.living(docs)).collect())
+    }
+
+    /// As [`Self::find_ids`], with deleted documents.
+    fn all_of_ids<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Vec<Vec<u32>>> {
         if ids.len() <= FEW && self.has_ids() {
-            return ids.iter().map(|id| self.find_id(id.as_ref())).collect();
+            return ids.iter().map(|id| self.all_of_id(id.as_ref())).collect();
         }
         let mut places: HashMap<&str, Vec<u32>> = HashMap::with_capacity(ids.len());
         (0..).zip(ids).for_each(|(place, id)| places.entry(id.as_ref()).or_default().push(place));
-        let stays = |doc: u32| self.deleted().is_none_or(|deleted| !deleted.has(doc));
         let block = |number: usize| -> Result<Vec<(u32, u32)>> {
             let mut found = Vec::new();
             self.each_id(number, |doc, id| {
-                let of_id = places.get(id).filter(|_| stays(doc));
-                found.extend(of_id.into_iter().flatten().map(|&place| (place, doc)));
+                found.extend(places.get(id).into_iter().flatten().map(|&place| (place, doc)));
             })?;
             Ok(found)
         };
@@ -105,22 +113,20 @@ impl Index {
         Ok(docs)
     }
 
-    /// As [`Self::find_ids`], for ids that may be as run files have them: what no document has is looked up once more
-    /// with the bytes that its `%20` and the like stand for.
+    /// As [`Self::find_ids`], for ids that may be as run files have them: what no document has, not even a deleted one,
+    /// is looked up once more with the white space that its `%20` and the like stand for.
     ///
     /// # Errors
     /// [`Error::Damaged`].
     pub fn find_ids_of_runs<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Vec<Vec<u32>>> {
-        let mut found = self.find_ids(ids)?;
-        let decoded = |(place, id): (usize, &S)| {
-            let text = percent_decode_str(id.as_ref()).decode_utf8().ok()?;
-            (found[place].is_empty() && *text != *id.as_ref()).then(|| (place, text.into_owned()))
-        };
-        let (places, others): (Vec<usize>, Vec<String>) = ids.iter().enumerate().filter_map(decoded).unzip();
+        let mut found = self.all_of_ids(ids)?;
+        let unescaped = |(place, id): (usize, &S)| Some((place, unescaped(id.as_ref())?));
+        let nowhere = ids.iter().enumerate().filter(|(place, _)| found[*place].is_empty());
+        let (places, others): (Vec<usize>, Vec<String>) = nowhere.filter_map(unescaped).unzip();
         if !others.is_empty() {
-            places.into_iter().zip(self.find_ids(&others)?).for_each(|(place, docs)| found[place] = docs);
+            places.into_iter().zip(self.all_of_ids(&others)?).for_each(|(place, docs)| found[place] = docs);
         }
-        Ok(found)
+        Ok(found.into_iter().map(|docs| self.living(docs)).collect())
     }
 
     /// Those of some documents that are not deleted.
@@ -141,12 +147,16 @@ impl Index {
     /// # Errors
     /// [`Error::Damaged`].
     pub fn scan_for_id(&self, id: &str) -> Result<Vec<u32>> {
+        Ok(self.living(self.all_by_scan(id)?))
+    }
+
+    fn all_by_scan(&self, id: &str) -> Result<Vec<u32>> {
         let frame = |i: usize| -> Result<Vec<u32>> {
             let mut found = Vec::new();
             self.each_id(i, |doc, other| found.extend((other == id).then_some(doc)))?;
             Ok(found)
         };
         let found = (0..self.names.frames()).into_par_iter().map(frame).collect::<Result<Vec<_>, Error>>()?;
-        Ok(self.living(found.concat()))
+        Ok(found.concat())
     }
 }

@@ -13,7 +13,7 @@
 //! | `lists` | all lists in termID order, in batches |
 //! | [`lengths`], [`linearity`] | statistics of lists |
 
-mod changed;
+pub(in crate::index) mod changed;
 pub mod deleted;
 pub(in crate::index) mod dictionary;
 mod find;

@@ -48,6 +48,8 @@ pub struct Index {
     codecs: Vec<CodecFiles>,
     /// One for each mapped file.
     pub(super) watches: Vec<Arc<Watch>>,
+    /// Of the directory, when it was opened.
+    pub(super) identity: Option<(u64, u64)>,
 }
 
 /// The files of one codec.
@@ -104,7 +106,7 @@ impl Index {
             let before = identity(dir);
             let opened = Self::open_files(dir);
             if identity(dir) == before || tries == TRIES {
-                return opened;
+                return opened.map(|index| Self { identity: before, ..index });
             }
             tries += 1;
         }
@@ -295,6 +297,7 @@ impl Index {
             tables,
             codecs,
             watches,
+            identity: None,
         })
     }
 

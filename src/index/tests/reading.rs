@@ -169,3 +169,25 @@ proptest! {
         prop_assert!(problems.is_empty(), "{problems:?}");
     }
 }
+
+/// An index that another one takes the place of stays as it was for its readers; who asks for files by name is told.
+#[test]
+fn test_another_index_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let (place, aside) = (dir.path().join("index"), dir.path().join("aside"));
+    build(&place, &[("a", "", "", "tide wave"), ("b", "", "", "wave")], &Plan::default()).unwrap();
+    build(&aside, &[("c", "", "", "tide wave"), ("d", "", "", "wave")], &Plan::default()).unwrap();
+    let index = Index::open(&place).unwrap();
+    index.in_place().unwrap();
+    crate::index::change::verify::checksums(&index, &index.manifest().files).unwrap();
+    std::fs::rename(&place, dir.path().join("old")).unwrap();
+    std::fs::rename(&aside, &place).unwrap();
+    index.unchanged().unwrap();
+    assert_eq!(index.name(0).unwrap().id, "a");
+    let error = index.in_place().unwrap_err();
+    assert!(matches!(error, crate::Error::Changed { .. }), "{error}");
+    // its checksums are not those of the files that have their names now
+    let error = crate::index::change::verify::checksums(&index, &index.manifest().files).unwrap_err();
+    assert!(matches!(error, crate::Error::Changed { .. }), "{error}");
+    assert!(verify(&place).unwrap().problems.is_empty());
+}

@@ -3,7 +3,8 @@
 use super::reencoding::{files, texts};
 use super::*;
 use crate::Error;
-use crate::index::change::moved::each_name;
+use crate::index::ListBatch;
+use crate::index::change::moved::{GONE, PostingSorter, each_name};
 use crate::index::change::orders::{self, permutation};
 use crate::index::change::reorder::{Reorder, reorder};
 use crate::index::format::manifest::MANIFEST;
@@ -32,6 +33,28 @@ pub(super) fn change<'a>(permutation: &'a Permutation, means: &Means) -> Reorder
 /// The permutation that an order means, with memory enough.
 pub(super) fn permutation_of(index: &Path, order: &str) -> crate::Result<Permutation> {
     permutation(index, &order.parse()?, &Means::new(2, 1 << 30))
+}
+
+/// The same sorter serves the lists of several indexes, and those need not have as many documents.
+#[test]
+fn test_postings_under_new_docids_are_those_sorted() {
+    let mut sorter = PostingSorter::default();
+    for (documents, shift) in [(321usize, 0u32), (380, 7), (300, 1), (1000, 0), (383, 2), (9, 0)] {
+        // every docID but a few, in another order
+        let new_of_old: Vec<u32> =
+            (0..documents as u32).map(|doc| if doc % 17 == 3 { GONE } else { documents as u32 - 1 - doc }).collect();
+        for step in [1, 2, 40] {
+            let docs: Vec<u32> = (0..documents as u32).step_by(step).collect();
+            let tfs: Vec<u32> = docs.iter().map(|doc| doc % 5 + 1).collect();
+            let moved = docs.iter().zip(&tfs).map(|(&doc, &tf)| (new_of_old[doc as usize], tf));
+            let mut expected: Vec<(u32, u32)> =
+                moved.filter(|&(doc, _)| doc != GONE).map(|(doc, tf)| (doc + shift, tf)).collect();
+            expected.sort_unstable();
+            let mut out = ListBatch::default();
+            sorter.sort((&docs, &tfs), &new_of_old, documents, shift, &mut out);
+            assert!(out.docs.into_iter().zip(out.tfs).eq(expected), "{documents} documents, each {step}th");
+        }
+    }
 }
 
 #[test]

@@ -235,6 +235,7 @@ impl IndexWriter {
     pub(in crate::index) fn adopt(&mut self, other: &crate::index::Index, name: &str) -> Result<()> {
         let Some(spec) = other.manifest().file(name) else { return Ok(()) };
         publish::link(other.dir(), self.dir.path(), name)?;
+        other.in_place()?;
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(spec.clone());
         Ok(())
     }

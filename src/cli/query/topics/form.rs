@@ -1,5 +1,6 @@
 //! The hits of a topic as lines of a run file.
 
+use crate::index::run_ids::escaped;
 use crate::query::Hit;
 use crate::{Error, Result};
 use std::fmt::Write as _;
@@ -89,24 +90,6 @@ impl Form {
             out.push_str("]}\n");
         }
         Some(())
-    }
-}
-
-/// The text with `%` and two hexadecimal digits for each byte of a character that would end its column.
-fn escaped(text: &str, ends: impl Fn(char) -> bool, out: &mut String) {
-    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return out.push_str(text);
-    }
-    for c in text.chars() {
-        if ends(c) {
-            let mut bytes = [0; 4];
-            for byte in c.encode_utf8(&mut bytes).bytes() {
-                // a string takes everything
-                let _ = write!(out, "%{byte:02X}");
-            }
-        } else {
-            out.push(c);
-        }
     }
 }
 

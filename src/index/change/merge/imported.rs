@@ -33,7 +33,8 @@ pub(super) fn of_union(inputs: &[Input<'_>]) -> Result<Option<Imported>> {
     let mut description = descriptions.join("; ");
     let end = (0..=MOST.min(description.len())).rev().find(|&end| description.is_char_boundary(end));
     description.truncate(end.unwrap_or_default());
-    Ok(Some(Imported { description, collection, ..first }))
+    let scale = inputs.iter().filter_map(of).find_map(|imported| imported.scale);
+    Ok(Some(Imported { description, collection, scale, ..first }))
 }
 
 /// What is known, now that the union has so many terms.

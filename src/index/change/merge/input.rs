@@ -3,7 +3,6 @@
 use super::super::moved::GONE;
 use super::Merge;
 use crate::base::means::Means;
-use crate::index::Manifest;
 use crate::index::format::docs::{NAMES, RANKS};
 use crate::index::format::ids::IDS;
 use crate::index::format::texts::TEXTS;
@@ -53,6 +52,8 @@ pub(super) fn is_read_for_lists(name: &str) -> bool {
 /// the order of the union.
 pub(super) fn common(indexes: &[Index], change: &Merge<'_>) -> Result<Order> {
     let (first, order) = (&indexes[0], change.order.as_ref());
+    let scale = |index: &Index| index.manifest().imported.as_ref().and_then(|imported| imported.scale);
+    let known_scale = indexes.iter().find_map(scale);
     for other in &indexes[1..] {
         let mut differ = Vec::new();
         let (a, b) = (first.manifest(), other.manifest());
@@ -68,9 +69,8 @@ pub(super) fn common(indexes: &[Index], change: &Merge<'_>) -> Result<Order> {
         }
         let kind = |weights: bool| if weights { "weights" } else { "frequencies" }.to_owned();
         compare("a tf", [a, b].map(|manifest| kind(manifest.weights())));
-        let scale = |of: &Manifest| of.imported.as_ref().and_then(|imported| imported.scale);
         // nobody knows that of a CIFF file
-        if let (Some(a), Some(b)) = (scale(a), scale(b)) {
+        if let (Some(a), Some(b)) = (known_scale, scale(other)) {
             compare("its scale of weights", [a, b].map(|scale| scale.to_string()));
         }
         compare("a window", [a, b].map(|manifest| format!("{} words", manifest.window_words)));

@@ -229,7 +229,7 @@ fn sound(
     let began = Instant::now();
     for index in indexes {
         change.means.go_on()?;
-        verify::checksums(index.dir(), index.manifest().files.iter().filter(|file| is_read(&file.name)))?;
+        verify::checksums(index, index.manifest().files.iter().filter(|file| is_read(&file.name)))?;
     }
     let check_seconds = began.elapsed().as_secs_f64();
     let dropped = dropped(change)?;

@@ -1,0 +1,100 @@
+//! External ids as run files have them: a column of text has no white space, so it is written as `%20` and the like.
+
+use std::fmt::Write as _;
+
+/// Appends the text with `%` and two hexadecimal digits for each byte of a character that would end its column.
+pub fn escaped(text: &str, ends: impl Fn(char) -> bool, out: &mut String) {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return out.push_str(text);
+    }
+    for c in text.chars() {
+        if ends(c) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                // a string takes everything
+                let _ = write!(out, "%{byte:02X}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+/// The id that a run file's column stands for, if it has escapes of white space or of control characters. Other escapes
+/// were in the id already, as in the URLs of a crawl.
+pub fn unescaped(column: &str) -> Option<String> {
+    let (mut out, mut rest, mut any) = (String::new(), column, false);
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match escape(rest) {
+            Some((c, length)) => {
+                out.push(c);
+                rest = &rest[length..];
+                any = true;
+            }
+            None => {
+                out.push('%');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    any.then_some(out)
+}
+
+/// The white space or control character whose escapes a text begins with, and their length.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let byte = |escape: &[u8]| {
+        let &[b'%', high, low] = escape else { return None };
+        Some((char::from(high).to_digit(16)? << 4 | char::from(low).to_digit(16)?) as u8)
+    };
+    let bytes: Vec<u8> = text.as_bytes().chunks(3).take(4).map_while(byte).collect();
+    let c = (1..=bytes.len()).find_map(|n| str::from_utf8(&bytes[..n]).ok()?.chars().next())?;
+    (c.is_whitespace() || c.is_control()).then(|| (c, 3 * c.len_utf8()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn column(id: &str) -> String {
+        let mut out = String::new();
+        escaped(id, |c| c.is_whitespace() || c.is_control(), &mut out);
+        out
+    }
+
+    #[test]
+    fn test_only_escapes_of_white_space_are_undone() {
+        for (text, id) in [
+            ("a%20b", Some("a b")),
+            ("%e3%80%80x%09", Some("\u{3000}x\t")),
+            ("a%20b%7Ec%2f%41", Some("a b%7Ec%2f%41")),
+            ("http://a/%7Ejoe", None),
+            ("50%25", None),
+            ("50%", None),
+            ("%2", None),
+            ("%é20", None),
+            ("%E3%80", None),
+            ("%FF%20", Some("%FF ")),
+            ("%%20", Some("% ")),
+        ] {
+            assert_eq!(unescaped(text).as_deref(), id, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn test_what_was_escaped_is_undone(id in "([^%]|%[^0-9a-fA-F]|[ \u{a0}\u{2028}\r\n])*") {
+            let text = column(&id);
+            prop_assert!(!text.chars().any(char::is_whitespace));
+            prop_assert_eq!(unescaped(&text).unwrap_or(text), id);
+        }
+
+        #[test]
+        fn test_any_text_can_be_undone(text in "(%|%[0-9A-Fa-f]{1,2}|.)*") {
+            let _ = unescaped(&text);
+        }
+    }
+}
