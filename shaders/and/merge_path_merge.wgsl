@@ -49,8 +49,9 @@ fn work(number: u32, own: u32, me: Me) {
                 }
             }
         }
+        // threads have gone apart, and the next block takes all of a team; at last all blocks are there
+        workgroupBarrier();
     }
-    workgroupBarrier();
     if own == 0u {
         atomicAdd(&state[HEAD_BLOCKS], blocks);
     }

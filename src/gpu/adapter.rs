@@ -224,10 +224,12 @@ pub fn chosen(reports: &[AdapterReport], choice: &Choice) -> Result<usize, GpuEr
             .ok_or_else(|| GpuError::OnlySoftware { choices: choices() }),
         Choice::Named(name) => {
             let wanted = name.to_lowercase();
-            let by_index = name.parse().ok().filter(|&i: &usize| i < reports.len());
-            by_index
-                .or_else(|| reports.iter().position(|r| r.name.to_lowercase().contains(&wanted)))
-                .ok_or_else(|| GpuError::UnknownDevice { name: name.clone(), choices: choices() })
+            let found = match name.parse::<usize>() {
+                // a number may stand in the name of another one, too
+                Ok(index) => Some(index).filter(|&index| index < reports.len()),
+                Err(_) => reports.iter().position(|r| r.name.to_lowercase().contains(&wanted)),
+            };
+            found.ok_or_else(|| GpuError::UnknownDevice { name: name.clone(), choices: choices() })
         }
     }
 }

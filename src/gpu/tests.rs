@@ -34,6 +34,8 @@ fn test_auto_takes_hardware_only() {
     assert_eq!(chosen(&all, &Choice::Named("nvidia".into())).ok(), Some(2));
     assert_eq!(chosen(&all, &Choice::Named("1".into())).ok(), Some(1));
     assert_eq!(chosen(&all, &Choice::Named("LLVMPIPE".into())).ok(), Some(0));
+    // not the one of LLVM 15
+    assert!(chosen(&all, &Choice::Named("5".into())).is_err());
     let error = chosen(&all, &Choice::Named("radeon".into())).expect_err("there is none").to_string();
     assert!(error.contains("radeon") && error.contains("2 = NVIDIA H200"), "{error}");
     assert_eq!(Choice::parse(" auto "), Choice::Auto);

@@ -94,8 +94,10 @@ fn number_of(me: Me) -> u32 {
     return me.team * 32u + me.lane;
 }
 
-// The sum of x over the threads before this one, and over all; all threads of the workgroup call it.
+// The sum of x over the threads before this one, and over all; all threads of the workgroup call it. They may have gone
+// apart before.
 fn scan(x: u32, me: Me) -> vec2<u32> {
+    workgroupBarrier();
     let before = team_sum_before(x, me);
     if me.lane == 31u {
         team_totals[me.team] = before + x;
@@ -112,6 +114,7 @@ fn scan(x: u32, me: Me) -> vec2<u32> {
 
 // The greatest x of the threads before this one, and of those and this one.
 fn scan_max(x: u32, me: Me) -> vec2<u32> {
+    workgroupBarrier();
     let greatest = team_max_up_to(x, me);
     let neighbour = team_read(greatest, me.lane + 31u, me);
     if me.lane == 31u {

@@ -47,6 +47,8 @@ fn main(
                 }
             }
         }
+        // threads have gone apart, and the next block takes all of a team
+        workgroupBarrier();
     }
     if thread == 0u {
         atomicAdd(&state[HEAD_BLOCKS], job.blocks);

@@ -303,7 +303,7 @@ fn keep(q: u32, query: Query, at: u32, r: u32, least: u32, thread: u32, me: Me) 
     }
     workgroupBarrier();
     let before = team_sum_before(mine, me);
-    if thread == THREADS - 1u {
+    if me.lane == 31u {
         news = atomicAdd(&state[at + STATE_HITS], before + mine);
     }
     var to = workgroupUniformLoad(&news) + before;

@@ -43,5 +43,7 @@ fn main(
                 }
             }
         }
+        // threads have gone apart, and the next block takes all of a team
+        workgroupBarrier();
     }
 }

@@ -140,6 +140,8 @@ fn main(
                     base = query.candidates + atomicAdd(&state[at + STATE_CANDIDATES], before + own);
                 }
             }
+            // the lane was alone
+            workgroupBarrier();
             var to = team_read(base, 31u, me) + before;
             //#for 4
             if kept[@u] {

@@ -172,7 +172,8 @@ pub(super) enum Answer<'f> {
 /// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each,
 /// those of a batch together. A query that cannot have results gets no answer. A batch that is too large for the device
 /// is split. A query with more hits than room is sent once more, now that it is known how good its hits have to be.
-/// `slots` are the slots without a batch. `meanwhile` is called once, when the last batch is on its way.
+/// `slots` are the slots without a batch. `meanwhile` is called once, when the last batch is on its way, and not at all
+/// if none was sent.
 ///
 /// # Errors
 /// Of the way, and of `hand_out`.

@@ -28,8 +28,8 @@ pub struct Options {
     pub preload: bool,
     /// Time each pass.
     pub timed: bool,
-    /// A range has 2 to the power of this many docIDs, 6 to 10: with 5, an H200 evaluates no range over impacts, and
-    /// why is not known. `None`: the size of the collection decides.
+    /// A range has 2 to the power of this many docIDs, 6 to 10; tests have small collections. `None`: the size of the
+    /// collection decides.
     pub range_bits: Option<u32>,
     /// When a list that has a table is asked for this many times, from 1 on, its postings are laid out by range. That
     /// takes time and memory, which few queries do not earn back. `None`: 32. With [`NEVER`](super::residence::NEVER)
@@ -177,7 +177,7 @@ impl<'a> GpuEngine<'a> {
     }
 
     fn scores(&self) -> Scores {
-        if self.context.searcher.impacts().is_some() { Scores::Impacts } else { Scores::Bm25 }
+        self.context.searcher.scores()
     }
 
     /// Compiles the kernels of ranges and makes room for tables of range maxima, unless it has been done.
