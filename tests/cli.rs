@@ -359,3 +359,78 @@ fn an_index_leaves_as_ciff_and_comes_in_again() {
     assert!(said.lines().count() == 1 && said.contains("broken.ciff: damaged at byte"), "{said}");
     run(&["verify", other], 0);
 }
+
+#[test]
+fn measures_are_those_that_are_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| put(dir.path(), name, bytes).to_str().unwrap().to_owned();
+    let qrels = file("qrels", b"1 0 a 1\n1 0 b 0\n2 0 c 1\n");
+    let run = file("run", b"1 Q0 a 1 -0 tag\n1 Q0 b 2 0 tag\n2 Q0 c 1 1 tag\n");
+    let lines = |args: &[&str]| -> Vec<String> {
+        let out = gamut(&[&["eval", &qrels, &run][..], args].concat());
+        assert_eq!(out.status.code(), Some(0), "{args:?}: {}", text(&out.stderr));
+        let fields = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text(&out.stdout).lines().map(fields).collect()
+    };
+    assert_eq!(lines(&["-m", "num_q"]), ["num_q all 2"]);
+    assert_eq!(lines(&["-m", "runid", "-m", "P_1"]), ["runid all tag", "P_1 all 0.5000"]);
+    assert_eq!(lines(&["-m", "P.1", "-m", "P_1"]), ["P_1 all 0.5000"]);
+    assert_eq!(lines(&["-m", "official"])[..2], ["runid all tag", "num_q all 2"]);
+    assert_eq!(lines(&["-m", "official"]), lines(&[]));
+    assert!(lines(&["-m", "all_trec"]).len() > lines(&[]).len());
+    // -0 and 0 tie, and the later document comes first
+    let swapped = file("swapped", b"1 Q0 a 1 0 tag\n1 Q0 b 2 -0 tag\n2 Q0 c 1 1 tag\n");
+    let measured = gamut(&["eval", &qrels, &swapped, "-m", "P_1"]);
+    assert!(text(&measured.stdout).contains("0.5000"), "{}", text(&measured.stdout));
+    // packed, with a byte order mark, from standard input
+    let marked = file("marked.gz", &gzip(b"\xef\xbb\xbf1 0 a 1\n1 0 b 0\n2 0 c 1\n"));
+    assert_eq!(gamut(&["eval", &marked, &run]).stdout, gamut(&["eval", &qrels, &run]).stdout);
+    let given = std::fs::File::open(&run).unwrap();
+    let piped = Command::new(env!("CARGO_BIN_EXE_gamut")).args(["eval", &qrels, "-"]).stdin(given).output().unwrap();
+    assert_eq!(text(&piped.stdout), text(&gamut(&["eval", &qrels, &run]).stdout));
+    for (args, why) in [
+        (&[&run[..], &run][..], "not \"query iteration document relevance\""),
+        (&[&qrels, &run, "-m", "P.,"], "names no cut-off"),
+        (&["-", "-"], "standard input can be one file"),
+    ] {
+        let out = gamut(&[&["eval"], args].concat());
+        assert!(out.status.code() == Some(2) && text(&out.stderr).contains(why), "{args:?}: {}", text(&out.stderr));
+    }
+    // the same where the run is made: no measures, if nothing is judged
+    let (docs, other) = (file("d.jsonl", b"{\"id\": \"a\", \"contents\": \"tide\"}\n"), file("other", b"9 0 a 1\n"));
+    let out = dir.path().join("ix");
+    assert_eq!(index(Path::new(&docs), &out, &["-q"]).status.code(), Some(0));
+    let (topics, made) = (file("topics", b"1\ttide\n"), dir.path().join("made"));
+    let query =
+        ["query", out.to_str().unwrap(), "--topics", &topics, "--run", made.to_str().unwrap(), "--qrels", &other];
+    let found = gamut(&query);
+    assert_eq!((found.status.code(), text(&found.stdout).as_str()), (Some(1), ""), "{}", text(&found.stderr));
+    assert!(text(&found.stderr).contains("no query has judgements in"), "{}", text(&found.stderr));
+}
+
+#[test]
+fn what_an_append_loses_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = put(dir.path(), "a.jsonl", b"{\"id\": \"a\", \"contents\": \"tide\"}\n");
+    let torn = put(
+        dir.path(),
+        "b.jsonl",
+        b"{\"id\": \"b\", \"contents\": \"wave\"}\n{\"id\": \"c\", \"cont\n{\"id\": 1.5e3}\n",
+    );
+    let (out, torn) = (dir.path().join("ix"), torn.to_str().unwrap());
+    assert_eq!(index(&whole, &out, &["-q"]).status.code(), Some(0));
+    let out = out.to_str().unwrap();
+    let done = gamut(&["append", out, torn, "-q"]);
+    let told = text(&done.stdout);
+    assert!(
+        done.status.code() == Some(0) && told.contains("bad-syntax (damage)") && told.contains("b.jsonl at byte 32"),
+        "{told}"
+    );
+    let done = gamut(&["append", out, torn, "-q", "--json", "--strict"]);
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(
+        (done.status.code(), report["skipped"]["losses"].as_array().map(Vec::len)),
+        (Some(1), Some(2)),
+        "{report}"
+    );
+}

@@ -292,6 +292,30 @@ fn a_gpu_gives_the_same_documents() {
     let (code, _, err) = run(&index, &["--topics", topics, "--run", topics]);
     assert!(code == 2 && err.contains("is the file of --topics"), "{err}");
     assert_eq!(std::fs::read(topics).unwrap(), b"1\trare\n");
+    let statistics = dir.path().join("statistics");
+    let statistics = statistics.to_str().unwrap();
+    assert_eq!(gamut(&["stats", &index, "--terms", statistics]).status.code(), Some(0));
+    let (run_file, manifest) = (dir.path().join("never"), format!("{index}/manifest.json"));
+    let never = run_file.to_str().unwrap();
+    for (args, why) in [
+        (&["--run", &manifest][..], "lies in the index"),
+        (&["--run", never, "--times", &manifest], "lies in the index"),
+        (&["--run", statistics, "--statistics", statistics], "is the file of --statistics"),
+        (&["--run", never, "--times", topics], "is the file of --topics"),
+        (&["--run", never, "--times", never], "is the file of --run"),
+    ] {
+        let (code, _, err) = run(&index, &[&["--topics", topics], args].concat());
+        assert!(code == 2 && err.contains(why) && !run_file.exists(), "{args:?}: {err}");
+    }
+    let pairs = ["score", &index, "--topics", topics, "--pairs", topics, "--run"];
+    for (file, why) in [(&manifest[..], "lies in the index"), (topics, "is the file of --topics")] {
+        let out = gamut(&[&pairs[..], &[file]].concat());
+        assert!(out.status.code() == Some(2) && text(&out.stderr).contains(why), "{}", text(&out.stderr));
+    }
+    assert_eq!(gamut(&["verify", &index]).status.code(), Some(0));
+    // Two of the same statistics would count documents twice.
+    let (code, _, err) = run(&index, &["--statistics", statistics, "--statistics", statistics, "rare"]);
+    assert!(code == 2 && err.contains("is given twice"), "{err}");
     let (code, out, err) = run(&index, &["--topics", topics, "--run", "-", "-q", "--run-format", "msmarco"]);
     assert_eq!((code, &out[..], &err[..]), (0, "1\td123\t1\n", ""));
     // Judgements are read before the queries are answered.

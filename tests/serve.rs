@@ -262,6 +262,27 @@ fn test_weights_have_no_other_scores_than_their_sums() {
 }
 
 #[test]
+fn test_documents_that_queries_may_not_find_are_not_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    build(dir.path(), 20, "page");
+    let fifo = dir.path().join("ids");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let child = Server::spawn(dir.path(), &["--within", fifo.to_str().unwrap()]);
+    // opens once the server reads it, in the middle of opening its index
+    let mut ids = std::fs::File::options().write(true).open(&fifo).unwrap();
+    // SAFETY: the process is a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGHUP) }, 0);
+    ids.write_all(b"d/3\n").unwrap();
+    drop(ids);
+    let server = Server::of(child);
+    assert_eq!(server.get("/document/d%2F3").0, 200);
+    assert_eq!(server.get("/document/d%2F17").0, 404);
+    let (status, found) = server.get("/search?q=page&k=50");
+    assert_eq!((status, answer(&found)["hits"].as_array().unwrap().len()), (200, 1));
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
 fn test_what_cannot_be_served_is_said() {
     let dir = tempfile::tempdir().unwrap();
     build(dir.path(), 5, "page");
@@ -285,5 +306,16 @@ fn test_what_cannot_be_served_is_said() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
         assert!(error.contains(why) && error.lines().count() == 1, "{arguments:?}: {error}");
+    }
+    for (option, value, why) in [
+        ("--connections", "0", "from 1 to 1000000"),
+        ("--connections", "18446744073709551615", "from 1 to 1000000"),
+        ("--host", "search.example:80", "without scheme and port"),
+        ("--cors", "https://a.example/", "give https://a.example"),
+        ("--cors", "*", "is no origin"),
+    ] {
+        let output = Command::new(GAMUT).args(["serve", index, option, value]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains(why), "{option} {value}: {error}");
     }
 }

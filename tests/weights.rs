@@ -201,7 +201,8 @@ fn what_does_not_fit_is_told() {
         ("index w.jsonl -o i --vector-field vector --strict", 1, "the weight 256 of \"a\" is not from 0 to 255"),
         ("index w.jsonl -o j --vector-field vector", 0, "no object vector"),
         ("index w.jsonl -o k", 2, "\"vector\" has weights of terms, not a text"),
-        ("index t.tsv -o k --vector-field vector", 2, "it is a text, and weights of terms are wanted"),
+        ("index . -o mixed --vector-field vector -q", 0, ""),
+        ("index t.tsv -o k --vector-field vector", 2, "t.tsv: it is tsv, and weights of terms are wanted"),
         (
             "index w.jsonl -o k --vector-field vector --vector-scale 0",
             2,
@@ -215,6 +216,15 @@ fn what_does_not_fit_is_told() {
         ("index w.jsonl -o scaled --vector-field vector --vector-scale 2 -q", 0, ""),
         ("merge i scaled -o k", 2, "its scale of weights is 2, not 1"),
         ("append i w.jsonl --vector-field vector --vector-scale 2", 2, "multiplied by 1, not by 2"),
+        // nobody knows the scale of what was imported, and what it is merged with has one
+        ("export i -o i.ciff -q", 0, ""),
+        ("import i.ciff -o c --as impacts -q", 0, ""),
+        ("merge c i scaled -o k", 2, "its scale of weights is 2, not 1"),
+        ("merge c i -o ci -q", 0, ""),
+        ("merge ci scaled -o k", 2, "its scale of weights is 2, not 1"),
+        ("reencode i --drop impacts", 2, "are the scores of an index of weights"),
+        ("query i a --scores bm25", 2, "are made of frequencies"),
+        ("score i --topics t.tsv --pairs t.tsv --scores bm25", 2, "are made of frequencies"),
         (
             "index w.jsonl -o low --vector-field vector --vector-scale 0.3",
             0,

@@ -31,12 +31,19 @@ pub fn invalid(py: Python<'_>, what: impl Into<String>, why: impl Into<String>) 
     raised(py, Error::Invalid { what: what.into(), why: why.into() })
 }
 
-/// Names of options as keyword arguments.
+/// Names of options as keyword arguments, but for those of a command between backticks.
 fn in_python(message: &str) -> String {
     let mut out = String::new();
+    let mut is_command = false;
     for (i, word) in message.split(' ').enumerate() {
         if i > 0 {
             out.push(' ');
+        }
+        let inside = is_command;
+        is_command ^= word.matches('`').count() % 2 == 1;
+        if inside {
+            out += word;
+            continue;
         }
         let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(word.len());
         let (option, rest) = word.split_at(end);

@@ -104,6 +104,12 @@ pub fn write_run(
     if !ids.iter().map(Vec::len).eq(scores.iter().map(Vec::len)) {
         return Err(invalid(py, "scores", "must be as many as ids, for each query"));
     }
+    if scores.iter().flatten().any(|score| score.is_nan()) {
+        return Err(invalid(py, "scores", "must be numbers, and one is NaN"));
+    }
+    if ids.iter().flatten().any(String::is_empty) {
+        return Err(invalid(py, "ids", "must not be empty: a run file would lack a column"));
+    }
     let written = py.detach(|| -> gamut::Result<()> {
         let (mut out, mut text) = (Output::create(&path)?, String::new());
         for ((query, ids), scores) in queries.iter().zip(&ids).zip(&scores) {

@@ -77,7 +77,7 @@ impl Index {
         if let Some(id) = self.index.lookup(term.as_bytes())? {
             return Ok(Some(id));
         }
-        let query = self.searcher(&defaults().for_index(&self.index))?.borrow_dependent().parse(term)?;
+        let query = self.searcher(&defaults())?.borrow_dependent().parse(term)?;
         match &query.terms[..] {
             [(term, _)] => self.index.lookup(term.as_bytes()),
             _ => Ok(None),
@@ -146,7 +146,6 @@ impl Index {
         let engine: EngineChoice = chosen("engine", engine).or_raise(py)?;
         let settings = Settings { mode, k, engine, ..defaults() };
         let settings = options.map_or(Ok(settings.clone()), |options| with(settings, options))?;
-        let settings = settings.for_index(&self.index);
         settings.check().or_raise(py)?;
         let schedule = settings.schedule(batch).or_raise(py)?;
         let (asked, single) = asked(queries)?;
@@ -178,7 +177,7 @@ impl Index {
     /// A pair is a tuple: a query as of `search`, and a document by its external id or its docID. Returns an array of
     /// `float32`, a score for each pair, of the bits that `search` gives with the same options; 0 for a document
     /// without any word of its query, and NaN for a document that the index lacks.
-    #[pyo3(signature = (pairs, *, weights=false, k1=None, b=None, scores="bm25", statistics=None, codec=None))]
+    #[pyo3(signature = (pairs, *, weights=false, k1=None, b=None, scores=None, statistics=None, codec=None))]
     #[allow(clippy::too_many_arguments, reason = "options, each by its name")]
     fn score<'py>(
         &self,
@@ -186,16 +185,16 @@ impl Index {
         weights: bool,
         k1: Option<f32>,
         b: Option<f32>,
-        scores: &str,
+        scores: Option<&str>,
         statistics: Option<&Bound<'py, PyAny>>,
         codec: Option<String>,
     ) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let py = pairs.py();
         let usual = Bm25::default();
-        let scores = chosen("kind of scores", scores).or_raise(py)?;
+        let scores = scores.map(|name| chosen("kind of scores", name)).transpose().or_raise(py)?;
         let statistics = statistics.map_or_else(|| Ok(Vec::new()), paths)?;
         let (k1, b) = (k1.unwrap_or(usual.k1), b.unwrap_or(usual.b));
-        let settings = Settings { k1, b, scores, statistics, codec, ..defaults() }.for_index(&self.index);
+        let settings = Settings { k1, b, scores, statistics, codec, ..defaults() };
         settings.check().or_raise(py)?;
         let pairs = Pairs::of(pairs)?;
         let mut scores = vec![f32::NAN; pairs.count];
@@ -286,7 +285,7 @@ impl Index {
 
     /// The terms that the index's analyzer makes of a text, with repetitions counted as weights.
     fn analyze(&self, py: Python<'_>, text: &str) -> PyResult<Vec<(String, f32)>> {
-        let open = self.searcher(&defaults().for_index(&self.index)).or_raise(py)?;
+        let open = self.searcher(&defaults()).or_raise(py)?;
         Ok(open.borrow_dependent().parse(text).or_raise(py)?.terms)
     }
 }

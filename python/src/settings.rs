@@ -4,7 +4,7 @@ use crate::errors::OrRaise as _;
 use crate::work::{Size, bytes};
 use gamut::cli::query::{EngineChoice, Settings};
 use gamut::cli::values::chosen;
-use gamut::query::{Bm25, Mode, Scores};
+use gamut::query::{Bm25, Mode};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub fn defaults() -> Settings {
         k: 10,
         k1,
         b,
-        scores: Scores::default(),
+        scores: None,
         statistics: Vec::new(),
         within: None,
         explain: false,
@@ -48,7 +48,10 @@ pub fn with(mut settings: Settings, options: &Bound<'_, PyDict>) -> PyResult<Set
         match name.as_str() {
             "k1" => settings.k1 = value.extract()?,
             "b" => settings.b = value.extract()?,
-            "scores" => settings.scores = chosen("kind of scores", &value.extract::<String>()?).or_raise(py)?,
+            "scores" => {
+                let name = value.extract::<Option<String>>()?;
+                settings.scores = name.map(|name| chosen("kind of scores", &name)).transpose().or_raise(py)?;
+            }
             "statistics" => {
                 settings.statistics = paths(&value)?;
             }

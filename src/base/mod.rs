@@ -17,6 +17,7 @@
 //! | [`params`] | parameters of a registry's row |
 //! | `random` | random numbers and logarithms, the same on every machine |
 //! | [`simd`] | what the processor can do |
+//! | [`text_file`] | packed texts, with a byte order mark or without |
 //! | [`turns`] | longer turns on a processor for long work |
 
 #[cfg(target_arch = "x86_64")]
@@ -36,6 +37,7 @@ pub(crate) mod pages;
 pub mod params;
 pub(crate) mod random;
 pub mod simd;
+pub mod text_file;
 pub mod turns;
 
 /// Work that was cancelled before it was done.

@@ -2,6 +2,7 @@
 
 use crate::base::json;
 use crate::gpu::{AdapterReport, adapters};
+use std::io::{self, Write as _};
 
 /// List the GPUs that gamut can use.
 ///
@@ -23,8 +24,8 @@ pub struct Args {
 /// Prints what adapters there are.
 ///
 /// # Errors
-/// None but of writing JSON.
-#[allow(clippy::print_stdout, clippy::print_stderr, reason = "results go to stdout, remarks to stderr")]
+/// None but of writing.
+#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = adapters();
     if args.json {
@@ -34,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("gamut: no GPU adapter found, because there is no Vulkan driver; everything runs on the CPU");
         return Ok(());
     }
-    println!("{}", table(&adapters).trim_end());
+    writeln!(io::stdout().lock(), "{}", table(&adapters).trim_end())?;
     if !adapters.iter().any(|a| a.auto) {
         eprintln!(
             "gamut: there are only software adapters; --device auto uses the CPU, and --device NAME uses one of them"

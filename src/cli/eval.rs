@@ -1,12 +1,13 @@
 //! `gamut eval`: TREC's measures of run files, and whether runs differ.
 
+use crate::base::text_file;
 use crate::bench::table::{Table, figure};
 use crate::eval::{
     BadFile, Combine, Difference, MEASURES, Measure, OFFICIAL, Qrels, Rules, Run, SIGN_FLIPS, Scores, compare, holm,
     parse, read_text, score,
 };
 use anyhow::{Context as _, ensure};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,9 +35,10 @@ const COMPARED: &[&str] = &[
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = help())]
 pub struct Args {
-    /// Judgements: lines of query, iteration, document, relevance. May be compressed with gzip.
+    /// Judgements: lines of query, iteration, document, relevance. - is standard input. May be packed by gzip, zstd
+    /// or bzip2.
     qrels: PathBuf,
-    /// Run files in TREC's format: query, Q0, document, rank, score, tag. May be compressed with gzip.
+    /// Run files in TREC's format: query, Q0, document, rank, score, tag. - is standard input. May be packed, too.
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// A measure, see below; may be given several times [default: what trec_eval prints; of several runs a choice].
@@ -95,7 +97,7 @@ Exit code: 0; 1 if no query of a run has judgements; 2 for a file with a bad lin
 pub struct Measured {
     /// What it is called: the name of its file.
     pub name: String,
-    /// The last column of its first line.
+    /// The sixth column of its last line.
     pub tag: String,
     /// The measures.
     pub scores: Scores,
@@ -106,6 +108,8 @@ pub struct Measured {
 /// # Errors
 /// A file that cannot be read or has bad lines; a measure that does not exist.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let from_stdin = args.runs.iter().chain([&args.qrels]).filter(|path| path.as_os_str() == "-").count();
+    ensure!(from_stdin < 2, "standard input can be one file: name the others");
     ensure!(args.diff.is_none() || args.runs.len() > 1, "--diff compares runs: name a second one");
     let measures = measures(&args.measure, args.runs.len())?;
     let rules = Rules {
@@ -120,13 +124,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let text = load(path)?;
         let Some(run) = whole(path, Run::parse(&text)) else { return Ok(ExitCode::from(2)) };
         let scores = score(&qrels, &run, &measures, &rules, args.complete);
-        let unknown = run.queries.keys().filter(|query| !qrels.queries.contains_key(*query)).count();
-        if unknown > 0 {
-            let (all, path) = (run.queries.len(), path.display());
-            eprintln!("gamut: {path}: {unknown} of {all} queries have no judgements; they do not count");
-        }
-        if scores.queries.is_empty() {
-            eprintln!("gamut: {}: no query has judgements in {}", path.display(), args.qrels.display());
+        if !are_judged((path, &run), (&args.qrels, &qrels), &scores) {
             return Ok(ExitCode::from(1));
         }
         let tag = String::from_utf8_lossy(run.tag).into_owned();
@@ -135,11 +133,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(io::stdout().lock());
     match &runs[..] {
         _ if args.json => json(&mut out, args, &measures, &runs)?,
-        [run] => trec(&mut out, args.queries, args.measure.is_empty(), &measures, run)?,
+        [run] => trec(&mut out, args.queries, heads(&args.measure), &measures, run)?,
         runs => side_by_side(&mut out, args, &measures, runs)?,
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how many queries of a run have no judgements; false if none has.
+fn are_judged((run, read): (&Path, &Run<'_>), (qrels, judgements): (&Path, &Qrels<'_>), scores: &Scores) -> bool {
+    let unknown = read.queries.keys().filter(|query| !judgements.queries.contains_key(*query)).count();
+    if unknown > 0 {
+        let (all, run) = (read.queries.len(), run.display());
+        eprintln!("gamut: {run}: {unknown} of {all} queries have no judgements; they do not count");
+    }
+    if scores.queries.is_empty() {
+        eprintln!("gamut: {}: no query has judgements in {}", run.display(), qrels.display());
+    }
+    !scores.queries.is_empty()
 }
 
 /// Judgements for a run file that is still to be written.
@@ -161,11 +172,11 @@ impl<'a> Judgements<'a> {
         Ok(Self { qrels, text })
     }
 
-    /// Prints the official measures of a run file.
+    /// Prints the official measures of a run file; false if there are none, since no query has judgements.
     ///
     /// # Errors
     /// The file cannot be read, or has bad lines, which were told.
-    pub fn measure(&self, run: &Path) -> anyhow::Result<()> {
+    pub fn measure(&self, run: &Path) -> anyhow::Result<bool> {
         let text = load(run)?;
         let (Some(judgements), Some(read)) =
             (whole(self.qrels, Qrels::parse(&self.text)), whole(run, Run::parse(&text)))
@@ -174,11 +185,15 @@ impl<'a> Judgements<'a> {
         };
         let measures = OFFICIAL.iter().map(|name| parse(name)).collect::<crate::Result<Vec<_>>>()?.concat();
         let scores = score(&judgements, &read, &measures, &Rules::default(), false);
+        if !are_judged((run, &read), (self.qrels, &judgements), &scores) {
+            return Ok(false);
+        }
         let tag = String::from_utf8_lossy(read.tag).into_owned();
         let measured = Measured { name: run.display().to_string(), tag, scores };
         let mut out = BufWriter::new(io::stdout().lock());
-        trec(&mut out, false, true, &measures, &measured)?;
-        Ok(out.flush()?)
+        trec(&mut out, false, heads(&[]), &measures, &measured)?;
+        out.flush()?;
+        Ok(true)
     }
 }
 
@@ -192,7 +207,7 @@ pub fn measures<'n>(names: &'n [String], runs: usize) -> crate::Result<Vec<Measu
     let of_name = |name: &'n str| match name {
         "official" => OFFICIAL.to_vec(),
         "all_trec" => all().collect(),
-        // Every output begins with them.
+        // they are no measures, and printed before these
         "num_q" | "runid" => Vec::new(),
         name => vec![name],
     };
@@ -200,11 +215,21 @@ pub fn measures<'n>(names: &'n [String], runs: usize) -> crate::Result<Vec<Measu
         [] => default.to_vec(),
         named => named.iter().map(String::as_str).flat_map(of_name).collect(),
     };
-    Ok(named.into_iter().map(parse).collect::<crate::Result<Vec<_>>>()?.concat())
+    let mut measures = named.into_iter().map(parse).collect::<crate::Result<Vec<_>>>()?.concat();
+    let mut seen = HashSet::new();
+    measures.retain(|measure| seen.insert(measure.name.clone()));
+    Ok(measures)
+}
+
+/// Whether an output of the measures of these names begins with the tag of the run and with the number of queries.
+fn heads(names: &[String]) -> [bool; 2] {
+    let is_asked = |head: &str| names.iter().any(|name| [head, "official", "all_trec"].contains(&name.as_str()));
+    ["runid", "num_q"].map(|head| names.is_empty() || is_asked(head))
 }
 
 fn load(path: &Path) -> anyhow::Result<Vec<u8>> {
-    read_text(path).with_context(|| format!("cannot read {}", path.display()))
+    let text = if path.as_os_str() == "-" { text_file::read(io::stdin()) } else { read_text(path) };
+    text.with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// The file, or nothing once its bad lines are told.
@@ -231,8 +256,14 @@ fn line(out: &mut impl Write, name: &str, query: &str, value: &str) -> io::Resul
     writeln!(out, "{name:<22}\t{query}\t{value}")
 }
 
-/// As trec_eval prints, with the values of each query, and with the run's tag and the number of queries.
-fn trec(out: &mut impl Write, queries: bool, head: bool, measures: &[Measure], run: &Measured) -> io::Result<()> {
+/// As trec_eval prints, with the values of each query, and with the run's tag and the number of queries, if wanted.
+fn trec(
+    out: &mut impl Write,
+    queries: bool,
+    [tag, count]: [bool; 2],
+    measures: &[Measure],
+    run: &Measured,
+) -> io::Result<()> {
     if queries {
         for (query, values) in &run.scores.queries {
             let query = String::from_utf8_lossy(query);
@@ -242,8 +273,10 @@ fn trec(out: &mut impl Write, queries: bool, head: bool, measures: &[Measure], r
                 .try_for_each(|(measure, value)| line(out, &measure.name, &query, &measure.shown(*value)))?;
         }
     }
-    if head {
+    if tag {
         line(out, "runid", "all", &run.tag)?;
+    }
+    if count {
         line(out, "num_q", "all", &run.scores.queries.len().to_string())?;
     }
     let all = measures.iter().zip(&run.scores.all);

@@ -1,27 +1,25 @@
 //! Files of external ids, one a line.
 
+use crate::base::text_file;
 use crate::{Error, Result};
-use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::{self, BufRead as _, Read};
 use std::path::Path;
 
 /// The longest line that is read, in bytes.
 const MAX_LINE: u64 = 1 << 20;
 
-/// The ids of a file, which may be gzip; `-` is standard input. Empty lines are none.
+/// The ids of a file, which may be packed; `-` is standard input. Empty lines are none.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be read; [`Error::Invalid`] with the line that is no text or too long.
 pub fn read(path: &Path) -> Result<Vec<String>> {
     let fail = Error::io("read", path);
-    let mut file: Box<dyn BufRead> = match path.as_os_str().to_str() {
-        Some("-") => Box::new(io::stdin().lock()),
-        _ => Box::new(BufReader::new(File::open(path).map_err(Error::io("read", path))?)),
+    let source: Box<dyn Read + Send> = match path.as_os_str().to_str() {
+        Some("-") => Box::new(io::stdin()),
+        _ => Box::new(File::open(path).map_err(Error::io("read", path))?),
     };
-    if file.fill_buf().map_err(Error::io("read", path))?.starts_with(&[0x1f, 0x8b]) {
-        file = Box::new(BufReader::new(MultiGzDecoder::new(file)));
-    }
+    let mut file = text_file::open(source).map_err(|(_, error)| Error::io("read", path)(error))?.text;
     let bad = |line: u64, why: &str| {
         Err(Error::Invalid { what: format!("line {line} of {}", path.display()), why: why.to_owned() })
     };
@@ -65,6 +63,7 @@ mod tests {
             read(&path)
         };
         assert_eq!(read_bytes(b"a\n\nb c\r\n\td").unwrap(), ["a", "b c", "\td"]);
+        assert_eq!(read_bytes(b"\xef\xbb\xbfa\nb\n").unwrap(), ["a", "b"]);
         assert!(read_bytes(b"").unwrap().is_empty());
         let error = read_bytes(b"a\n\xff\n").unwrap_err().to_string();
         assert!(error.contains("line 2 of") && error.contains("not UTF-8"), "{error}");

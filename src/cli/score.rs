@@ -1,7 +1,7 @@
 //! `gamut score`: the scores of given pairs of a query and a document.
 
 use super::output::Output;
-use super::query::run_file::{Form, RunFormat, not_an_input, put};
+use super::query::run_file::{Form, RunFormat, put, takes_no_place};
 use super::ui::{self, Threads};
 use crate::base::json;
 use crate::base::means::Means;
@@ -76,8 +76,9 @@ pub struct Args {
     #[arg(long, default_value_t = Bm25::default().b, allow_negative_numbers = true)]
     b: f32,
     /// Kind of score; impacts are integers that `gamut index --impacts` stores
-    #[arg(long, value_enum, default_value = "bm25")]
-    scores: Scores,
+    /// Kind of score: bm25 unless the index has weights. Impacts are integers that `gamut index --impacts` stores
+    #[arg(long, value_enum)]
+    scores: Option<Scores>,
     /// Score by the statistics in this file of `gamut stats --terms`; several are added up
     #[arg(long, value_name = "FILE")]
     statistics: Vec<PathBuf>,
@@ -184,7 +185,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let searcher = args.searcher(&index)?;
     if let Some(run) = &args.run {
-        not_an_input(run, &[("--topics", Some(&args.topics)), ("--pairs", Some(&args.pairs))])?;
+        let statistics = args.statistics.iter().map(|path| ("--statistics", &**path));
+        let inputs = [("--topics", &*args.topics), ("--pairs", &*args.pairs)];
+        takes_no_place(("--run", run), &args.index, inputs.into_iter().chain(statistics))?;
     }
     let (file, name) = open(&args.topics)?;
     let topics = TopicReader::new(file).and_then(Iterator::collect::<Result<Vec<Topic>>>);
@@ -222,7 +225,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 impl Args {
     fn searcher<'a>(&self, index: &'a Index) -> Result<Searcher<'a>> {
         let bm25 = Bm25 { k1: self.k1, b: self.b };
-        let scores = if index.manifest().weights() { Scores::Impacts } else { self.scores };
+        let scores = self.scores.unwrap_or_else(|| Scores::usual(index));
         let searcher = Searcher::new(index, self.codec.as_deref(), bm25)?.with_scores(scores)?;
         match &self.statistics[..] {
             [] => Ok(searcher),
@@ -283,7 +286,7 @@ fn score(
                 None => done.no_topic.add(query, documents.len() as u64),
             }
         }
-        let one = |(topic, documents): &(Topic, &[u32])| -> Result<(Plan, Vec<Hit>)> {
+        let one = |(topic, documents): &(Topic, &[u32])| -> Result<((Plan, u64), Vec<Hit>)> {
             let plan = searcher.plan(&searcher.query(topic)?)?;
             let mut docs: Vec<u32> = documents.iter().filter_map(|&id| first[id as usize]).collect();
             docs.sort_unstable();
@@ -291,13 +294,14 @@ fn score(
             let scores = searcher.score(&plan, &docs)?;
             let mut top = TopK::collecting(k.map_or(docs.len(), |k| k as usize).max(1), places);
             docs.iter().zip(scores).for_each(|(&doc, score)| top.push(Hit { doc, score }));
-            Ok((plan, top.into_sorted()))
+            Ok(((plan, docs.len() as u64), top.into_sorted()))
         };
-        let answers: Vec<(Plan, Vec<Hit>)> = asked.par_iter().map(one).collect::<Result<_>>()?;
+        let answers: Vec<((Plan, u64), Vec<Hit>)> = asked.par_iter().map(one).collect::<Result<_>>()?;
         let topics: Vec<Topic> = asked.into_iter().map(|(topic, _)| topic).collect();
-        let (plans, hits): (Vec<Plan>, Vec<Vec<Hit>>) = answers.into_iter().unzip();
+        let (plans, hits): (Vec<(Plan, u64)>, Vec<Vec<Hit>>) = answers.into_iter().unzip();
+        let (plans, scored): (Vec<Plan>, Vec<u64>) = plans.into_iter().unzip();
         without_words(&topics, &plans).into_iter().for_each(|id| done.without_words.add(id));
-        done.scored += hits.iter().map(|hits| hits.len() as u64).sum::<u64>();
+        done.scored += scored.iter().sum::<u64>();
         put(&topics, &hits, &mut reader, searcher, form, means, sink)?;
     }
     Ok(done)

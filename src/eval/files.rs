@@ -1,12 +1,13 @@
 //! Qrels and run files, as trec_eval reads them.
 //!
-//! A line of qrels is `query iteration document relevance`; of a run, `query Q0 document rank score tag`, whatever
-//! follows. Fields are parted by spaces and tabs; empty lines and lines that begin with `#` are nothing. Ranks are not
-//! read: a ranking goes by score, and by document number, the later one first, where scores tie.
+//! A line of qrels is `query iteration document relevance`, and nothing follows; of a run, `query Q0 document rank
+//! score tag`, whatever follows. Fields are parted by spaces and tabs; empty lines and lines that begin with `#` are
+//! nothing. Ranks are not read: a ranking goes by score, and by document number, the later one first, where scores tie.
 
-use flate2::read::MultiGzDecoder;
+use crate::base::text_file;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// Lines that are named at most.
@@ -35,18 +36,12 @@ impl BadFile {
     }
 }
 
-/// The bytes of a file, inflated if they are gzip.
+/// The text of a file, which may be packed.
 ///
 /// # Errors
-/// The file cannot be read, or does not inflate.
+/// The file cannot be read, or does not unpack.
 pub fn read_text(path: &Path) -> io::Result<Vec<u8>> {
-    let bytes = std::fs::read(path)?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(bytes);
-    }
-    let mut text = Vec::new();
-    MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text)?;
-    Ok(text)
+    text_file::read(File::open(path)?)
 }
 
 /// Judgements of queries.
@@ -59,7 +54,7 @@ pub struct Qrels<'a> {
 /// Rankings of queries.
 #[derive(Clone, Debug, Default)]
 pub struct Run<'a> {
-    /// The last field of the file's last line.
+    /// The sixth field of the file's last line.
     pub tag: &'a [u8],
     /// Of each query: documents and their scores, best first.
     pub queries: BTreeMap<&'a [u8], Vec<(&'a [u8], f64)>>,
@@ -85,13 +80,14 @@ impl<'a> Qrels<'a> {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// Lines without four fields, with a relevance that is no whole number, or of a document that the query had before.
+    /// Lines of more or fewer than four fields, with a relevance that is no whole number, or of a document that the
+    /// query had before.
     pub fn parse(text: &'a [u8]) -> Result<Self, BadFile> {
         let (mut all, mut bad) = (Self::default(), BadFile::new());
         for (number, line) in lines(text) {
             let mut fields = fields(line);
-            let (Some(query), Some(_), Some(document), Some(relevance)) =
-                (fields.next(), fields.next(), fields.next(), fields.next())
+            let (Some(query), Some(_), Some(document), Some(relevance), None) =
+                (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
             else {
                 bad.add(number, || format!("not \"query iteration document relevance\": {}", shown(line)));
                 continue;
@@ -128,7 +124,8 @@ impl<'a> Run<'a> {
                 bad.add(number, || format!("the score {} is no number", shown(score)));
                 continue;
             };
-            all.queries.entry(query).or_default().push((document, value));
+            // -0 is 0, and ties with it
+            all.queries.entry(query).or_default().push((document, value + 0.0));
             all.tag = tag;
         }
         for (query, ranking) in &mut all.queries {

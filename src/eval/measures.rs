@@ -333,6 +333,9 @@ pub fn parse(text: &str) -> Result<Vec<Measure>> {
     let family = named("measure", MEASURES, |family| [family.name; 2], name)?;
     let given = || points.split(',').filter(|point| !point.is_empty());
     let invalid = |why: &str| Error::Invalid { what: text.to_owned(), why: why.to_owned() };
+    if !points.is_empty() && given().next().is_none() {
+        return Err(invalid("names no cut-off; leave the point out"));
+    }
     let at = |suffix: String, at: f64| Measure { family, name: format!("{name}{suffix}"), at };
     match family.points {
         Points::One if points.is_empty() => Ok(vec![at(String::new(), 0.0)]),

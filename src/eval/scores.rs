@@ -34,7 +34,8 @@ pub fn score(qrels: &Qrels<'_>, run: &Run<'_>, measures: &[Measure], rules: &Rul
     let over_all = |(i, measure): (usize, &Measure)| {
         let values = queries.values().map(|values: &Vec<f64>| values[i]);
         match measure.combine() {
-            Combine::Sum => values.sum(),
+            // a sum of nothing is -0
+            Combine::Sum => values.sum::<f64>() + 0.0,
             _ if queries.is_empty() => 0.0,
             Combine::Mean => values.sum::<f64>() / number,
             Combine::GeometricMean => (values.map(|value| value.max(LEAST).ln()).sum::<f64>() / number).exp(),

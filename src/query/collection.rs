@@ -11,11 +11,12 @@
 //! TERM ⇥ DF            one line per term, in byte order
 //! ```
 
+use crate::base::text_file;
 use crate::index::{Index, Statistics};
 use crate::{Error, Result};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufRead as _, BufWriter, Write as _};
 use std::path::Path;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -39,7 +40,15 @@ impl Collection {
     /// Those of [`Self::read`].
     pub fn read_all<P: AsRef<Path>>(paths: &[P]) -> Result<Self> {
         let mut all = Self::default();
-        for path in paths {
+        for (i, path) in paths.iter().enumerate() {
+            let same = |other: &P| {
+                let [a, b] = [path, other].map(|path| path.as_ref().canonicalize().ok());
+                a.is_some() && a == b
+            };
+            if paths[..i].iter().any(same) {
+                let why = "is given twice, and its documents would count twice".to_owned();
+                return Err(Error::Invalid { what: path.as_ref().display().to_string(), why });
+            }
             let part = Self::read(path.as_ref())?;
             all.documents = all.documents.saturating_add(part.documents);
             all.tokens = all.tokens.saturating_add(part.tokens);
@@ -63,8 +72,9 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]; [`Error::Invalid`] with the line that is none of such a file.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = BufReader::with_capacity(1 << 18, File::open(path).map_err(Error::io("open", path))?);
-        let mut lines = (1..).zip(file.lines());
+        let file = text_file::open(File::open(path).map_err(Error::io("open", path))?);
+        let file = file.map_err(|(_, error)| Error::io("read", path)(error))?;
+        let mut lines = (1..).zip(file.text.lines());
         let bad = |line: u64, why: String| Error::Invalid { what: format!("{}, line {line}", path.display()), why };
         let mut next = || -> Result<Option<(u64, String)>> {
             let Some((number, line)) = lines.next() else { return Ok(None) };

@@ -12,8 +12,11 @@ pub struct TermFacts {
     pub term: String,
     /// Its weight: how often it stands in the query, unless the query says otherwise.
     pub weight: f32,
-    /// Documents with the term: the length of its list; 0 if there is none.
+    /// Documents with the term, as scores count them: by the statistics of a collection, or without deleted documents;
+    /// 0 if there is none.
     pub df: u64,
+    /// Postings of its list in this index.
+    pub postings: u64,
     /// How often it stands in all documents.
     pub cf: u64,
     /// The weight of rarity: `ln(1 + (N - df + 0.5) / (df + 0.5))`; 0 if no document has it.
@@ -41,15 +44,25 @@ impl Searcher<'_> {
             };
             let (term, weight) = (term.clone(), *weight);
             let Some((planned, bound)) = found else {
-                return Ok(TermFacts { term, weight, df: 0, cf: 0, idf: 0.0, bytes: 0, blocks: 0, bound: 0.0 });
+                return Ok(TermFacts {
+                    term,
+                    weight,
+                    df: 0,
+                    postings: 0,
+                    cf: 0,
+                    idf: 0.0,
+                    bytes: 0,
+                    blocks: 0,
+                    bound: 0.0,
+                });
             };
             let (bytes, blocks) = match self.index().list(&planned.info, self.codec())? {
                 List::Single { .. } => (0, 1),
                 List::Blocks(list) => (4 * list.len_words()? + size_of_val(list.skips), list.blocks() as u64),
             };
             let (documents, df) = self.scored_by(&term, planned.id, &planned.info)?;
-            let cf = planned.info.cf;
-            Ok(TermFacts { term, weight, df, cf, idf: idf(documents, df), bytes: bytes as u64, blocks, bound })
+            let (postings, cf, idf) = (planned.info.df.into(), planned.info.cf, idf(documents, df));
+            Ok(TermFacts { term, weight, df, postings, cf, idf, bytes: bytes as u64, blocks, bound })
         });
         facts.collect()
     }

@@ -7,8 +7,8 @@
 //! many. What comes first of more documents is what comes first of all, so the answers are those of an index that never
 //! had the deleted documents.
 
-use super::engine::{Answers, Queries};
-use super::{Hit, Mode, Plan, Searcher};
+use super::engine::{Answers, Effort, Queries};
+use super::{Hit, Mode, Plan, Searcher, Work};
 use crate::index::read::deleted::Deleted;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -61,6 +61,7 @@ pub(super) fn of_all(
             Err(Error::Limit { .. }) => {
                 let found = plans.par_iter().map(|plan| searcher.search(plan, mode, k)).collect::<Result<Vec<_>>>()?;
                 few.iter().zip(found).for_each(|(&query, hits)| answers.hits[query] = hits);
+                answers.effort.add(Effort::Cpu(vec![Work::default(); few.len()]), &few);
                 return Ok(answers);
             }
             again => again?,

@@ -46,6 +46,13 @@ pub enum Scores {
     Impacts,
 }
 
+impl Scores {
+    /// Those of an index where nothing else is asked for: BM25, but sums of weights where these are all that it has.
+    pub fn usual(index: &crate::index::Index) -> Self {
+        if index.manifest().weights() { Self::Impacts } else { Self::Bm25 }
+    }
+}
+
 /// Which documents match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

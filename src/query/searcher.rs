@@ -160,13 +160,27 @@ impl<'a> Searcher<'a> {
         Ok((self.index.living_df(id, &info) > 0).then_some((id, info)))
     }
 
+    /// The kind of its scores.
+    pub fn scores(&self) -> Scores {
+        if self.impacts.is_some() { Scores::Impacts } else { Scores::Bm25 }
+    }
+
     /// The same searcher with another kind of scores.
     ///
     /// # Errors
     /// [`Error::Invalid`] for impacts if the index has none, if the parameters of BM25 differ from those of the
-    /// impacts, or by the statistics of a collection: each index has a scale of its own.
+    /// impacts, or by the statistics of a collection: each index has a scale of its own. And for BM25 of an index of
+    /// weights, which are no frequencies.
     pub fn with_scores(self, scores: Scores) -> Result<Self> {
         if scores == Scores::Bm25 {
+            if self.index.manifest().weights() {
+                return Err(Error::Invalid {
+                    what: "scores bm25".to_owned(),
+                    why: "are made of frequencies, and this index has weights of another program, whose sums are its \
+                          scores; leave --scores out"
+                        .to_owned(),
+                });
+            }
             return Ok(Self { impacts: None, tables: tables(self.index, self.codec, self.norm, None), ..self });
         }
         if self.collection.is_some() {

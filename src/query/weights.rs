@@ -98,12 +98,18 @@ fn check(term: &str, weight: f32) -> Result<()> {
     })
 }
 
+/// White space between words. A narrow no-break space is part of a word to analyzers that cut by UAX #29, which are to
+/// see of a query what they see of a document.
+pub(super) fn is_between_words(c: char) -> bool {
+    c.is_whitespace() && c != '\u{202f}'
+}
+
 /// The parts of a text in which `word^weight` gives a word a weight: the text of each, and its weight. Words beside one
 /// another with no weight of their own are one part. A word with no number behind its last `^` is only a word.
 pub(super) fn parts(text: &str) -> Result<Vec<(String, f32)>> {
     let mut parts: Vec<(String, f32)> = Vec::new();
     let mut joins = false;
-    for word in text.split_whitespace() {
+    for word in text.split(is_between_words).filter(|word| !word.is_empty()) {
         let weighted = word.rsplit_once('^').filter(|(word, _)| !word.is_empty());
         match weighted.and_then(|(word, weight)| Some((word, weight.parse::<f32>().ok()?))) {
             Some((word, weight)) => {

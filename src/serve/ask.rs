@@ -22,6 +22,15 @@ pub struct Ask {
     pub snippets: Option<bool>,
 }
 
+/// What a query asks for that says nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usual {
+    /// Which documents match.
+    pub mode: Mode,
+    /// How many are ranked.
+    pub k: usize,
+}
+
 /// What a request may ask for at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

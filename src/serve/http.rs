@@ -1,6 +1,6 @@
 //! Connections: how many, how long, and a graceful end.
 
-use super::ask::Limits;
+use super::ask::{Limits, Usual};
 use super::counts::Counts;
 use super::guard::Guard;
 use super::log::Log;
@@ -30,6 +30,8 @@ const WATCH: Duration = Duration::from_secs(1);
 pub struct Options {
     /// Who is let in.
     pub guard: Guard,
+    /// What a query asks for that says nothing else.
+    pub usual: Usual,
     /// What a request may ask for.
     pub limits: Limits,
     /// How long an answer may take, and a client to send its request.
@@ -80,9 +82,9 @@ pub fn run(
     end: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("http").build()?;
-    let Options { guard, limits, time, connections, grace, watch, log } = options;
+    let Options { guard, usual, limits, time, connections, grace, watch, log } = options;
     let (ending, next_id) = (AtomicBool::new(false), AtomicU64::new(0));
-    let server = Arc::new(Server { indexes, guard, limits, time, counts, log, ending, next_id });
+    let server = Arc::new(Server { indexes, guard, usual, limits, time, counts, log, ending, next_id });
     runtime.block_on(async {
         let listener = TcpListener::from_std(listening.0)?;
         let reloading = tokio::spawn(reload(Arc::clone(&server), watch));
@@ -98,6 +100,7 @@ pub fn run(
     // connections that are left over go with it
     runtime.shutdown_timeout(Duration::from_millis(100));
     server.indexes.iter().for_each(Residents::close);
+    server.log.finish();
     Ok(())
 }
 
@@ -174,24 +177,37 @@ fn prepare(stream: &TcpStream, time: Duration) {
 /// Opens indexes anew: all when SIGHUP comes, and with `watch` those that another one has taken the place of.
 async fn reload(server: Arc<Server>, watch: bool) {
     let Ok(mut hang_up) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()) else { return };
+    // Why each index could not be opened when it was last tried: every second, and said once.
+    let mut told = Vec::new();
     loop {
         let all = tokio::select! {
             _ = hang_up.recv() => true,
             () = tokio::time::sleep(WATCH), if watch => false,
         };
         let own = Arc::clone(&server);
+        let mut before = std::mem::take(&mut told);
         // to open an index blocks
         let done = tokio::task::spawn_blocking(move || {
-            for index in own.indexes.iter().filter(|index| all || index.is_outdated()) {
-                match index.reload() {
+            before.resize(own.indexes.len(), String::new());
+            for (index, before) in own.indexes.iter().zip(&mut before) {
+                if !all && !index.is_outdated() {
+                    continue;
+                }
+                let failed = match index.reload() {
                     Ok(()) => {
                         own.counts.reloads.inc();
                         own.log.say(&format!("index \"{}\" is open anew", index.name()));
+                        String::new()
                     }
-                    Err(error) => own.log.say(&format!("index \"{}\" stays as it was: {error:#}", index.name())),
+                    Err(error) => format!("index \"{}\" stays as it was: {error:#}", index.name()),
+                };
+                if !failed.is_empty() && (all || failed != *before) {
+                    own.log.say(&failed);
                 }
+                *before = failed;
             }
+            before
         });
-        let _ = done.await;
+        told = done.await.unwrap_or_default();
     }
 }

@@ -1,8 +1,17 @@
-//! A line a request, on stderr.
+//! A line a request, on stderr. A thread writes them: whoever reads them may be slow, or may have stopped reading, and
+//! requests wait for nobody.
 
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Lines that may wait to be written. Later ones are lost, and counted.
+const WAITING: usize = 8192;
+
+/// How long the end of the server waits for the last lines.
+const LAST: Duration = Duration::from_secs(1);
 
 /// How requests are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -19,7 +28,14 @@ pub enum LogForm {
 /// Writes the log.
 pub struct Log {
     form: LogForm,
-    to: Mutex<Box<dyn Write + Send>>,
+    to: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+}
+
+enum Message {
+    Line(String),
+    /// All lines before were written.
+    Told(SyncSender<()>),
 }
 
 /// A request that was answered.
@@ -53,7 +69,27 @@ pub fn now() -> f64 {
 impl Log {
     /// Writes to `to`.
     pub fn new(form: LogForm, to: Box<dyn Write + Send>) -> Self {
-        Self { form, to: Mutex::new(to) }
+        let (sender, lines) = sync_channel(WAITING);
+        let lost = Arc::new(AtomicU64::new(0));
+        let own = lost.clone();
+        // without a thread all lines are lost, and the server goes on
+        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || write(form, &lines, to, &own));
+        Self { form, to: sender, lost }
+    }
+
+    /// Waits until the lines so far are written, but not for long.
+    pub fn finish(&self) {
+        let (told, all) = sync_channel(1);
+        let (mut message, end) = (Message::Told(told), Instant::now() + LAST);
+        loop {
+            match self.to.try_send(message) {
+                Ok(()) => break,
+                Err(TrySendError::Full(back)) if Instant::now() < end => message = back,
+                Err(_) => return,
+            }
+            std::thread::sleep(LAST / 200);
+        }
+        let _ = all.recv_timeout(end.saturating_duration_since(Instant::now()));
     }
 
     /// Writes a request.
@@ -70,21 +106,48 @@ impl Log {
                 )
             }
         };
-        self.line(&line);
+        self.line(line);
     }
 
     /// Writes what happened to the server.
     pub fn say(&self, text: &str) {
-        match self.form {
-            LogForm::Json => self.line(&serde_json::json!({ "time": now(), "message": text }).to_string()),
-            LogForm::Lines | LogForm::None => self.line(&format!("gamut: {}", clean(text))),
-        }
+        self.line(said(self.form, text));
     }
 
-    fn line(&self, line: &str) {
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+    fn line(&self, line: String) {
+        if self.to.try_send(Message::Line(line)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Writes lines until the log is gone.
+fn write(form: LogForm, lines: &Receiver<Message>, mut to: Box<dyn Write + Send>, lost: &AtomicU64) {
+    for message in lines {
         // without stderr there is nobody to tell
-        let _ = writeln!(to, "{line}");
+        let _ = match message {
+            Message::Line(line) => writeln!(to, "{line}"),
+            Message::Told(told) => told.send(()).map_or(Ok(()), |()| to.flush()),
+        };
+        let lost = lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let _ =
+                writeln!(to, "{}", said(form, &format!("{lost} lines of the log are lost: nobody read them in time")));
+        }
+    }
+}
+
+/// What happened to the server, as a line.
+fn said(form: LogForm, text: &str) -> String {
+    match form {
+        LogForm::Json => serde_json::json!({ "time": now(), "message": text }).to_string(),
+        LogForm::Lines | LogForm::None => format!("gamut: {}", clean(text)),
     }
 }
 
@@ -96,7 +159,8 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
 
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
@@ -109,6 +173,42 @@ mod tests {
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    /// Writes when it is let.
+    struct Stalled(Receiver<()>, Kept);
+
+    impl Write for Stalled {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.0.recv();
+            self.1.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn test_nobody_waits_for_who_reads_the_log() {
+        let (kept, (go, stalled)) = (Kept::default(), channel());
+        let log = Log::new(LogForm::None, Box::new(Stalled(stalled, kept.clone())));
+        let all = 2 * WAITING;
+        (0..all).for_each(|i| log.say(&i.to_string()));
+        drop(go);
+        log.finish();
+        drop(log);
+        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let lost = |line: &str| {
+            line.strip_prefix("gamut: ")?
+                .strip_suffix(" lines of the log are lost: nobody read them in time")?
+                .parse::<usize>()
+                .ok()
+        };
+        let told: usize = text.lines().filter_map(lost).sum();
+        let written: Vec<&str> = text.lines().filter(|line| lost(line).is_none()).collect();
+        assert!(told > 0 && told + written.len() == all, "{told} {}", written.len());
+        assert!((0..).zip(&written).all(|(i, line)| *line == format!("gamut: {i}")));
     }
 
     #[test]

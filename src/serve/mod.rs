@@ -30,7 +30,7 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Ask, Limits};
+pub use ask::{Ask, Limits, Usual};
 pub use cache::{NameCache, ResultCache};
 pub use counts::Counts;
 pub use desk::{Desk, Job, Offer, Outcome, Turn, Work};

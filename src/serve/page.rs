@@ -3,11 +3,12 @@
 //! Pages of a crawl are hostile. Everything that comes from one is escaped, and a URL is a link only if it is http or
 //! https.
 
-use super::ask::Ask;
+use super::ask::{Ask, Usual};
 use crate::query::Mode;
 use htmlize::{escape_all_quotes, escape_text};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What the page looks like. A file of its own, since the page may have no style in it.
@@ -38,8 +39,20 @@ pub enum Shown<'a> {
     Wrong(&'a str),
 }
 
-/// The page. `index` is the name of the index, if there are several; `indexes` are all of them.
-pub fn page(ask: &Ask, (index, indexes): (&str, &[&str]), shown: &Shown<'_>) -> String {
+/// What the page's form offers.
+pub struct Form<'a> {
+    /// The index that is asked.
+    pub index: &'a str,
+    /// All indexes.
+    pub indexes: &'a [&'a str],
+    /// What is chosen at first.
+    pub usual: Usual,
+    /// The most documents that may be asked for.
+    pub most: usize,
+}
+
+/// The page.
+pub fn page(ask: &Ask, form: &Form<'_>, shown: &Shown<'_>) -> String {
     let mut out = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
@@ -58,19 +71,21 @@ pub fn page(ask: &Ask, (index, indexes): (&str, &[&str]), shown: &Shown<'_>) -> 
         [(Mode::Or, "or", "any word"), (Mode::And, "and", "all words"), (Mode::AndOr, "and-or", "all words, else any")];
     out += "<label for=\"mode\">Match</label> <select id=\"mode\" name=\"mode\">";
     for (mode, name, label) in modes {
-        let selected = if ask.mode == Some(mode) { " selected" } else { "" };
+        let selected = if ask.mode.unwrap_or(form.usual.mode) == mode { " selected" } else { "" };
         let _ = write!(out, "<option value=\"{name}\"{selected}>{label}</option>");
     }
     out += "</select>\n<label for=\"k\">Results</label> <select id=\"k\" name=\"k\">";
-    for k in [10, 20, 50, 100] {
-        let selected = if ask.k == Some(k) { " selected" } else { "" };
+    let chosen = ask.k.unwrap_or(form.usual.k);
+    let counts: BTreeSet<usize> = [10, 20, 50, 100, form.usual.k, chosen].into();
+    for k in counts.into_iter().filter(|&k| k <= form.most) {
+        let selected = if k == chosen { " selected" } else { "" };
         let _ = write!(out, "<option{selected}>{k}</option>");
     }
     out += "</select>\n";
-    if indexes.len() > 1 {
+    if form.indexes.len() > 1 {
         out += "<label for=\"index\">Index</label> <select id=\"index\" name=\"index\">";
-        for name in indexes {
-            let selected = if *name == index { " selected" } else { "" };
+        for name in form.indexes {
+            let selected = if *name == form.index { " selected" } else { "" };
             let _ = write!(out, "<option value=\"{0}\"{selected}>{0}</option>", escape_all_quotes(*name));
         }
         out += "</select>\n";
@@ -163,8 +178,26 @@ fn snippet(out: &mut String, found: &Value) {
 mod tests {
     use super::*;
 
+    const USUAL: Usual = Usual { mode: Mode::Or, k: 10 };
+    const FORM: Form<'_> = Form { index: "a", indexes: &["a"], usual: USUAL, most: 1000 };
+
     fn shown(answer: &str) -> String {
-        page(&Ask::default(), ("a", &["a"]), &Shown::Answer(answer.as_bytes()))
+        page(&Ask::default(), &FORM, &Shown::Answer(answer.as_bytes()))
+    }
+
+    #[test]
+    fn test_the_form_offers_what_the_server_takes() {
+        let options = |ask: &Ask, form: &Form<'_>| -> Vec<String> {
+            let page = page(ask, form, &Shown::Nothing);
+            let of = page.split("<option").skip(1).map(|option| option.split("</option>").next().unwrap().to_owned());
+            of.filter(|option| option.contains(" selected") || !option.contains("value")).collect()
+        };
+        let form = Form { usual: Usual { mode: Mode::And, k: 5 }, most: 20, ..FORM };
+        let nothing = Ask::default();
+        assert_eq!(options(&nothing, &form), [" value=\"and\" selected>all words", " selected>5", ">10", ">20"]);
+        let ask = Ask { k: Some(7), mode: Some(Mode::AndOr), ..Ask::default() };
+        let chosen = [" value=\"and-or\" selected>all words, else any", ">5", " selected>7", ">10", ">20"];
+        assert_eq!(options(&ask, &form), chosen);
     }
 
     #[test]
@@ -177,8 +210,12 @@ mod tests {
         });
         let ask = Ask { text: evil.to_owned(), ..Ask::default() };
         for page in [
-            page(&ask, (evil, &[evil, "b"]), &Shown::Answer(hit.to_string().as_bytes())),
-            page(&ask, ("a", &["a"]), &Shown::Wrong(evil)),
+            page(
+                &ask,
+                &Form { index: evil, indexes: &[evil, "b"], ..FORM },
+                &Shown::Answer(hit.to_string().as_bytes()),
+            ),
+            page(&ask, &FORM, &Shown::Wrong(evil)),
         ] {
             assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
             // quotes end no attribute: each tag has the attributes that it should have

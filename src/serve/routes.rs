@@ -1,11 +1,11 @@
 //! A request → work for a desk → a response.
 
-use super::ask::{Ask, Asked, Limits, of_json, of_parameters};
+use super::ask::{Ask, Asked, Limits, Usual, of_json, of_parameters};
 use super::counts::Counts;
 use super::desk::{Job, Outcome, Work};
 use super::guard::{Guard, Refused, put_headers};
 use super::log::{Entry, Log, now};
-use super::page::{STYLE, Shown, page};
+use super::page::{Form, STYLE, Shown, page};
 use super::resident::Residents;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body, Bytes};
@@ -23,6 +23,8 @@ pub struct Server {
     pub indexes: Vec<Residents>,
     /// Who is let in.
     pub guard: Guard,
+    /// What a query asks for that says nothing else.
+    pub usual: Usual,
     /// What a request may ask for.
     pub limits: Limits,
     /// How long an answer may take, and how long a client may take to send its request.
@@ -329,15 +331,15 @@ impl Server {
     /// The search page. What is wrong with a query stands on the page.
     async fn page(&self, parameters: &str) -> Result<Reply, Wrong> {
         let names: Vec<&str> = self.indexes.iter().map(Residents::name).collect();
+        let form = Form { index: "", indexes: &names, usual: self.usual, most: self.limits.k };
         let (index, rest) = match self.named(parameters) {
             Ok(named) => named,
             Err(Wrong(status, message)) => {
-                let html = page(&Ask::default(), ("", &names), &Shown::Wrong(&message));
-                return Ok(Reply::new(status, HTML, html));
+                return Ok(Reply::new(status, HTML, page(&Ask::default(), &form, &Shown::Wrong(&message))));
             }
         };
-        let of = (index.name(), &names[..]);
-        let html = |status, ask: &Ask, shown: &Shown<'_>| Reply::new(status, HTML, page(ask, of, shown));
+        let form = Form { index: index.name(), ..form };
+        let html = |status, ask: &Ask, shown: &Shown<'_>| Reply::new(status, HTML, page(ask, &form, shown));
         let ask = match of_parameters(&rest, &self.limits) {
             Ok(ask) => ask.filter(|ask| !ask.text.trim().is_empty()),
             Err(error) => return Ok(html(StatusCode::BAD_REQUEST, &Ask::default(), &Shown::Wrong(&error))),

@@ -4,6 +4,7 @@ use super::guard::Guard;
 use super::log::{Log, LogForm};
 use super::routes::Server;
 use super::*;
+use crate::query::Mode;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{Request, Response, StatusCode};
@@ -65,6 +66,7 @@ fn server(room: usize, time: Duration) -> (Arc<Server>, Sender<()>) {
     let server = Server {
         indexes: vec![Residents::new(fake, Arc::clone(&counts), room).unwrap()],
         guard: Guard { hosts: vec!["localhost".to_owned()], ..Guard::default() },
+        usual: Usual { mode: Mode::Or, k: 10 },
         limits: Limits { k: 100, terms: 10, queries: 5, body: 1000 },
         time,
         counts,

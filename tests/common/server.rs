@@ -24,13 +24,19 @@ pub struct Server {
 
 impl Server {
     pub fn start(dir: &Path, more: &[&str]) -> Self {
+        Self::of(Self::spawn(dir, more))
+    }
+
+    /// A server that may still be opening its index.
+    pub fn spawn(dir: &Path, more: &[&str]) -> Child {
         let index = dir.join("index");
-        let mut child = Command::new(GAMUT)
-            .args(["serve", index.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log", "none"])
-            .args(more)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(GAMUT);
+        command.args(["serve", index.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log", "none"]).args(more);
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Waits until it listens.
+    pub fn of(mut child: Child) -> Self {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect(&line).to_owned();

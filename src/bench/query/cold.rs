@@ -192,8 +192,8 @@ impl Process<'_> {
             format!("-k{k}"),
             format!("--k1={k1}"),
             format!("--b={b}"),
-            format!("--scores={}", name(scores.to_possible_value())),
         ];
+        options.extend(scores.map(|scores| format!("--scores={}", name(scores.to_possible_value()))));
         let one = |list: &str| !list.contains(',') && list != "all";
         let (and, or) = (line.mode != Mode::Or, line.mode != Mode::And);
         for (option, list, used) in

@@ -30,9 +30,9 @@ pub(super) struct Common {
     /// BM25: how much the length of a document counts, 0 to 1
     #[arg(long, default_value_t = Bm25::default().b)]
     pub(super) b: f32,
-    /// What scores are: BM25, or sums of stored impacts
-    #[arg(long, value_enum, default_value = "bm25")]
-    pub(super) scores: Scores,
+    /// What scores are: BM25, or sums of stored impacts, as of an index of weights in any case
+    #[arg(long, value_enum)]
+    pub(super) scores: Option<Scores>,
     /// Threads of the CPU [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,

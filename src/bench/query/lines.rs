@@ -306,7 +306,7 @@ pub(super) fn places<'a>(
     indexes: &'a [Index],
     codecs: Option<&[String]>,
     bm25: Bm25,
-    scores: Scores,
+    scores: Option<Scores>,
 ) -> anyhow::Result<Vec<Place<'a>>> {
     let labels = orders::labels(indexes);
     let mut places = Vec::new();
@@ -317,7 +317,8 @@ pub(super) fn places<'a>(
             Some(names) => names.iter().map(|name| Some(name.as_str())).collect(),
         };
         for codec in wanted {
-            let searcher = Searcher::new(index, codec, bm25)?.with_scores(scores)?;
+            let searcher =
+                Searcher::new(index, codec, bm25)?.with_scores(scores.unwrap_or_else(|| Scores::usual(index)))?;
             let codec = searcher.codec_name();
             places.push(Place { index: i, order: labels[i].clone(), codec, searcher });
         }

@@ -4,9 +4,9 @@ use super::*;
 use crate::index::Index;
 use crate::index::tests::{Plan as BuildPlan, Text, build, reordered};
 use crate::order::Permutation;
+use crate::query::Bm25;
 use crate::query::method::EngineKind;
 use crate::query::or::OR;
-use crate::query::{Bm25, Scores};
 use clap::Parser as _;
 use std::path::Path;
 
@@ -118,7 +118,7 @@ fn test_answers_are_compared_without_measuring() {
 fn test_a_wrong_answer_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let indexes = [index(dir.path(), "a", 0), index(dir.path(), "b", 50)].map(|dir| Index::open(&dir).unwrap());
-    let places = lines::places(&indexes, None, Bm25::default(), Scores::Bm25).unwrap();
+    let places = lines::places(&indexes, None, Bm25::default(), None).unwrap();
     let (_, topics) = crate::query::parse_topics(b"red apple\npie").unwrap();
     let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &topics).unwrap().0).collect();
     let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
@@ -139,7 +139,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
     let Some(gpu) = crate::gpu::testing::gpu() else { return };
     let dir = tempfile::tempdir().unwrap();
     let indexes = [Index::open(&index(dir.path(), "a", 0)).unwrap()];
-    let places = lines::places(&indexes, Some(&["simdbp".to_owned()]), Bm25::default(), Scores::Bm25).unwrap();
+    let places = lines::places(&indexes, Some(&["simdbp".to_owned()]), Bm25::default(), None).unwrap();
     let (_, topics) = crate::query::parse_topics(b"red apple\npie tree leaf").unwrap();
     let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];
     let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
@@ -173,7 +173,7 @@ fn test_lines_on_both_processors_have_the_same_answers_and_their_figures() {
     let Some(gpu) = crate::gpu::testing::gpu() else { return };
     let dir = tempfile::tempdir().unwrap();
     let indexes = [Index::open(&index(dir.path(), "a", 0)).unwrap()];
-    let places = lines::places(&indexes, Some(&["simdbp+vbyte".to_owned()]), Bm25::default(), Scores::Bm25).unwrap();
+    let places = lines::places(&indexes, Some(&["simdbp+vbyte".to_owned()]), Bm25::default(), None).unwrap();
     assert_eq!(places[0].codec, "simdbp+vbyte");
     let (_, topics) = crate::query::parse_topics(b"red apple\npie tree leaf\npie\nnothing red").unwrap();
     let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];

@@ -15,6 +15,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -105,7 +106,7 @@ struct Card {
 ///
 /// # Errors
 /// Unknown names, no such device, a file that cannot be written, or a wrong result.
-#[allow(clippy::print_stdout, clippy::print_stderr, reason = "results go to stdout, remarks to stderr")]
+#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let distributions = checked(args)?;
     let csv = args
@@ -120,11 +121,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let report = serde_json::json!({ "device": device, "copy_bytes_per_second": bandwidth, "rows": rows });
         json::print(&report)?;
     } else {
+        let mut out = std::io::stdout().lock();
         if let Some(card) = &card {
             let (report, speed) = (card.copier.gpu.report(), card.bytes_per_second / 1e9);
-            println!("device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver);
+            writeln!(out, "device: {} ({}), copies {speed:.0} GB/s read + written", report.name, report.driver)?;
         }
-        rows::print(&rows, &mut std::io::stdout().lock())?;
+        rows::print(&rows, &mut out)?;
     }
     if let Some(file) = csv {
         rows::write_csv(&rows, &mut std::io::BufWriter::new(file)).context("cannot write the CSV file")?;

@@ -191,7 +191,11 @@ pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
         (_, missing) => {
             let (shown, more) = missing.split_at(missing.len().min(10));
             let more = if more.is_empty() { String::new() } else { format!(" and {} more terms", more.len()) };
-            let instead = if mode == Mode::And && !all { "; --mode or ignores them" } else { "" };
+            let instead = match () {
+                () if mode == Mode::And && !all => "; --mode or ignores them",
+                () if searcher.subset().is_some() && !all => ", and none of --within the others",
+                () => "",
+            };
             eprintln!("gamut: nothing found: no document contains {}{more}{instead}", shown.join(", "));
         }
     }
@@ -274,7 +278,7 @@ impl Answer {
     /// # Errors
     /// Of `out`.
     pub fn write(&self, out: &mut impl Write, settings: &Settings, engine: &Fallback<'_>) -> io::Result<()> {
-        let digits = if settings.scores == Scores::Impacts { 0 } else { 4 };
+        let digits = if engine.searcher().scores() == Scores::Impacts { 0 } else { 4 };
         let marking = marking();
         for (rank, hit) in (1..).zip(&self.hits) {
             let name = &self.names[&hit.doc];
@@ -328,7 +332,7 @@ impl Answer {
             k: settings.k,
             k1: settings.k1,
             b: settings.b,
-            scores: settings.scores,
+            scores: searcher.scores(),
             step: searcher.impacts().map(|impacts| impacts.quantizer().step()),
             codec: searcher.codec_name(),
             engine: self.kind.name(),

@@ -84,6 +84,9 @@ struct JsonPass {
     seconds: f64,
 }
 
+/// Why a device leaves a query to the CPU.
+pub const LEFT_TO_CPU: &str = "lists, hits or terms do not fit on the device, or a weight is negative";
+
 /// Columns of equal width: the first flush left, the others flush right.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -264,7 +267,7 @@ impl Explained {
     fn write_totals(&self, out: &mut impl Write, work: &Work) -> io::Result<()> {
         let sum = |part: fn(&crate::query::TermWork) -> u64| work.terms.iter().map(part).sum::<u64>();
         let (blocks, decoded, scored) = (sum(|w| w.blocks), sum(|w| w.decoded), sum(|w| w.scored));
-        let postings: u64 = self.facts.iter().map(|facts| facts.df).sum();
+        let postings: u64 = self.facts.iter().map(|facts| facts.postings).sum();
         writeln!(
             out,
             "work     {} of {} blocks decoded, {} of {} postings scored, {} documents ranked",
@@ -301,10 +304,7 @@ impl Explained {
         }
         writeln!(out, "work     {line}")?;
         if work.by_cpu > 0 {
-            writeln!(
-                out,
-                "         the CPU answered: the query's lists, hits or terms do not fit on the device, or a weight is negative"
-            )?;
+            writeln!(out, "         the CPU answered: {LEFT_TO_CPU}")?;
         }
         writeln!(out, "lists    {}", use_of_lists(&work.lists))?;
         write_passes(out, work)

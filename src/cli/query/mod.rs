@@ -140,7 +140,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         eprintln!("gamut: warning: {line}");
     }
     let mut devices = Devices::default();
-    let settings = &args.settings.for_index(&index);
+    let settings = &args.settings;
     settings.check()?;
     let files = args.topics.files()?;
     let by_stdin = files.map_or(args.query.is_empty(), |(topics, _)| topics.as_os_str() == "-");

@@ -28,9 +28,10 @@ pub struct Settings {
     /// BM25's b, 0 to 1: how much the length of a document counts.
     #[arg(long, default_value_t = Bm25::default().b, allow_negative_numbers = true)]
     pub b: f32,
-    /// Kind of score. Impacts are integers that `gamut index --impacts` stores, at k1 = 0.9 and b = 0.4.
-    #[arg(long, value_enum, default_value = "bm25")]
-    pub scores: Scores,
+    /// Kind of score: bm25 unless the index has weights, whose sums are its scores. Impacts are integers that
+    /// `gamut index --impacts` stores, at k1 = 0.9 and b = 0.4.
+    #[arg(long, value_enum)]
+    pub scores: Option<Scores>,
     /// Score by the documents, tokens and df in this file of `gamut stats --terms`, not by those of the index. Files of
     /// several shards are added up if the option is given several times. Then each shard gives documents the scores
     /// that one index of all shards gives them, to the bit.
@@ -78,8 +79,9 @@ pub struct Settings {
     /// each keeps lists for itself [default: the first hardware GPU].
     #[arg(long, value_name = "NAME", help_heading = "With a GPU")]
     pub device: Option<String>,
-    /// Memory of the GPU for lists, such as 4GiB. The lists of the last queries stay there [default: what all lists
-    /// need, at most 16GiB].
+    /// Memory of the GPU for lists, such as 4GiB. The lists of the last queries stay there. Lengths of documents and
+    /// buffers of queries come on top [default: what all lists need, and what pruning keeps of them, at most 16GiB for
+    /// each of lists, tables and postings by range].
     #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size, help_heading = "With a GPU")]
     pub gpu_memory: Option<u64>,
     /// Load all lists into the GPU's memory before the first query. Without --engine or --preset this means a GPU.
@@ -154,7 +156,17 @@ pub static SETTINGS: &[Setting] = &[
     Setting { name: "k", show: |s| s.k.to_string(), put: |s, text| read(&mut s.k, text) },
     Setting { name: "k1", show: |s| s.k1.to_string(), put: |s, text| read(&mut s.k1, text) },
     Setting { name: "b", show: |s| s.b.to_string(), put: |s, text| read(&mut s.b, text) },
-    Setting { name: "scores", show: |s| named(&s.scores), put: |s, text| choose(&mut s.scores, text) },
+    Setting {
+        name: "scores",
+        show: |s| s.scores.as_ref().map_or_else(|| AUTO.to_owned(), named),
+        put: |s, text| {
+            if text == AUTO {
+                s.scores = None;
+                return Ok(());
+            }
+            choose(s.scores.get_or_insert_default(), text)
+        },
+    },
     Setting {
         name: "statistics",
         show: |s| match &s.statistics[..] {
@@ -204,10 +216,9 @@ pub static SETTINGS: &[Setting] = &[
 ];
 
 impl Settings {
-    /// The same for an index whose frequencies are weights: their sums are the only scores that mean something.
-    pub fn for_index(&self, index: &Index) -> Self {
-        let scores = if index.manifest().weights() { Scores::Impacts } else { self.scores };
-        Self { scores, ..self.clone() }
+    /// The kind of scores of an index.
+    pub fn scores(&self, index: &Index) -> Scores {
+        self.scores.unwrap_or_else(|| Scores::usual(index))
     }
 
     /// Fails if something is out of range, or does not go together.
@@ -326,7 +337,7 @@ impl Settings {
             (None, None) => None,
         };
         let bm25 = Bm25 { k1: self.k1, b: self.b };
-        let searcher = Searcher::new(index, codec.as_deref(), bm25)?.with_scores(self.scores)?;
+        let searcher = Searcher::new(index, codec.as_deref(), bm25)?.with_scores(self.scores(index))?;
         let searcher = match &self.statistics[..] {
             [] => searcher,
             files => searcher.within(Arc::new(Collection::read_all(files)?), bm25)?,

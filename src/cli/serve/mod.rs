@@ -21,10 +21,10 @@ use crate::base::memory::parse_size;
 use crate::cli::ui;
 use crate::query::dispatch::Batches;
 use crate::query::engine::EngineKind;
-use crate::serve::{Counts, Guard, Limits, Log, LogForm, Options, Residents, bind, run as serve};
+use crate::serve::{Counts, Guard, Limits, Log, LogForm, Options, Residents, Usual, bind, run as serve};
 use anyhow::ensure;
 use place::Place;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -63,13 +63,13 @@ pub struct Args {
     #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
     /// Name by which clients call this server, besides its address. May be given several times.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host)]
     host: Vec<String>,
     /// File whose first line clients must send, as `Authorization: Bearer LINE`.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Origin of pages that may read answers: scheme and host, as a browser sends it. May be given several times.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     cors: Vec<String>,
     /// Open an index anew as soon as another one has taken its place.
     #[arg(long)]
@@ -101,10 +101,10 @@ struct Bounds {
     #[arg(long, value_parser = ui::threads_of, default_value = "0", hide_default_value = true)]
     threads: usize,
     /// Queries that may wait for each index. More are turned away, with status 429.
-    #[arg(long, default_value_t = 4096)]
+    #[arg(long, default_value_t = 4096, value_parser = some)]
     queue: usize,
     /// Connections at a time.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 1024, value_parser = some)]
     connections: usize,
     /// Milliseconds that an answer may take, and a client to send its request.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
@@ -122,7 +122,7 @@ struct Bounds {
     #[arg(long, default_value = "4MiB", value_parser = parse_size)]
     max_body: u64,
     /// With --engine gpu: queries that are answered together at most.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 1024, value_parser = some)]
     batch: usize,
     /// With --engine gpu: a batch waits for no more once the shortest lists of its queries have so many postings.
     #[arg(long, default_value_t = 1_000_000)]
@@ -130,6 +130,31 @@ struct Bounds {
     /// With --engine gpu: microseconds that the first query of a batch waits for others.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     batch_wait: u64,
+}
+
+/// How many of something there may be at a time.
+fn some(text: &str) -> Result<usize, String> {
+    let number = text.parse().map_err(|_| "is no whole number".to_owned())?;
+    if (1..=1_000_000).contains(&number) { Ok(number) } else { Err("must be from 1 to 1000000".to_owned()) }
+}
+
+/// A name or an address as the guard compares it, without a port.
+fn host(text: &str) -> Result<String, String> {
+    let address = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    match address.parse::<IpAddr>() {
+        Ok(address) => Ok(address.to_string()),
+        Err(_) if text.is_empty() || text.contains([':', '/', ' ']) => {
+            Err("is no name of a host; give it without scheme and port".to_owned())
+        }
+        Err(_) => Ok(text.to_ascii_lowercase()),
+    }
+}
+
+/// An origin, which must stand there as browsers send it.
+fn origin(text: &str) -> Result<String, String> {
+    let origin = url::Url::parse(text).map(|url| url.origin()).ok().filter(url::Origin::is_tuple);
+    let origin = origin.ok_or("is no origin, as https://search.example is one")?.ascii_serialization();
+    if origin == text { Ok(origin) } else { Err(format!("is not as browsers send it; give {origin}")) }
 }
 
 /// The token in a file.
@@ -147,6 +172,22 @@ fn token(path: &Path) -> anyhow::Result<String> {
         path.display()
     );
     Ok(token.to_owned())
+}
+
+/// What requests call an index: the last part of its path, which may be a link whose target changes.
+fn name_of(path: &Path) -> String {
+    let last = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    let name = last(path).or_else(|| last(&path.canonicalize().ok()?));
+    name.unwrap_or_else(|| path.display().to_string())
+}
+
+/// Lets SIGHUP have no effect until the server takes it; it would end the process.
+fn ignore_hangups() {
+    #[cfg(unix)]
+    // SAFETY: no handler of this process is replaced, and an ignored signal runs no code.
+    unsafe {
+        libc::signal(libc::SIGHUP, libc::SIG_IGN);
+    }
 }
 
 /// Runs the command.
@@ -170,7 +211,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     ensure!(settings.k <= bounds.max_k, "-k {} is more than --max-k {}", settings.k, bounds.max_k);
     let mut guard = Guard {
-        hosts: args.host.iter().map(|name| name.to_ascii_lowercase()).collect(),
+        hosts: args.host.clone(),
         token: args.token_file.as_deref().map(token).transpose()?,
         origins: args.cors.clone(),
     };
@@ -184,18 +225,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if address.ip().is_unspecified() && args.host.is_empty() {
         log.say("warning: requests must name a host, and none is known; give --host NAME or --listen with an address");
     }
+    let names: Vec<String> = args.indexes.iter().map(|path| name_of(path)).collect();
+    if let Some(twice) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
+        anyhow::bail!("two indexes are called \"{twice}\"; rename a directory");
+    }
+    // Whoever sends it early means indexes that are opened in this moment.
+    ignore_hangups();
     let counts = Arc::new(Counts::new());
-    let open = |path: &PathBuf| {
-        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        let name = name.unwrap_or_else(|| path.display().to_string());
+    let open = |(path, name): (&PathBuf, &String)| {
         let place = Place {
             path: path.clone(),
-            name,
+            name: name.clone(),
             settings: settings.clone(),
             cache: args.cache,
             threads: ui::threads(bounds.threads),
             batches: Batches {
-                most: bounds.batch.max(1),
+                most: bounds.batch,
                 postings: bounds.batch_postings,
                 wait: Duration::from_micros(bounds.batch_wait),
             },
@@ -204,13 +249,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
     };
-    let indexes = args.indexes.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
-    let names: Vec<&str> = indexes.iter().map(Residents::name).collect();
-    let mut sorted = names.clone();
-    sorted.sort_unstable();
-    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        anyhow::bail!("two indexes are called \"{}\"; rename a directory", twice[0]);
-    }
+    let indexes = args.indexes.iter().zip(&names).map(open).collect::<anyhow::Result<Vec<_>>>()?;
     if args.json {
         let url = format!("http://{address}/");
         json::print(&serde_json::json!({ "url": url, "address": address.to_string(), "indexes": names }))?;
@@ -218,6 +257,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     log.say(&format!("http://{address}/ answers from {}", names.join(", ")));
     let options = Options {
         guard,
+        usual: Usual { mode: settings.mode, k: settings.k },
         limits: Limits {
             k: bounds.max_k,
             terms: bounds.max_terms,
@@ -225,7 +265,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             body: usize::try_from(bounds.max_body).unwrap_or(usize::MAX),
         },
         time: Duration::from_millis(bounds.timeout),
-        connections: bounds.connections.max(1),
+        connections: bounds.connections,
         grace: Duration::from_millis(bounds.timeout),
         watch: args.watch,
         log,

@@ -112,13 +112,16 @@ impl Opener for Place {
 
     fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut()) -> anyhow::Result<()> {
         let index = Index::open(&self.path)?;
-        let own = self.settings.for_index(&index);
+        // one of both kinds, which those of requests are compared with
+        let own = Settings { scores: Some(self.settings.scores(&index)), ..self.settings.clone() };
         let searcher = own.searcher(&index)?;
         // the other kind of score, for requests that ask for it
-        let scores = if own.scores == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
+        let scores = if searcher.scores() == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
         let other = match index.manifest().weights() {
             true => Err("this index has weights of another program, and scores are their sums".to_owned()),
-            false => Settings { scores, ..own.clone() }.searcher(&index).map_err(|error| error.to_string()),
+            false => {
+                Settings { scores: Some(scores), ..own.clone() }.searcher(&index).map_err(|error| error.to_string())
+            }
         };
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));
         let mut devices = Devices::default();

@@ -102,7 +102,7 @@ fn expected(path: &Path, asks: &[Ask]) -> Vec<serde_json::Value> {
     let index = Index::open(path).unwrap();
     let answer = |one: &Ask| {
         let own = settings("");
-        let scores = one.scores.unwrap_or(own.scores);
+        let scores = one.scores.or(own.scores);
         let own = Settings { mode: one.mode.unwrap(), k: one.k.unwrap(), scores, ..own };
         let searcher = own.searcher(&index).unwrap();
         let mut engine = Fallback::on_cpu(&searcher, &own.methods().unwrap());

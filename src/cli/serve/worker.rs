@@ -110,7 +110,7 @@ impl<'d> Worker<'_, 'd> {
         let settings = Settings {
             mode: ask.mode.unwrap_or(own.mode),
             k: ask.k.unwrap_or(own.k),
-            scores: ask.scores.unwrap_or(own.scores),
+            scores: ask.scores.or(own.scores),
             explain: ask.explain,
             snippets: ask.snippets.unwrap_or(stored),
             ..own.clone()
@@ -350,7 +350,10 @@ impl<'d> Worker<'_, 'd> {
 
     fn document(&self, id: &str) -> Result<Outcome> {
         let index = self.searcher.index();
-        let docs = index.find_id(id)?;
+        let mut docs = index.find_id(id)?;
+        if let Some(subset) = self.searcher.subset() {
+            docs.retain(|&doc| subset.has(doc));
+        }
         if docs.is_empty() {
             return Ok(Outcome::NotFound);
         }
@@ -366,7 +369,15 @@ impl<'d> Worker<'_, 'd> {
             }
             Ok(object)
         };
-        let documents = docs.iter().take(MOST_DOCUMENTS).map(describe).collect::<Result<Vec<_>>>()?;
+        let (mut documents, mut bytes) = (Vec::new(), 0);
+        for doc in docs.iter().take(MOST_DOCUMENTS) {
+            let document = describe(doc)?;
+            bytes += document["text"].as_str().map_or(0, str::len);
+            if bytes > MOST_TEXT && !documents.is_empty() {
+                break;
+            }
+            documents.push(document);
+        }
         let object = serde_json::json!({ "count": docs.len(), "documents": documents });
         Ok(Outcome::Found((object.to_string() + "\n").into_bytes()))
     }
@@ -376,7 +387,7 @@ impl<'d> Worker<'_, 'd> {
         let [hits, misses] = self.cache.counts();
         let queues = self.queues.waiting.counts();
         let [cpu, gpu] = queues.taken;
-        let object = serde_json::json!({
+        let mut object = serde_json::json!({
             "name": self.place.name,
             "statistics": index.statistics(),
             "analyzer": index.manifest().analyzer.name,
@@ -387,6 +398,10 @@ impl<'d> Worker<'_, 'd> {
             "cache": { "hits": hits, "misses": misses, "bytes": self.cache.bytes() },
             "queues": { "cpu": cpu, "gpu": gpu, "stolen": queues.stolen, "thresholds": queues.thresholds },
         });
+        if let Some(deleted) = index.deleted() {
+            // the statistics count them, too; answers and scores go without them
+            object["deleted"] = deleted.documents().into();
+        }
         Ok(Outcome::Found((object.to_string() + "\n").into_bytes()))
     }
 }
@@ -396,3 +411,6 @@ const MANY: usize = 16;
 
 /// Documents of one id that are sent at most; `count` says how many there are.
 const MOST_DOCUMENTS: usize = 100;
+
+/// Bytes of their texts at most; the first text is sent whatever its length.
+const MOST_TEXT: usize = 64 << 20;

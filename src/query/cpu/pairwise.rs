@@ -114,7 +114,7 @@ pub(in crate::query) fn rank(
     let mut matches = Matches::with_positions();
     pairwise(&lists, &mut matches, filter)?;
     let mut scores = vec![0.0f32; matches.docs.len()];
-    // List by list, so that each block of frequencies is decoded once; a document's parts are still added in order.
+    // List by list, so that each block of frequencies is decoded once.
     for (term, positions) in terms.iter_mut().zip(&matches.positions) {
         for ((score, &doc), &position) in scores.iter_mut().zip(&matches.docs).zip(positions) {
             *score += term.score_at(doc, position as usize, scorer);

@@ -149,9 +149,9 @@ pub trait Engine {
         Ok(answers)
     }
 
-    /// As [`Self::search`]. An engine with one device calls `meanwhile` once the last batch is on its way, before it
-    /// waits for it, and again if it has to ask the device again, as for an index with deleted documents; not for
-    /// `and-or`. Other engines do not call it.
+    /// As [`Self::search`]. An engine with one device calls `meanwhile` once the last batch is on its way, if one is,
+    /// before it waits for it, and again if it has to ask the device again, as for an index with deleted documents; not
+    /// for `and-or`. Other engines do not call it.
     ///
     /// # Errors
     /// As of [`Self::and`].

@@ -1,6 +1,11 @@
 //! Topics between tags: `<top>` and `<topic>`.
 
+use super::lines::bad;
 use super::{Topic, id_of, tidy};
+use crate::Result;
+
+/// Elements with the id of a topic.
+const IDS: [&str; 5] = ["<num>", "<number>", "<id>", "<qid>", "<identifier>"];
 
 pub(super) fn find_ignoring_case(text: &str, from: usize, what: &str) -> Option<usize> {
     let (text, what) = (text.as_bytes(), what.as_bytes());
@@ -43,21 +48,55 @@ fn of_fields(topic: &str, fields: &[String]) -> Option<String> {
     (!fields.is_empty()).then(|| tidy(&fields.iter().filter_map(text).collect::<Vec<_>>().join(" ")))
 }
 
+/// The id of a topic, in an element of it.
+fn id_inside(topic: &str) -> Option<String> {
+    let id = IDS.iter().find_map(|tag| after_tag(topic, tag))?;
+    Some(unescape(without_label(id, "Number:")))
+}
+
+/// The names of the elements in the beginning of a text, in the order in which they first come.
+fn elements(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for tag in text.split('<').skip(1).take(1000) {
+        let name = &tag[..tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(tag.len())];
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Topics of ids and texts; where none has an id they are numbered. With `fields`, some topic has one of these.
+fn named(topics: Vec<(Option<String>, String)>, fields: &[String], file: &str) -> Result<Vec<Topic>> {
+    if !topics.is_empty() && !fields.is_empty() && topics.iter().all(|(_, text)| text.is_empty()) {
+        let (wanted, there) = (fields.join(", "), elements(file).join(", "));
+        return Err(bad(format!("has no topic with a field {wanted}; its elements are {there}")));
+    }
+    let id = |id: &Option<String>| id.as_deref().map(id_of).filter(|id| !id.is_empty());
+    let ids: Vec<Option<String>> = topics.iter().map(|(given, _)| id(given)).collect();
+    if let Some(lacking) = ids.iter().position(Option::is_none).filter(|_| ids.iter().any(Option::is_some)) {
+        return Err(bad(format!("has topics with ids, and topic {} of it has none", lacking + 1)));
+    }
+    let id = |(i, id): (usize, Option<String>)| id.unwrap_or_else(|| (i + 1).to_string());
+    Ok(ids.into_iter().enumerate().map(id).zip(topics).map(|(id, (_, text))| Topic::new(id, text)).collect())
+}
+
 /// The topics of `<top>` elements; without `fields` their titles.
-pub(super) fn trec(text: &str, fields: &[String]) -> Vec<Topic> {
+///
+/// # Errors
+/// [`crate::Error::Invalid`] if some have ids and others none.
+pub(super) fn trec(file: &str, fields: &[String]) -> Result<Vec<Topic>> {
     let mut topics = Vec::new();
-    let mut next = find_ignoring_case(text, 0, "<top>");
+    let mut next = find_ignoring_case(file, 0, "<top>");
     while let Some(start) = next {
         let start = start + "<top>".len();
-        next = find_ignoring_case(text, start, "<top>");
-        let topic = &text[start..next.unwrap_or(text.len())];
-        let id = id_of(without_label(after_tag(topic, "<num>").unwrap_or(""), "Number:"));
+        next = find_ignoring_case(file, start, "<top>");
+        let topic = &file[start..next.unwrap_or(file.len())];
         let text = ["<title>", "<query>"].iter().find_map(|tag| after_tag(topic, tag)).unwrap_or("");
         let title = of_fields(topic, fields).unwrap_or_else(|| tidy(&unescape(without_label(text, "Topic:"))));
-        let id = if id.is_empty() { (topics.len() + 1).to_string() } else { id };
-        topics.push(Topic::new(id, title));
+        topics.push((id_inside(topic), title));
     }
-    topics
+    named(topics, fields, file)
 }
 
 fn unescape(text: &str) -> String {
@@ -65,29 +104,31 @@ fn unescape(text: &str) -> String {
 }
 
 /// The topics of `<topic>` elements; without `fields` their queries.
-pub(super) fn xml(text: &str, fields: &[String]) -> Vec<Topic> {
+///
+/// # Errors
+/// As of [`trec`].
+pub(super) fn xml(file: &str, fields: &[String]) -> Result<Vec<Topic>> {
     let mut topics = Vec::new();
     let mut from = 0;
-    while let Some(start) = find_ignoring_case(text, from, "<topic") {
+    while let Some(start) = find_ignoring_case(file, from, "<topic") {
         from = start + "<topic".len();
         // `<topics>` is another element.
-        if !text[from..].starts_with(|c: char| c.is_whitespace() || c == '>') {
+        if !file[from..].starts_with(|c: char| c.is_whitespace() || c == '>') {
             continue;
         }
-        let Some(head) = text[from..].find('>') else { break };
-        let attributes = &text[from..from + head];
+        let Some(head) = file[from..].find('>') else { break };
+        let attributes = &file[from..from + head];
         let body = from + head + 1;
-        let end = find_ignoring_case(text, body, "</topic").unwrap_or(text.len());
-        let body = &text[body..end];
+        let end = find_ignoring_case(file, body, "</topic").unwrap_or(file.len());
+        let body = &file[body..end];
         from = end;
         let id = ["number", "id", "qid"].iter().find_map(|name| attribute(attributes, name));
         let query = ["<query>", "<title>"].iter().find_map(|tag| after_tag(body, tag));
         let short = || tidy(&unescape(query.unwrap_or_else(|| body.split('<').next().unwrap_or(""))));
         let text = of_fields(body, fields).unwrap_or_else(short);
-        let id = id.map(|id| id_of(&id)).filter(|id| !id.is_empty());
-        topics.push(Topic::new(id.unwrap_or_else(|| (topics.len() + 1).to_string()), text));
+        topics.push((id.or_else(|| id_inside(body)), text));
     }
-    topics
+    named(topics, fields, file)
 }
 
 fn attribute(attributes: &str, name: &str) -> Option<String> {

@@ -36,6 +36,7 @@ mod reader;
 mod tests;
 
 use super::Plan;
+use super::weights::is_between_words;
 use crate::Result;
 
 pub use pairs::Pairs;
@@ -77,6 +78,21 @@ pub enum TopicFormat {
     Lines,
 }
 
+impl TopicFormat {
+    /// For a person: what a topic looks like.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Trec => "<top> elements",
+            Self::Xml => "<topic> elements",
+            Self::Json => "JSON lines",
+            Self::Tsv => "lines of id, tab and text",
+            Self::Colon => "lines of id:text",
+            Self::Priority => "lines of id:priority:text",
+            Self::Lines => "lines of text without ids",
+        }
+    }
+}
+
 /// Reads all topics of a file in memory. [`TopicReader`] reads longer files.
 ///
 /// # Errors
@@ -88,7 +104,7 @@ pub fn parse_topics(bytes: &[u8]) -> Result<(TopicFormat, Vec<Topic>)> {
 
 /// White space runs → one space, none at the ends.
 fn tidy(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.split(is_between_words).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn id_of(text: &str) -> String {

@@ -99,9 +99,9 @@ impl<'a> TopicReader<'a> {
             }
         }
         let (format, topics) = if find_ignoring_case(&text, 0, "<top>").is_some() {
-            (TopicFormat::Trec, trec(&text, fields))
+            (TopicFormat::Trec, trec(&text, fields)?)
         } else if find_ignoring_case(&text, 0, "<topic").is_some() {
-            (TopicFormat::Xml, xml(&text, fields))
+            (TopicFormat::Xml, xml(&text, fields)?)
         } else {
             let start = text.trim_start().lines().next().unwrap_or_default().chars().take(40).collect::<String>();
             let known = "neither <top> nor <topic> follows; see `gamut query --help`";
@@ -203,7 +203,8 @@ fn bad_line(number: u64, why: String) -> Error {
 
 /// Why lines are no topics of any form, if they are not.
 fn no_text(head: &VecDeque<(u64, String)>) -> Option<Error> {
-    let strange = |c: char| c.is_control() && !c.is_whitespace();
+    // a log of what people typed may have the odd delete character
+    let strange = |c: char| c.is_control() && !c.is_whitespace() && c != '\u{7f}';
     if let Some((number, _)) = head.iter().find(|(_, line)| line.contains(strange)) {
         let why = "has bytes that no text has; of compressed files gzip, bzip2 and zstd are read".to_owned();
         return Some(bad_line(*number, why));
@@ -227,14 +228,8 @@ fn mixed(head: &VecDeque<(u64, String)>) -> Option<Error> {
         if 2 * head.iter().filter(|(_, line)| parts(line).is_some()).count() <= head.len() {
             continue;
         }
-        let mut ids = HashSet::new();
-        let of_form = |line| parts(line).is_some_and(|(id, _)| ids.insert(id));
-        let mut of_form = of_form;
-        let (number, line) = head.iter().find(|(_, line)| !of_form(line))?;
-        let why = match parts(line) {
-            Some((id, _)) => format!("has the id \"{id}\" of an earlier one, and a run file could not tell them apart"),
-            None => format!("is no \"{form}\", as most lines are; without ids in any line they are numbered"),
-        };
+        let (number, _) = head.iter().find(|(_, line)| parts(line).is_none())?;
+        let why = format!("is no \"{form}\", as most lines are; without ids in any line they are numbered");
         return Some(bad_line(*number, why));
     }
     None
@@ -248,8 +243,7 @@ fn sniff<'l>(head: impl Iterator<Item = &'l str> + Clone) -> TopicFormat {
     if head.clone().all(|line| tabbed(line).is_some()) {
         return TopicFormat::Tsv;
     }
-    let mut ids = HashSet::new();
-    if !head.clone().all(|line| numbered(line).is_some_and(|(id, _)| ids.insert(id))) {
+    if !head.clone().all(|line| numbered(line).is_some()) {
         return TopicFormat::Lines;
     }
     let mut head = head;
@@ -299,6 +293,9 @@ fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
     if let Some(name) = names.iter().find(|&&name| value.get(name).is_some_and(|id| !id.is_string() && !id.is_number()))
     {
         return Err(format!("its \"{name}\" is no text and no number"));
+    }
+    if let Some(name) = names.iter().find(|&&name| value.get(name).is_some_and(serde_json::Value::is_f64)) {
+        return Err(format!("its \"{name}\" is no whole number of 64 bits; write it as a text"));
     }
     let id = field(&names).map(|id| id_of(&id)).filter(|id| !id.is_empty());
     let id = id.unwrap_or_else(|| (before + 1).to_string());

@@ -25,25 +25,25 @@ fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
     let topics = |parts: &mut dyn Iterator<Item = (&str, &str)>| -> Vec<Topic> {
         parts.map(|(id, text)| Topic::new(id_of(id), tidy(text))).collect()
     };
-    let mut ids = HashSet::new();
     let is_id = |id: &str| {
         id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
             && id.bytes().any(|byte| byte.is_ascii_digit())
     };
-    let mut id = |id: &str| is_id(id) && ids.insert(id.to_owned());
     let priority = |text: &str| {
         let text = text.trim_start().as_bytes();
         text.len() > 1 && text[0].is_ascii_digit() && text[1] == b':'
     };
     let (format, topics) = if start.starts_with('<') && find_ignoring_case(start, 0, "<top>").is_some() {
-        (TopicFormat::Trec, trec(&text, &[]))
+        (TopicFormat::Trec, trec(&text, &[]).ok()?)
     } else if start.starts_with('<') && find_ignoring_case(start, 0, "<topic").is_some() {
-        (TopicFormat::Xml, xml(&text, &[]))
-    } else if start.starts_with(['<', '{']) || text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        (TopicFormat::Xml, xml(&text, &[]).ok()?)
+    } else if start.starts_with(['<', '{'])
+        || text.chars().any(|c| c.is_control() && !c.is_whitespace() && c != '\u{7f}')
+    {
         return None;
     } else if lines().all(|line| line.split_once('\t').is_some_and(|(id, _)| !id.trim().is_empty())) {
         (TopicFormat::Tsv, topics(&mut split('\t')))
-    } else if !lines().all(|line| line.split_once(':').is_some_and(|(before, _)| id(before))) {
+    } else if !lines().all(|line| line.split_once(':').is_some_and(|(before, _)| is_id(before))) {
         // Most lines are of another form.
         let most = |count: usize| 2 * count > lines().count();
         let tabs = lines().filter(|line| line.split_once('\t').is_some_and(|(id, _)| !id.trim().is_empty())).count();
@@ -117,6 +117,7 @@ fn parts() -> impl Strategy<Value = Vec<u8>> {
         b"\xef\xbb\xbf",
         b"\xfe\xff\0a\0\n",
         b"\xe2\x80\xa8",
+        b"\x7f",
         b"{",
         b"\t",
         b":",
@@ -200,7 +201,7 @@ fn test_files_that_are_no_topics_are_refused() {
     assert_eq!(parse_topics(&zstd).unwrap().1.len(), 2);
     let cases: [(&[u8], &str); 7] = [
         (text, "line 3 of the file of topics: is no \"id, tab, text\""),
-        (b"1:a\n2:b\n\n1:c\n", "line 4 of the file of topics: has the id \"1\" of an earlier one"),
+        (b"1:a\n2:b\n\n1:c\n", "topic 3 of the file of topics: has the id \"1\" of an earlier one"),
         (b"1\ta\n1\tb\n", "topic 2 of the file of topics: has the id \"1\""),
         (b"q 1\ta\nq_1\tb\n", "has the id \"q_1\""),
         (b"WARC/1.0\r\nWARC-Type: warcinfo\r\n", "begins a crawl"),
@@ -213,6 +214,9 @@ fn test_files_that_are_no_topics_are_refused() {
     }
     let error = parse_topics(b"{\"id\": {\"a\": 1}, \"query\": \"x\"}\n").unwrap_err().to_string();
     assert!(error.contains("its \"id\" is no text and no number"), "{error}");
+    let long = "{\"id\": 123456789012345678901234, \"query\": \"x\"}\n";
+    let error = parse_topics(long.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("write it as a text"), "{error}");
     // One of two lines may look like another form.
     assert_eq!(parse_topics(b"3:10 to yuma\nmiami white pages\n").unwrap().0, TopicFormat::Lines);
 }
@@ -232,7 +236,22 @@ fn test_fields_of_topics() {
     assert_eq!(text(top, "title,description,narr").unwrap(), ["Oil & gas Who drills it? A document says it.", "Tides"]);
     let covid = "<topics><topic number=\"1\"><query>origin</query><question>where from</question></topic></topics>";
     assert_eq!(text(covid, "question,title").unwrap(), ["where from origin"]);
+    let error = text(top, "foo,bar").unwrap_err().to_string();
+    assert!(error.contains("no topic with a field foo, bar; its elements are top, num, title, desc, narr"), "{error}");
     assert!(text("1\ta\n", "title").unwrap_err().to_string().contains("has no tags"));
+    // ids in elements, as CLEF and others have them; all topics have one, or none
+    let ids = |file: &str| parse_topics(file.as_bytes()).map(|(_, topics)| topics.into_iter().map(|topic| topic.id));
+    let clef = "<topics><topic><identifier>10.2452/451-AH</identifier><title>tides</title></topic>\
+                <topic lang=\"en\"><num> Number: C&amp;142 </num><title>oil</title></topic></topics>";
+    assert!(ids(clef).unwrap().eq(["10.2452/451-AH", "C&142"]));
+    assert!(ids("<topics><topic>tides</topic><topic><query>oil</query></topic></topics>").unwrap().eq(["1", "2"]));
+    for file in [
+        "<topics><topic number=\"7\">tides</topic><topic><query>oil</query></topic></topics>",
+        "<top>\n<num> 7\n<title> tides\n</top>\n<top>\n<title> oil\n</top>\n",
+    ] {
+        let error = ids(file).err().unwrap().to_string();
+        assert!(error.contains("has topics with ids, and topic 2 of it has none"), "{error}");
+    }
 }
 
 #[test]
@@ -272,4 +291,12 @@ fn test_queries_without_words_are_named() {
     assert_eq!(line(2).as_deref(), Some("2 queries have no words: q, q"));
     assert!(line(10).is_some_and(|line| line.ends_with(", q")));
     assert!(line(12).is_some_and(|line| line.starts_with("12 ") && line.ends_with(", q and 2 more")));
+}
+
+/// Analyzers that cut by UAX #29 find words with a narrow no-break space in documents.
+#[test]
+fn test_a_narrow_no_break_space_is_part_of_a_word() {
+    assert_eq!(tidy(" Bonjour\u{202f}!  10\u{202f}000\u{a0}mots\t"), "Bonjour\u{202f}! 10\u{202f}000 mots");
+    let parts = crate::query::weights::parts("10\u{202f}000^2 mots\u{3000}ici").unwrap();
+    assert_eq!(parts, [("10\u{202f}000".to_owned(), 2.0), ("mots ici".to_owned(), 1.0)]);
 }

@@ -12,6 +12,7 @@ mod tests;
 mod times;
 mod windows;
 
+use super::explain::LEFT_TO_CPU;
 use super::settings::Settings;
 use crate::base::means::{Stage, Unit};
 use crate::cli::eval;
@@ -19,7 +20,7 @@ use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
 use crate::query::engine::EngineKind;
-use crate::query::{Collection, Searcher, TopicReader};
+use crate::query::{Collection, Searcher, TopicFormat, TopicReader};
 use crate::{Error, Result};
 use anyhow::Context as _;
 pub use form::{Form, RunFormat};
@@ -38,7 +39,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What writes run files.
 pub mod run_file {
     pub use super::form::{Form, RunFormat};
-    pub use super::not_an_input;
+    pub use super::takes_no_place;
     pub use super::windows::put;
 }
 
@@ -132,7 +133,8 @@ struct Job {
 
 impl Job {
     fn new(settings: &Settings, searcher: &Searcher<'_>, form: &Form) -> Self {
-        let Settings { mode, k, k1, b, scores, .. } = settings;
+        let Settings { mode, k, k1, b, .. } = settings;
+        let scores = searcher.scores();
         let subset = searcher.subset().map(|subset| xxh3_64(bytemuck::cast_slice(subset.docs())));
         let within = subset.map_or_else(String::new, |digest| format!(" --within {digest:016x}"));
         let statistics = searcher.collection().map(Collection::digest);
@@ -221,18 +223,30 @@ fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
     Ok((Target::Partial(Box::new(partial), job), done))
 }
 
-/// Refuses a run file that would take the place of a file that is read.
+/// Refuses an option's output that would take the place of the file of another one, or of a file of the index.
 ///
 /// # Errors
 /// [`Error::Invalid`].
-pub fn not_an_input(run: &Path, inputs: &[(&str, Option<&Path>)]) -> Result<()> {
-    let Ok(there) = run.canonicalize() else { return Ok(()) };
-    let same = |path: &Path| there.is_file() && path.canonicalize().is_ok_and(|path| path == there);
-    match inputs.iter().find(|(_, path)| path.is_some_and(same)) {
-        Some((option, _)) => {
-            let why = format!("is the file of {option}, which the run file would take the place of; give another name");
-            Err(Error::Invalid { what: format!("--run {}", run.display()), why })
-        }
+pub fn takes_no_place<'p>(
+    (option, output): (&str, &Path),
+    index: &Path,
+    others: impl IntoIterator<Item = (&'p str, &'p Path)>,
+) -> Result<()> {
+    // A file that is still to be written has a folder.
+    let place = |path: &Path| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize().ok().or_else(|| Some(parent.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    let Some(output_at) = place(output).filter(|_| output.is_file() || !output.exists()) else { return Ok(()) };
+    let refuse = |why: String| {
+        let why = format!("{why}; give another name");
+        Err(Error::Invalid { what: format!("{option} {}", output.display()), why })
+    };
+    if index.canonicalize().is_ok_and(|index| output_at.starts_with(index)) {
+        return refuse("lies in the index".to_owned());
+    }
+    match others.into_iter().find(|(_, path)| place(path).as_ref() == Some(&output_at)) {
+        Some((other, _)) => refuse(format!("is the file of {other}, which it would take the place of")),
         None => Ok(()),
     }
 }
@@ -278,14 +292,15 @@ impl Read for Source {
 }
 
 /// Says on stderr what was done.
-fn summarise(done: &Done, phases: &times::Phases, settings: &Settings, run: &Path) {
+fn summarise(done: &Done, topics: TopicFormat, phases: &times::Phases, settings: &Settings, run: &Path) {
     say(format_args!(
-        "{} of {} topics answered with {} documents in {:.2} s: {}",
+        "{} of {} topics answered with {} documents in {:.2} s: {}; topics were {}",
         done.answered,
         done.topics,
         done.hits,
         phases.total,
-        run.display()
+        run.display(),
+        topics.about()
     ));
     if phases.device > 0.0 {
         say(format_args!("{}", phases.line()));
@@ -296,7 +311,7 @@ fn summarise(done: &Done, phases: &times::Phases, settings: &Settings, run: &Pat
     if done.by_cpu > 0 {
         let why = match settings.engine_kind() {
             EngineKind::Griffin => "too few documents have all terms, and disjunctions do not move",
-            _ => "they do not fit the GPU",
+            _ => LEFT_TO_CPU,
         };
         say(format_args!("The CPU answered {} of them: {why}.", done.by_cpu));
     }
@@ -316,9 +331,15 @@ pub fn run<'a>(
     start: Instant,
 ) -> anyhow::Result<bool> {
     let form = args.form()?;
-    let inputs =
-        [("--topics", Some(topics)), ("--qrels", args.qrels.as_deref()), ("--within", settings.within.as_deref())];
-    not_an_input(run, &inputs)?;
+    let statistics = settings.statistics.iter().map(|path| ("--statistics", &**path));
+    let some = [("--qrels", args.qrels.as_deref()), ("--within", settings.within.as_deref())];
+    let some = some.into_iter().filter_map(|(option, path)| Some((option, path?)));
+    let inputs = some.chain([("--topics", topics)]).chain(statistics);
+    let dir = searcher.index().dir();
+    takes_no_place(("--run", run), dir, inputs.clone())?;
+    if let Some(times) = &args.times {
+        takes_no_place(("--times", times), dir, inputs.chain([("--run", run)]))?;
+    }
     let is_stdout = run.as_os_str() == "-";
     if args.qrels.is_some() && (is_stdout || std::fs::metadata(run).is_ok_and(|run| !run.is_file())) {
         let why = format!("reads the run file when it is done, and {} is none", run.display());
@@ -342,6 +363,7 @@ pub fn run<'a>(
         Err(_) if means.cancelled() => return Err(Error::Interrupted.into()),
         reader => reader.with_context(|| format!("in {name}"))?,
     };
+    let topic_format = reader.format();
     means.progress.begin(Stage { name: "querying", unit: Unit::Things("queries") }, bytes.min(1));
     let guess = |seen: u64| match read.load(Ordering::Relaxed) {
         0 => 0,
@@ -367,10 +389,8 @@ pub fn run<'a>(
         std::fs::write(path, text).map_err(Error::io("write", path))?;
     }
     if !args.quiet {
-        summarise(&done, &phases, settings, run);
+        summarise(&done, topic_format, &phases, settings, run);
     }
-    if let Some(judgements) = judgements {
-        judgements.measure(run)?;
-    }
-    Ok(done.answered > 0)
+    let measured = judgements.map_or(Ok(true), |judgements| judgements.measure(run))?;
+    Ok(measured && done.answered > 0)
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bench::query::tests::index;
 use crate::index::Index;
-use crate::query::{Bm25, Scores, parse_topics};
+use crate::query::{Bm25, parse_topics};
 
 #[test]
 fn test_how_many_arrivals_a_rate_has() {
@@ -84,7 +84,7 @@ fn test_all_engines_have_rows_with_right_answers() {
     let dir = tempfile::tempdir().unwrap();
     let indexes = [Index::open(&index(dir.path(), "a", 0)).unwrap()];
     let codec = ["simdbp+vbyte".to_owned()];
-    let places = lines::places(&indexes, Some(&codec), Bm25::default(), Scores::Bm25).unwrap();
+    let places = lines::places(&indexes, Some(&codec), Bm25::default(), None).unwrap();
     let (_, topics) = parse_topics(b"red apple\npie tree leaf\npie\nnothing red").unwrap();
     let plans = [lines::plan(&places[0].searcher, &topics).unwrap().0];
     let line = "i --topics t --engine cpu,gpu,serialized,parallel,griffin --mode and,or --threads 2 --batch 1,8 --warm-up 0 \
