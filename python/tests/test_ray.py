@@ -268,6 +268,8 @@ class TestRay(common.InDirectory):
         gamut.ray.build(self.crawl, self.dir / "out", shards=5)
         whole = gamut.Index(self.dir / "whole")
         queries = self.queries()
+        with self.assertRaisesRegex(InvalidError, "5 shards with 9 actors each, of 1 cores, need 45 cores"):
+            gamut.ray.Searcher(self.dir / "out", replicas=9)
         with gamut.ray.Searcher(self.dir / "out", cpus=0.5) as searcher:
             self.assertEqual(len(searcher), len(whole))
             for k, mode in ((10, "or"), (10, "and"), (1000, "or")):

@@ -51,7 +51,7 @@ def main(arguments=None):
     ray.init(known.address, log_to_driver=False, logging_level="error")
     try:
         return (_build if known.command == "build" else _search)(known, _options(parser, rest))
-    except errors.Error as error:
+    except (errors.Error, OSError) as error:
         print(f"gamut.ray: {error}", file=sys.stderr)
         return 2
 
@@ -99,6 +99,9 @@ def _build(known, options):
 def _search(known, options):
     with open(known.topics, encoding="utf-8") as file:
         topics = [line.rstrip("\n").split("\t", 1) for line in file if line.strip()]
+    for number, topic in enumerate(topics, 1):
+        if len(topic) < 2:
+            raise errors.InvalidError(f"topic {number} of {known.topics} has no tab between id and query: {topic[0][:60]}")
     names = ("replicas", "cpus", "gpus", "memory", "scratch", "timeout")
     with Searcher(known.output, **{n: getattr(known, n) for n in names}) as searcher:
         results = searcher.search([text for _, text in topics], known.k, ids=True, **options)

@@ -73,6 +73,8 @@ def build(
     scratch = storage.absolute(scratch)
     if "stop_words" in options:
         options["stop_words"] = storage.absolute(options["stop_words"])
+    if str(options.get("order")).startswith("file:"):
+        options["order"] = "file:" + storage.absolute(options["order"].removeprefix("file:"))
     resources = tasks.resources(cpus, gpus, memory)
     if shards is None:
         shards = max(1, int(ray.cluster_resources().get("CPU", 1) // (cpus or 1)))

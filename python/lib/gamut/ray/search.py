@@ -123,6 +123,12 @@ class Searcher:
         if not (output / SHARDS).exists():
             raise NotFoundError(2, f"there are no shards at {output}; gamut.ray.build makes them")
         self.shards = (output / SHARDS).read_json()["shards"]
+        needed, there = len(self.shards) * replicas * cpus, ray.cluster_resources().get("CPU", 0)
+        if needed > there:
+            raise InvalidError(
+                f"{len(self.shards)} shards with {replicas} actors each, of {cpus} cores, need {needed:g} cores, and the "
+                f"cluster has {there:g}: give fewer cpus, such as {there / (len(self.shards) * replicas):.2g}"
+            )
         self.patience, self.timeout = patience, timeout
         documents = [shard["documents"] for shard in self.shards]
         self._first = np.cumsum([0, *documents], dtype=np.uint64)
