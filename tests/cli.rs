@@ -434,3 +434,22 @@ fn what_an_append_loses_is_told() {
         "{report}"
     );
 }
+
+#[test]
+fn a_field_that_no_record_has_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = b"{\"id\": 1, \"head\": \"h\", \"a\": \"tide\", \"list\": [\"wave\"]}\n{\"id\": 2, \"b\": \"wave\"}\n";
+    let (input, out) = (put(dir.path(), "a.jsonl", lines), dir.path().join("ix"));
+    let warned = |fields: &str, title: &str| {
+        let _ = std::fs::remove_dir_all(&out);
+        let built = index(&input, &out, &["--text-field", fields, "--title-field", title]);
+        assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+        let lines = text(&built.stderr);
+        let lines = lines.lines().filter_map(|line| line.strip_prefix("warning   ")).map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(warned("a,b", "head"), [""; 0]);
+    assert!(text(&gamut(&["query", out.to_str().unwrap(), "tide"]).stdout).contains("1  h"));
+    let told = ["c", "list", "title"].map(|name| format!("no record has a text in {name}"));
+    assert_eq!(warned("a,c,b,list", "title"), told);
+}

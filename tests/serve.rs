@@ -308,8 +308,8 @@ fn test_what_cannot_be_served_is_said() {
         assert!(error.contains(why) && error.lines().count() == 1, "{arguments:?}: {error}");
     }
     for (option, value, why) in [
-        ("--connections", "0", "from 1 to 1000000"),
-        ("--connections", "18446744073709551615", "from 1 to 1000000"),
+        ("--connections", "0", "from 1 to 4294967295"),
+        ("--connections", "18446744073709551615", "from 1 to 4294967295"),
         ("--host", "search.example:80", "without scheme and port"),
         ("--cors", "https://a.example/", "give https://a.example"),
         ("--cors", "*", "is no origin"),

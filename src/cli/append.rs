@@ -49,6 +49,9 @@ pub struct Args {
     /// JSON fields that contain the text, separated by commas, as in `gamut index`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     text_field: Option<Vec<String>>,
+    /// JSON field that contains the title, as in `gamut index`
+    #[arg(long, value_name = "NAME")]
+    title_field: Option<String>,
     /// JSON field with terms and their weights, as in `gamut index`
     #[arg(long, value_name = "NAME", conflicts_with = "text_field")]
     vector_field: Option<String>,
@@ -89,6 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             format: args.format.clone(),
             id_field: args.id_field.clone().or(defaults.id_field.clone()),
             text_field: args.text_field.clone().or(defaults.text_field.clone()),
+            title_field: args.title_field.clone(),
             weights: args.vector_field.clone().map(|field| Weights::new(field, args.vector_scale)).transpose()?,
             ..defaults
         },
@@ -138,6 +142,7 @@ fn write_done(out: &mut impl Write, args: &Args, done: &Appended) -> io::Result<
         union.bytes
     )?;
     out.write_all(new.skipped.lines(&"what --json prints").as_bytes())?;
+    new.warnings.iter().try_for_each(|warning| writeln!(out, "warning   {warning}"))?;
     if args.on_duplicate != OnDuplicate::KeepAll {
         writeln!(out, "{} documents left out that had the id of another one", union.left_out)?;
     }

@@ -60,6 +60,9 @@ pub struct Args {
     /// JSON fields that contain the text, separated by commas [default: contents, text, body, passage or segment]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     text_field: Option<Vec<String>>,
+    /// JSON field that contains the title [default: title]
+    #[arg(long, value_name = "NAME")]
+    title_field: Option<String>,
     /// JSON field with an object of terms and weights, in place of a text: documents of learned models such as SPLADE
     /// and uniCOIL (Anserini's JsonVectorCollection has "vector"). A score is the sum of a document's weights, times
     /// those of the query
@@ -239,6 +242,7 @@ impl Args {
                 format: self.format.clone(),
                 id_field: self.id_field.clone().or(defaults.id_field),
                 text_field: self.text_field.clone().or(defaults.text_field),
+                title_field: self.title_field.clone(),
                 weights: self.vector_field.clone().map(|field| Weights::new(field, self.vector_scale)).transpose()?,
                 part: self.part,
                 ..CorpusOptions::default()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
+use super::json_doc::FieldsFound;
 use super::members::Inflater;
 use super::solo::{Solo, Turn};
 use super::{CorpusOptions, DocSink, Skip, SkipKind, formats, weights};
@@ -181,6 +182,8 @@ pub struct Context {
     pub(super) title: Vec<u8>,
     /// For weights of terms.
     pub(super) room: weights::Room,
+    /// Which of the fields that the options name were found.
+    pub(super) fields: FieldsFound,
     /// For records over [`CorpusOptions::solo_bytes`].
     pub(super) turn: Turn,
 }
@@ -196,6 +199,7 @@ impl Context {
             id: Vec::new(),
             title: Vec::new(),
             room: weights::Room::default(),
+            fields: FieldsFound::default(),
         }
     }
 

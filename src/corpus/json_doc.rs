@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
-use super::{Content, Doc, DocSink, SkipKind, weights};
+use super::{Content, CorpusOptions, Doc, DocSink, SkipKind, weights};
 
 /// Names under which an id is looked for, best first: Anserini, BEIR, MS MARCO, TREC.
 pub const ID_FIELDS: &[&str] = &["id", "_id", "docid", "docno", "pid"];
@@ -51,11 +51,13 @@ impl<'a, 'n> Slots<'a, 'n> {
 
     /// The values that are texts or numbers.
     fn texts(&self) -> impl Iterator<Item = Value<'a>> {
-        let is_number = |raw: &[u8]| raw.first().is_some_and(|&byte| byte == b'-' || byte.is_ascii_digit());
-        self.values.iter().flatten().copied().filter(move |value| match value {
-            Value::Text(_) => true,
-            Value::Other(raw) => is_number(raw),
-        })
+        self.values.iter().flatten().copied().filter(Value::is_text)
+    }
+
+    /// A bit for each name whose value is a text or a number.
+    fn with_texts(&self) -> u8 {
+        let is_text = |value: &Option<Value<'_>>| value.as_ref().is_some_and(Value::is_text);
+        self.values.iter().rev().fold(0, |bits, value| bits << 1 | u8::from(is_text(value)))
     }
 
     /// The first object.
@@ -64,6 +66,34 @@ impl<'a, 'n> Slots<'a, 'n> {
             Value::Other(json @ [b'{', ..]) => Some(*json),
             _ => None,
         })
+    }
+}
+
+/// Which of the fields that the options name had a text in some record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FieldsFound {
+    /// A bit for each text field, by its place.
+    texts: u8,
+    title: bool,
+}
+
+impl FieldsFound {
+    /// Of a table, whose columns are known before its rows.
+    #[cfg(feature = "parquet")]
+    pub(super) const ALL: Self = Self { texts: u8::MAX, title: true };
+
+    /// The fields that no record had.
+    pub fn lacking(self, options: &CorpusOptions) -> impl Iterator<Item = &str> {
+        let texts = options.text_field.iter().flatten().enumerate();
+        let texts = texts.filter(move |(place, _)| self.texts >> place & 1 == 0).map(|(_, name)| name);
+        texts.chain(options.title_field.as_ref().filter(move |_| !self.title)).map(String::as_str)
+    }
+}
+
+impl std::ops::BitOrAssign for FieldsFound {
+    fn bitor_assign(&mut self, other: Self) {
+        self.texts |= other.texts;
+        self.title |= other.title;
     }
 }
 
@@ -132,7 +162,8 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
     if !record.admit(context.options.max_record, sink) {
         return;
     }
-    let Context { options, bodies: [body, part], id: id_buffer, title: title_buffer, room, .. } = context;
+    let Context { options, bodies: [body, part], id: id_buffer, title: title_buffer, room, fields: found, .. } =
+        context;
     let id_names: Vec<&str> = options.id_field.as_deref().into_iter().collect();
     let title_names: Vec<&str> = options.title_field.as_deref().into_iter().collect();
     let text_names: Vec<&str> = match &options.weights {
@@ -160,6 +191,7 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
             return record.skip(SkipKind::BadSyntax, format!("no JSON at byte {at} of it"), sink);
         }
     }
+    *found |= FieldsFound { texts: slots[1].with_texts(), title: slots[2].texts().next().is_some() };
     let missing = |slots: &Slots<'_, '_>| format!("no field {}", slots.names.join(", "));
     let mut url_buffer = Vec::new();
     let fields = text(slots[0].texts().next(), id_buffer).and_then(|id| {

@@ -15,6 +15,16 @@ pub(super) enum Value<'a> {
     Other(&'a [u8]),
 }
 
+impl Value<'_> {
+    /// Whether it is a text, or a number, which counts as one.
+    pub(super) fn is_text(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::Other(raw) => raw.first().is_some_and(|&byte| byte == b'-' || byte.is_ascii_digit()),
+        }
+    }
+}
+
 /// Why scanning stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {

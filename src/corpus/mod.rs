@@ -50,7 +50,7 @@ pub use find::files_of;
 pub use format::{Context, Cut, FORMATS, Format, Frame, Head, Record, Size, format_named, format_names};
 pub use gzip::{GzipMember, MemberInflater, gzip_members};
 pub use inflated::{Busy, Device, HeadStart, Inflating, MemberCounts, Open};
-pub use json_doc::{ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS};
+pub use json_doc::{FieldsFound, ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS};
 pub use members::Compression;
 pub use memory::{Documents, Feed, Feeder, MemoryDoc, NotTaken, feed};
 pub use open::{Corpus, CorpusOptions, InputFile};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::ahead::Batch;
 use super::format::{Context, Record};
 use super::inflated::{Inflated, MemberCounts};
+use super::json_doc::FieldsFound;
 use super::memory::{self, Documents};
 use super::open::Plan;
 use super::walk::{Source, Walker};
@@ -213,6 +214,7 @@ impl PieceReader {
     /// They count only if [`Handover::check`] accepts the piece.
     pub fn read(&mut self, piece: &Piece, sink: &mut dyn DocSink) -> PieceEnd {
         (self.walker.inflated, self.walker.members) = (0, MemberCounts::default());
+        self.context.fields = FieldsFound::default();
         let entry = &self.plan.files[piece.file];
         self.context.name.clone_from(&entry.name);
         let mut out = Parsing { format: entry.format, context: &mut self.context, sink };
@@ -256,6 +258,11 @@ impl PieceReader {
     /// How many gzip members the last piece had, and where they were inflated; 0 if a thread had read them ahead.
     pub fn members(&self) -> MemberCounts {
         self.walker.members
+    }
+
+    /// Which of the fields that the options name had a text in some record of the last piece.
+    pub fn fields(&self) -> FieldsFound {
+        self.context.fields
     }
 
     /// How many bytes the last piece inflated to (or held, if it is not compressed).

@@ -65,6 +65,15 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
     let Parsed { mut writer, runs, documents, texts, cut, links, dictionary, .. } = parsed;
     let Parsed { counts, long_words, skipped, sorting, inflater, resumed, seconds, .. } = parsed;
     writer.input_cut(cut);
+    // a program that hands documents over has named no fields
+    let lacking: Vec<String> = match shared.options.feed {
+        Some(_) => Vec::new(),
+        None => counts
+            .fields
+            .lacking(&shared.options.corpus)
+            .map(|name| format!("no record has a text in {name}"))
+            .collect(),
+    };
     if let Some(weights) = &shared.options.corpus.weights {
         writer.imported(Some(imported(weights, &documents, dictionary.len() as u64, counts.tokens)));
     }
@@ -193,7 +202,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         sort_times: sorting.times,
         sort_hidden: 0.0,
         peak_memory: 0,
-        warnings: sorting.warnings.into_iter().chain(inflater.warning).collect(),
+        warnings: sorting.warnings.into_iter().chain(inflater.warning).chain(lacking).collect(),
         skipped,
     };
     let mut report = spawn(shared, {

@@ -11,7 +11,7 @@ use super::skipped::Skips;
 use super::terms::{LocalPosting, LocalTerms, NewTerms};
 use crate::base::memory::memory_in_use;
 use crate::corpus::{
-    self, Content, Doc, DocSink, MemberCounts, Piece, PieceEnd, PieceReader, Redirect, Skip, SkipKind,
+    self, Content, Doc, DocSink, FieldsFound, MemberCounts, Piece, PieceEnd, PieceReader, Redirect, Skip, SkipKind,
 };
 use crate::text::{Analyzer, Extracted, Extractor, MAX_TERM_BYTES, TermSink};
 
@@ -58,6 +58,9 @@ pub struct BatchCounts {
     /// Weights of terms.
     #[serde(default)]
     pub weights: WeightCounts,
+    /// Which of the fields that the options name had a text.
+    #[serde(default)]
+    pub fields: FieldsFound,
 }
 
 /// What became of the weights of documents.
@@ -241,6 +244,7 @@ impl Worker {
         batch.counts.disk_bytes = piece.disk_bytes();
         batch.counts.inflated_bytes = self.reader.bytes_inflated();
         batch.counts.members = self.reader.members();
+        batch.counts.fields = self.reader.fields();
         batch.span = Some((began, Instant::now()));
         (batch, end)
     }

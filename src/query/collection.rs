@@ -116,12 +116,12 @@ impl Collection {
     /// Writes the statistics of an index to a new file, which is there when it is whole.
     ///
     /// # Errors
-    /// [`Error::Io`], also if the file is there; [`Error::Damaged`]; [`Error::Invalid`] for a term with a line feed,
-    /// which an analyzer of another program might make.
+    /// [`Error::Exists`]; [`Error::Io`]; [`Error::Damaged`]; [`Error::Invalid`] for a term with a line feed, which an
+    /// analyzer of another program might make.
     pub fn write(index: &Index, path: &Path) -> Result<()> {
         let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
         if std::fs::symlink_metadata(path).is_ok() {
-            return Err(Error::io("create", path)(std::io::ErrorKind::AlreadyExists.into()));
+            return Err(Error::Exists { path: path.to_owned() });
         }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new();

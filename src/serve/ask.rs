@@ -160,6 +160,9 @@ pub fn of_parameters(query: &str, limits: &Limits) -> Result<Option<Ask>, String
 /// # Errors
 /// What is wrong.
 pub fn of_json(body: &[u8], limits: &Limits) -> Result<Asked, String> {
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err("the body is no JSON object".to_owned());
+    }
     let all: Body = serde_json::from_slice(body).map_err(|error| format!("the body is no such JSON: {error}"))?;
     let of = |one: &Body| -> Result<Ask, String> {
         if one.q.is_some() == one.terms.is_some() {
@@ -257,8 +260,9 @@ mod tests {
         assert_eq!(many.asks.iter().map(|ask| ask.scores).collect::<Vec<_>>(), kinds);
         assert_eq!(many.asks[2].terms, [("c".to_owned(), 2.5), ("d".to_owned(), -1.0)]);
         for (body, error) in [
-            ("", "no such JSON"),
-            ("[]", "no such JSON"),
+            ("", "no JSON object"),
+            (r#"["a", null, 1, null, null, null, false, null]"#, "no JSON object"),
+            (r#"{"q": 1"#, "no such JSON"),
             (r#"{"q": "a", "k": -1}"#, "no such JSON"),
             (r#"{"q": "a", "z": 1}"#, "no such JSON"),
             (r#"{}"#, "either q or terms"),

@@ -196,8 +196,11 @@ mod tests {
         let all = 2 * WAITING;
         (0..all).for_each(|i| log.say(&i.to_string()));
         drop(go);
-        log.finish();
         drop(log);
+        // the thread has its own until it has written all
+        while Arc::strong_count(&kept.0) > 1 {
+            std::thread::yield_now();
+        }
         let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
         let lost = |line: &str| {
             line.strip_prefix("gamut: ")?

@@ -259,13 +259,18 @@ impl Server {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        let too_long = || {
+            let message = format!("the body is longer than {} bytes", self.limits.body);
+            Wrong(StatusCode::PAYLOAD_TOO_LARGE, message.into())
+        };
+        // what says so before it comes need not be waited for
+        if body.size_hint().lower() > self.limits.body as u64 {
+            return Err(too_long());
+        }
         let limited = std::pin::pin!(Limited::new(body, self.limits.body).collect());
         match tokio::time::timeout(self.time, limited).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                let message = format!("the body is longer than {} bytes", self.limits.body);
-                Err(Wrong(StatusCode::PAYLOAD_TOO_LARGE, message.into()))
-            }
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_long()),
             Ok(Err(_)) => Err(Wrong::bad("the body broke off")),
             Err(_) => Err(Wrong(StatusCode::REQUEST_TIMEOUT, "the body took too long".into())),
         }

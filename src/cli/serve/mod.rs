@@ -110,13 +110,13 @@ struct Bounds {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     timeout: u64,
     /// Documents a query at most.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = some)]
     max_k: usize,
     /// Words of a query at most.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 1024, value_parser = some)]
     max_terms: usize,
     /// Queries of a request at most.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = some)]
     max_queries: usize,
     /// Length of a request's body at most.
     #[arg(long, default_value = "4MiB", value_parser = parse_size)]
@@ -132,10 +132,10 @@ struct Bounds {
     batch_wait: u64,
 }
 
-/// How many of something there may be at a time.
+/// How many of something there may be.
 fn some(text: &str) -> Result<usize, String> {
-    let number = text.parse().map_err(|_| "is no whole number".to_owned())?;
-    if (1..=1_000_000).contains(&number) { Ok(number) } else { Err("must be from 1 to 1000000".to_owned()) }
+    let number = text.parse().ok().filter(|number| (1..=u32::MAX as usize).contains(number));
+    number.ok_or_else(|| format!("must be a whole number from 1 to {}", u32::MAX))
 }
 
 /// A name or an address as the guard compares it, without a port.

@@ -5,7 +5,7 @@ use super::{ENCRYPTED, MAGIC};
 use crate::base::guard::unpanicked;
 use crate::base::map::Map;
 use crate::corpus::format::Context;
-use crate::corpus::json_doc::{ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS};
+use crate::corpus::json_doc::{FieldsFound, ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS};
 use crate::corpus::open::CorpusOptions;
 use crate::corpus::{Content, Doc, DocSink, Skip, SkipKind};
 use bytes::Bytes;
@@ -173,6 +173,8 @@ impl Table {
 
     /// Reads the rows of a stretch. Returns the bytes of their values.
     pub(in crate::corpus) fn read(&self, stretch: &Stretch, context: &mut Context, sink: &mut dyn DocSink) -> u64 {
+        // a column that is missing is an error before
+        context.fields = FieldsFound::ALL;
         let mut rows = Rows { table: self, stretch, context, sink, bytes: 0, done: 0 };
         if let Err(why) = rows.read() {
             let row = stretch.group_row + stretch.from + rows.done;

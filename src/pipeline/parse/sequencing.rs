@@ -221,6 +221,7 @@ impl<'a> Sequencing<'a> {
         sum.text_bytes += one.text_bytes;
         sum.tokens += one.tokens;
         sum.weights += one.weights;
+        sum.fields |= one.fields;
         self.long_words.add(&self.corpus.files()[piece.file].path, &batch);
         self.skipped.add(&self.corpus.files()[piece.file].path, &batch.skips);
         shared.progress().advance(one.disk_bytes);
