@@ -438,8 +438,12 @@ fn what_an_append_loses_is_told() {
 #[test]
 fn a_field_that_no_record_has_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let lines = b"{\"id\": 1, \"head\": \"h\", \"a\": \"tide\", \"list\": [\"wave\"]}\n{\"id\": 2, \"b\": \"wave\"}\n";
-    let (input, out) = (put(dir.path(), "a.jsonl", lines), dir.path().join("ix"));
+    // in files of their own, which are pieces of their own
+    let input = dir.path().join("in");
+    std::fs::create_dir(&input).unwrap();
+    put(&input, "1.jsonl", b"{\"id\": 1, \"head\": \"h\", \"a\": \"tide\", \"list\": [\"wave\"]}\n");
+    put(&input, "2.jsonl", b"{\"id\": 2, \"b\": \"wave\"}\n");
+    let out = dir.path().join("ix");
     let warned = |fields: &str, title: &str| {
         let _ = std::fs::remove_dir_all(&out);
         let built = index(&input, &out, &["--text-field", fields, "--title-field", title]);
