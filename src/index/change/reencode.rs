@@ -132,11 +132,13 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     }
     for file in &manifest.files {
         publish::link(dir, temporary.path(), &file.name)?;
+        // one by one: another index may come and go
+        index.in_place()?;
     }
     if dir.join(REPORT).is_file() {
         publish::link(dir, temporary.path(), REPORT)?;
+        index.in_place()?;
     }
-    index.in_place()?;
     let source = Source::new(index, from, change.gpu)?;
     let work = batches(index, BATCH[usize::from(change.gpu.is_some())])?;
     let postings: u64 = work.iter().map(|batch| batch.postings).sum();
