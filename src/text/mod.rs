@@ -89,7 +89,9 @@ pub struct AnalyzerSpec {
 /// |---|---|
 /// | 1 | |
 /// | 2 | characters of Word_Break=Format are left out of words; under version 1 they separate words |
-/// | 3 | `turkish` tells I and ı from İ and i; under earlier versions it made an i of every I. No other analyzer changed, and those stay at version 2 |
+/// | 3 | `turkish` tells I and ı from İ and i; under earlier versions it made an i of every I |
+///
+/// Version 3 changed no other analyzer: those stay at version 2.
 pub const RULES: u32 = 3;
 
 fn first_rules() -> u32 {

@@ -107,8 +107,8 @@ impl Format for Warc {
 
     fn description(&self) -> &'static str {
         "HTTP responses with status 200 that are HTML, XHTML or plain text by their Content-Type, or by their first \
-         bytes without one; conversion records (WET) that are any of these, or of no type; resource records that are web pages. Id: \
-         WARC-TREC-ID, else the target URI without <>, else WARC-Record-ID. Versions 0.17 to 1.1."
+         bytes without one; conversion records (WET) that are any of these, or of no type; resource records that are \
+         web pages. Id: WARC-TREC-ID, else the target URI without <>, else WARC-Record-ID. Versions 0.17 to 1.1."
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

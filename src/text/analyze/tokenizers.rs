@@ -336,7 +336,7 @@ impl Pipeline {
         if before == Before::FormatToSpaces {
             return Err(Error::Invalid {
                 what: "a tokenizer by rules of version 1".to_owned(),
-                why: "tokenizers follow newer rules only; an Analyzer follows these, too".to_owned(),
+                why: "tokenizers know newer versions only; take text::Analyzer, which knows each".to_owned(),
             });
         }
         let rules = Filter(StopAndStem(rules));
