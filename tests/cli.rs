@@ -392,6 +392,7 @@ fn measures_are_those_that_are_asked_for() {
         (&[&run[..], &run][..], "not \"query iteration document relevance\""),
         (&[&qrels, &run, "-m", "P.,"], "names no cut-off"),
         (&["-", "-"], "standard input can be one file"),
+        (&[&qrels, &run, &run, "-m", "num_q", "--diff", "5"], "name one by -m"),
     ] {
         let out = gamut(&[&["eval"], args].concat());
         assert!(out.status.code() == Some(2) && text(&out.stderr).contains(why), "{args:?}: {}", text(&out.stderr));

@@ -366,9 +366,9 @@ fn other_options_are_refused_and_said() {
     for (options, expected) in [
         (Options { codecs: "vbyte", ..PLAIN }, "its choice of codecs is vbyte, not simdbp"),
         (Options { order: "random:1", ..PLAIN }, "its order is random:1, not input"),
-        (Options { store: true, ..PLAIN }, "its text.zst is there, not missing"),
-        (Options { impacts: true, ..PLAIN }, "its impacts.bin is there, not missing"),
-        (Options { tables: true, ..PLAIN }, "its tables.bin is there, not missing"),
+        (Options { store: true, ..PLAIN }, "it has stored texts"),
+        (Options { impacts: true, ..PLAIN }, "it has impacts"),
+        (Options { tables: true, ..PLAIN }, "it has tables"),
     ] {
         let other = path("b");
         make(vec![files[1].clone()], &other, &options);

@@ -445,7 +445,23 @@ fn topics_come_from_standard_input_and_go_into_three_formats() {
     for threads in ["1", "3"] {
         assert!(by(&["--threads", threads]) == all, "{threads} threads");
     }
-    let refused: [(&[&str], &str); 5] = [
+    // standard input and standard output are no files, and none takes the place of the other
+    for (files, stdin) in [
+        (&["--topics", "-", "--run", "-"][..], "1\trare\n"),
+        (&["--topics", path.to_str().unwrap(), "--run", "-", "--within", "-"], "d123\n"),
+    ] {
+        std::fs::write(&path, "1\trare\n").unwrap();
+        let output = gamut_with(&[&["query", &index], files].concat(), stdin.as_bytes());
+        assert!(text(&output.stdout).starts_with("1 Q0 d123 1 "), "{files:?}: {}", text(&output.stderr));
+    }
+    let within = Command::new(env!("CARGO_BIN_EXE_gamut"))
+        .args(["query", ".", "--topics", path.to_str().unwrap(), "--run", "-"])
+        .current_dir(&index)
+        .output()
+        .unwrap();
+    assert!(text(&within.stdout).starts_with("1 Q0 d123 1 "), "{}", text(&within.stderr));
+    let refused: [(&[&str], &str); 6] = [
+        (&["--qrels", "-"], "--qrels and --topics name it"),
         (&["--run-format", "tsv", "--tag", "x"], "a column of --run-format trec"),
         (&["--tag", "x y"], "must be one word"),
         (&["--run", "/dev/null", "--resume"], "no plain file"),

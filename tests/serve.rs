@@ -283,6 +283,23 @@ fn test_documents_that_queries_may_not_find_are_not_shown() {
 }
 
 #[test]
+fn test_stats_tell_how_many_documents_are_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    build(dir.path(), 20, "page");
+    let server = Server::start(dir.path(), &[]);
+    let told = || answer(&server.get("/stats").1);
+    assert!(told().get("deleted").is_none() && told()["statistics"]["documents"] == 20, "{}", told());
+    let (index, ids) = (dir.path().join("index"), dir.path().join("ids"));
+    std::fs::write(&ids, "d/3\nd/17\n").unwrap();
+    gamut(&["delete", index.to_str().unwrap(), "--ids", ids.to_str().unwrap(), "-q"]);
+    drop(server);
+    let server = Server::start(dir.path(), &[]);
+    let told = answer(&server.get("/stats").1);
+    assert_eq!((&told["deleted"], &told["statistics"]["documents"]), (&2.into(), &20.into()));
+    assert_eq!(server.get("/document/d%2F3").0, 404);
+}
+
+#[test]
 fn test_what_cannot_be_served_is_said() {
     let dir = tempfile::tempdir().unwrap();
     build(dir.path(), 5, "page");
@@ -313,6 +330,8 @@ fn test_what_cannot_be_served_is_said() {
         ("--host", "search.example:80", "without scheme and port"),
         ("--cors", "https://a.example/", "give https://a.example"),
         ("--cors", "*", "is no origin"),
+        ("--cors", "file:///", "is no origin"),
+        ("--cors", "app://name/", "give app://name"),
     ] {
         let output = Command::new(GAMUT).args(["serve", index, option, value]).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -133,9 +133,9 @@ fn write_done(out: &mut impl Write, args: &Args, done: &Appended) -> io::Result<
     }
     writeln!(
         out,
-        "{}: {} documents more, {} documents, {} terms, {} postings in {} bytes",
+        "{}: {:+} documents, now {} documents, {} terms, {} postings in {} bytes",
         args.index.display(),
-        new.documents,
+        new.documents.cast_signed() - union.left_out.cast_signed(),
         s.documents,
         s.terms,
         s.postings,

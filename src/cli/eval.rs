@@ -112,6 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!(from_stdin < 2, "standard input can be one file: name the others");
     ensure!(args.diff.is_none() || args.runs.len() > 1, "--diff compares runs: name a second one");
     let measures = measures(&args.measure, args.runs.len())?;
+    ensure!(args.diff.is_none() || !measures.is_empty(), "--diff goes by a measure: name one by -m, such as -m map");
     let rules = Rules {
         relevant: args.level,
         depth: args.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)),

@@ -1,6 +1,7 @@
 //! `gamut export`: an index as a CIFF file.
 
 use super::output::Output;
+use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json;
 use crate::base::memory::parse_size;
@@ -59,6 +60,7 @@ pub struct Args {
 /// What [`export()`] returns; the file exists already, and is not to be replaced.
 pub fn change(dir: &Path, options: &ExportOptions, file: &Path, force: bool) -> Result<Exported> {
     check(file, force)?;
+    takes_no_place(("-o", file), dir, [])?;
     let index = Index::open(dir)?;
     let mut out = Output::create(file)?;
     let done = export(&index, options, file, &mut out)?;

@@ -43,11 +43,18 @@ pub fn read(path: &Path) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// Says which ids no document has, in one line.
-pub fn tell_unknown(count: usize, first: Option<impl std::fmt::Display>) {
-    let Some(first) = first else { return };
+/// Which ids no document has, in one line, if there are some.
+pub fn unknown(count: usize, first: Option<impl std::fmt::Display>) -> Option<String> {
+    let first = first?;
     let more = if count > 1 { format!(", and {} more ids", count - 1) } else { String::new() };
-    eprintln!("gamut: no document has the id {first}{more}");
+    Some(format!("no document has the id {first}{more}"))
+}
+
+/// Says so on stderr.
+pub fn tell_unknown(count: usize, first: Option<impl std::fmt::Display>) {
+    if let Some(line) = unknown(count, first) {
+        eprintln!("gamut: {line}");
+    }
 }
 
 #[cfg(test)]

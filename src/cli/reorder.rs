@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
+use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json::{self, document};
 use crate::base::means::Means;
@@ -82,6 +83,9 @@ pub fn change(
     text: Option<&Path>,
     means: &Means,
 ) -> crate::Result<Done> {
+    if let Some(text) = text {
+        takes_no_place(("--permutation", text), index, [])?;
+    }
     let extras = Extras { impacts: false, tables: false, means };
     let ordered = put_in_order(index, order, Place { output, force: false, text }, extras)?;
     let postings = Index::open(&ordered.index.index)?.statistics().postings;

@@ -75,7 +75,6 @@ pub struct Args {
     /// BM25's b, 0 to 1: how much the length of a document counts
     #[arg(long, default_value_t = Bm25::default().b, allow_negative_numbers = true)]
     b: f32,
-    /// Kind of score; impacts are integers that `gamut index --impacts` stores
     /// Kind of score: bm25 unless the index has weights. Impacts are integers that `gamut index --impacts` stores
     #[arg(long, value_enum)]
     scores: Option<Scores>,

@@ -1,5 +1,6 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
+use super::query::run_file::takes_no_place;
 use crate::base::json::document;
 use crate::base::means::Means;
 use crate::index::read::lengths::class_name;
@@ -157,6 +158,9 @@ struct Linearity {
 /// The index cannot be read, the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
+    if let Some(terms) = &args.terms {
+        takes_no_place(("--terms", terms), &args.index, [])?;
+    }
     let report = index.settle(report_of(&index, args))?;
     args.terms.as_deref().map_or(Ok(()), |path| index.settle(Collection::write(&index, path)))?;
     if args.pagerank.is_some() && report.top_pages.is_none() {
@@ -365,7 +369,8 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         )?;
     }
     if let Some(Texts { bytes, stored_bytes }) = report.texts {
-        let share = 100.0 * stored_bytes as f64 / bytes.max(1) as f64;
+        // texts of no documents have a table all the same
+        let share = if bytes == 0 { 100.0 } else { 100.0 * stored_bytes as f64 / bytes as f64 };
         writeln!(out, "text           {:>15}   bytes, stored in {share:.1} % of them", grouped(bytes))?;
     }
     writeln!(out, "bytes          {:>15}", grouped(report.bytes))?;

@@ -38,7 +38,8 @@ pub(super) fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> R
     };
     // Mere text may be junk before something better.
     let text = *FORMATS.last().expect("there are formats");
-    if compression == Compression::None && found.is_none_or(|format| format.name() == text.name()) {
+    let may_be_junk = compression == Compression::None && packed(head.bytes).is_none();
+    if may_be_junk && found.is_none_or(|format| format.name() == text.name()) {
         let formats = forced.as_ref().map_or(FORMATS, std::slice::from_ref);
         if let Some((coding, format)) = look.behind_junk(path, formats)? {
             (compression, found) = (coding, Some(format));

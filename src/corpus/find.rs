@@ -13,17 +13,48 @@ use crate::{Error, Result};
 /// The end of the name of a hidden directory in which something is made.
 pub(crate) const UNFINISHED: &str = ".unfinished";
 
-/// True for directories below the input that hold no documents but what gamut made of some: an index, finished or not.
+/// True for what holds no documents below the input but what gamut made of some: an index, finished or not, or its
+/// order.
 fn is_own(entry: &walkdir::DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     let unfinished = || name.starts_with('.') && name.ends_with(UNFINISHED);
-    let is_index = || {
-        let mut start = [0; 64];
-        let manifest = std::fs::File::open(entry.path().join("manifest.json"));
-        let read = manifest.and_then(|mut file| file.read(&mut start)).unwrap_or(0);
-        memmem::find(&start[..read], b"\"gamut-index\"").is_some()
+    let path = entry.path();
+    match entry.file_type() {
+        _ if entry.depth() == 0 => false,
+        kind if kind.is_dir() => unfinished() || is_index(path),
+        kind if kind.is_file() => order_of(&name).is_some_and(|index| is_order(path, index)),
+        _ => false,
+    }
+}
+
+fn is_index(dir: &Path) -> bool {
+    let manifest = dir.join("manifest.json");
+    // whatever else has that name may never be read to its end
+    if !std::fs::metadata(&manifest).is_ok_and(|manifest| manifest.is_file()) {
+        return false;
+    }
+    let mut start = [0; 64];
+    let read = std::fs::File::open(manifest).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+    memmem::find(&start[..read], b"\"gamut-index\"").is_some()
+}
+
+/// The name of the index that an order was written for, as `out` of `out.order` and `out.order.2`.
+fn order_of(name: &str) -> Option<&str> {
+    let (index, number) = name.rsplit_once(".order")?;
+    let is_number = number.strip_prefix('.').is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    (number.is_empty() || is_number).then_some(index)
+}
+
+/// Whether the file lies beside that index, or beside what a process left that was at it.
+fn is_order(path: &Path, index: &str) -> bool {
+    let Some(folder) = path.parent() else { return false };
+    let unfinished = || {
+        let prefix = format!(".{index}.");
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.any(|name| name.starts_with(&prefix) && name.ends_with(UNFINISHED))
     };
-    entry.depth() > 0 && entry.file_type().is_dir() && (unfinished() || is_index())
+    is_index(&folder.join(index)) || unfinished()
 }
 
 /// A file of the input before anybody looked into it.
@@ -71,8 +102,8 @@ pub fn files_of(part: Part, paths: &[PathBuf]) -> Result<Vec<(PathBuf, Range<u64
 
 /// The files below a directory with their names relative to it, sorted.
 ///
-/// Unreadable entries below the directory are passed over; the directory itself must be readable. Indexes of gamut are
-/// left out, so that one may be made below its input.
+/// Unreadable entries below the directory are passed over; the directory itself must be readable. Indexes of gamut and
+/// their orders are left out, so that one may be made below its input.
 fn walk(root: &Path, passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     for entry in WalkDir::new(root).follow_links(true).into_iter().filter_entry(|entry| !is_own(entry)) {

@@ -4,6 +4,7 @@
 //! hidden directory, and reordered from there to its place. `gamut reorder` does the same, and gives the same bytes.
 //! With `--resume` the hidden directory stays if the process ends, and so does the index in it once it is complete.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::assemble::rewrite_report;
@@ -61,7 +62,14 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     let impacts = options.impacts || options.weights();
     let extras = Extras { impacts, tables: options.tables, means: &options.means };
     let place = Place { output: Some(&options.output), force: options.force, text: None };
-    put_in_order(&first, &options.order, place, extras).map_err(tell)?;
+    put_in_order(&first, &options.order, place, extras).map_err(|why| match &why {
+        // Whoever comes again finds no URLs either. (A permutation may be another one then.)
+        Error::Invalid { what, .. } if options.order.needs() == Needs::Urls && what.starts_with("order") => {
+            dir.keep().store(false, Ordering::Relaxed);
+            why
+        }
+        _ => tell(why),
+    })?;
     report.order = options.order.to_string();
     report.index = options.output.to_string_lossy().into_owned();
     report.index_bytes = Manifest::read(&options.output)?.files.iter().map(|file| file.bytes).sum();
@@ -77,7 +85,6 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
 mod tests {
     use super::*;
     use crate::sort::SorterChoice;
-    use std::sync::atomic::Ordering;
 
     /// As if the process had ended before the directory around the build was removed.
     #[test]
@@ -92,21 +99,32 @@ mod tests {
             sorter: SorterChoice::parse("cpu").unwrap(),
             ..BuildOptions::new(vec![input], output.clone())
         };
-        let report = build(&options).unwrap();
+        // as an earlier process left it
+        let leave = || {
+            let outer = resume::open_outer(&options).unwrap();
+            let first = BuildOptions { output: outer.path().join("index"), order: Order::input(), ..options.clone() };
+            parse::in_input_order(&first).unwrap();
+            outer.keep().store(true, Ordering::Relaxed);
+        };
+        leave();
+        let report = build(&BuildOptions { resume: false, ..options.clone() }).unwrap();
         let names = || std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let hidden = || names().filter(|name| name.to_string_lossy().starts_with('.')).count();
-        assert_eq!(hidden(), 0);
-        // nothing was left, so a second one is refused
-        assert!(matches!(build(&options), Err(Error::Exists { .. })));
-        let outer = resume::open_outer(&options).unwrap();
-        let first = BuildOptions { output: outer.path().join("index"), order: Order::input(), ..options.clone() };
-        parse::in_input_order(&first).unwrap();
-        outer.keep().store(true, Ordering::Relaxed);
-        drop(outer);
         assert_eq!(hidden(), 1);
         let again = build(&options).unwrap();
         assert_eq!((again.documents, again.order, again.index), (report.documents, report.order, report.index));
         assert_eq!(hidden(), 0);
+        // nothing was left, so a second one is refused
+        assert!(matches!(build(&options), Err(Error::Exists { .. })));
+        // an index that was there before is not this build's, and what was left stays
+        leave();
+        assert!(matches!(build(&options), Err(Error::Exists { .. })));
+        assert_eq!(hidden(), 1);
+        // nor is one with other files
+        std::fs::remove_dir_all(&output).unwrap();
+        build(&BuildOptions { resume: false, tables: true, ..options.clone() }).unwrap();
+        assert!(matches!(build(&options), Err(Error::Exists { .. })));
+        assert_eq!(hidden(), 1);
         // another order is another build, whatever was left of this one
         let other = BuildOptions { order: "random:2".parse().unwrap(), ..options };
         assert!(build(&other).is_err());

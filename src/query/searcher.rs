@@ -116,6 +116,11 @@ impl<'a> Searcher<'a> {
         Self { subset: Some(subset), ..self }
     }
 
+    /// The same searcher for the documents that another one of this index finds.
+    pub fn only_as(self, other: &Self) -> Self {
+        Self { subset: other.subset.clone(), ..self }
+    }
+
     /// The only documents that queries find, if not all are.
     pub fn subset(&self) -> Option<&Subset> {
         self.subset.as_deref()

@@ -101,17 +101,19 @@ fn check(term: &str, weight: f32) -> Result<()> {
 /// White space between words. A narrow no-break space is part of a word to analyzers that cut by UAX #29, which are to
 /// see of a query what they see of a document.
 pub(super) fn is_between_words(c: char) -> bool {
-    c.is_whitespace() && c != '\u{202f}'
+    c.is_whitespace() && c != NARROW
 }
+
+/// A narrow no-break space.
+const NARROW: char = '\u{202f}';
 
 /// The parts of a text in which `word^weight` gives a word a weight: the text of each, and its weight. Words beside one
 /// another with no weight of their own are one part. A word with no number behind its last `^` is only a word.
 pub(super) fn parts(text: &str) -> Result<Vec<(String, f32)>> {
     let mut parts: Vec<(String, f32)> = Vec::new();
     let mut joins = false;
-    for word in text.split(is_between_words).filter(|word| !word.is_empty()) {
-        let weighted = word.rsplit_once('^').filter(|(word, _)| !word.is_empty());
-        match weighted.and_then(|(word, weight)| Some((word, weight.parse::<f32>().ok()?))) {
+    for word in text.split(is_between_words).flat_map(Words).filter(|word| !word.is_empty()) {
+        match weighted(word) {
             Some((word, weight)) => {
                 check(word, weight)?;
                 parts.push((word.to_owned(), weight));
@@ -129,9 +131,42 @@ pub(super) fn parts(text: &str) -> Result<Vec<(String, f32)>> {
     Ok(parts)
 }
 
+/// A word before the weight behind its last `^`.
+fn weighted(word: &str) -> Option<(&str, f32)> {
+    let (word, weight) = word.rsplit_once('^').filter(|(word, _)| !word.is_empty())?;
+    Some((word, weight.parse().ok()?))
+}
+
+/// The words of a text without other white space: a narrow no-break space behind a weight ends one, as French has it
+/// before marks.
+struct Words<'a>(&'a str);
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let ends = |&(at, _): &(usize, &str)| weighted(&self.0[..at]).is_some();
+        let (word, rest) = match self.0.match_indices(NARROW).find(ends) {
+            Some((at, _)) => (&self.0[..at], self.0[at..].trim_start_matches(NARROW)),
+            None => (self.0, ""),
+        };
+        self.0 = rest;
+        (!word.is_empty()).then_some(word)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_a_narrow_space_ends_a_weight() {
+        let of = |text| parts(text).unwrap();
+        assert_eq!(of("oil^2\u{202f}! big"), [("oil".into(), 2.0), ("! big".into(), 1.0)]);
+        assert_eq!(of("oil^2\u{202f}\u{202f}gas^3\u{202f}"), [("oil".into(), 2.0), ("gas".into(), 3.0)]);
+        assert_eq!(of("1\u{202f}000^2 10\u{202f}^3"), [("1\u{202f}000".into(), 2.0), ("10\u{202f}".into(), 3.0)]);
+        assert_eq!(of("a\u{202f}b c"), [("a\u{202f}b c".into(), 1.0)]);
+    }
 
     #[test]
     fn test_words_with_weights() {

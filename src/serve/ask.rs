@@ -2,6 +2,7 @@
 
 use crate::query::{Mode, Scores, WeightedTerms};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 
 /// A query of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,11 +61,33 @@ struct Body {
 }
 
 /// A query of many: its words, or an object.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 enum One {
     Words(String),
     Object(Box<Body>),
+}
+
+/// By hand: what serde derives takes an array for an object, too.
+impl<'de> Deserialize<'de> for One {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = One;
+
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("a query's words, or an object")
+            }
+
+            fn visit_str<E: Error>(self, words: &str) -> Result<One, E> {
+                Ok(One::Words(words.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<One, A::Error> {
+                Body::deserialize(MapAccessDeserializer::new(map)).map(|body| One::Object(Box::new(body)))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// The queries of a request.

@@ -43,7 +43,7 @@ pub struct Options {
     /// Whether to open an index anew as soon as another one has taken its place.
     pub watch: bool,
     /// The log.
-    pub log: Log,
+    pub log: Arc<Log>,
 }
 
 /// An address that is listened at.

@@ -2,10 +2,10 @@
 //! requests wait for nobody.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Lines that may wait to be written. Later ones are lost, and counted.
 const WAITING: usize = 8192;
@@ -28,15 +28,12 @@ pub enum LogForm {
 /// Writes the log.
 pub struct Log {
     form: LogForm,
-    to: SyncSender<Message>,
+    /// Until the log is finished: where lines go, and what ends when the last one is written.
+    open: Mutex<Option<(SyncSender<String>, Receiver<Never>)>>,
     lost: Arc<AtomicU64>,
 }
 
-enum Message {
-    Line(String),
-    /// All lines before were written.
-    Told(SyncSender<()>),
-}
+enum Never {}
 
 /// A request that was answered.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
@@ -70,26 +67,23 @@ impl Log {
     /// Writes to `to`.
     pub fn new(form: LogForm, to: Box<dyn Write + Send>) -> Self {
         let (sender, lines) = sync_channel(WAITING);
+        let (writing, written) = sync_channel(0);
         let lost = Arc::new(AtomicU64::new(0));
         let own = lost.clone();
         // without a thread all lines are lost, and the server goes on
-        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || write(form, &lines, to, &own));
-        Self { form, to: sender, lost }
+        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || {
+            write(form, &lines, to, &own);
+            drop(writing);
+        });
+        Self { form, open: Mutex::new(Some((sender, written))), lost }
     }
 
-    /// Waits until the lines so far are written, but not for long.
+    /// Takes no more lines, and waits until those that it has are written, but not for long.
     pub fn finish(&self) {
-        let (told, all) = sync_channel(1);
-        let (mut message, end) = (Message::Told(told), Instant::now() + LAST);
-        loop {
-            match self.to.try_send(message) {
-                Ok(()) => break,
-                Err(TrySendError::Full(back)) if Instant::now() < end => message = back,
-                Err(_) => return,
-            }
-            std::thread::sleep(LAST / 200);
-        }
-        let _ = all.recv_timeout(end.saturating_duration_since(Instant::now()));
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((lines, written)) = open else { return };
+        drop(lines);
+        let _ = written.recv_timeout(LAST);
     }
 
     /// Writes a request.
@@ -115,7 +109,10 @@ impl Log {
     }
 
     fn line(&self, line: String) {
-        if self.to.try_send(Message::Line(line)).is_err() {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((lines, _)) = &*open
+            && lines.try_send(line).is_err()
+        {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -127,20 +124,18 @@ impl Drop for Log {
     }
 }
 
-/// Writes lines until the log is gone.
-fn write(form: LogForm, lines: &Receiver<Message>, mut to: Box<dyn Write + Send>, lost: &AtomicU64) {
-    for message in lines {
+/// Writes lines until the log is finished.
+fn write(form: LogForm, lines: &Receiver<String>, mut to: Box<dyn Write + Send>, lost: &AtomicU64) {
+    for line in lines {
         // without stderr there is nobody to tell
-        let _ = match message {
-            Message::Line(line) => writeln!(to, "{line}"),
-            Message::Told(told) => told.send(()).map_or(Ok(()), |()| to.flush()),
-        };
+        let _ = writeln!(to, "{line}");
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             let _ =
                 writeln!(to, "{}", said(form, &format!("{lost} lines of the log are lost: nobody read them in time")));
         }
     }
+    let _ = to.flush();
 }
 
 /// What happened to the server, as a line.

@@ -13,6 +13,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -30,9 +31,9 @@ pub struct Server {
     /// How long an answer may take, and how long a client may take to send its request.
     pub time: Duration,
     /// Counters.
-    pub counts: std::sync::Arc<Counts>,
+    pub counts: Arc<Counts>,
     /// The log.
-    pub log: Log,
+    pub log: Arc<Log>,
     /// True once the server takes no more requests.
     pub ending: AtomicBool,
     /// Tells requests apart.

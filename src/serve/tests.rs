@@ -70,7 +70,7 @@ fn server(room: usize, time: Duration) -> (Arc<Server>, Sender<()>) {
         limits: Limits { k: 100, terms: 10, queries: 5, body: 1000 },
         time,
         counts,
-        log: Log::new(LogForm::None, Box::new(std::io::sink())),
+        log: Log::new(LogForm::None, Box::new(std::io::sink())).into(),
         ending: AtomicBool::new(false),
         next_id: AtomicU64::new(0),
     };

@@ -117,7 +117,8 @@ are read as Windows-1252. Forms with a query a line may have any number of
 lines, and their first 4 MiB decide the form: a line of another form and an id
 that comes again are errors.
 
-Exit code: 0 if something was found, 1 if nothing was found, 2 on errors.",
+Exit code: 0 if something was found, 1 if nothing was found or, with --qrels, no
+query has judgements, 2 on errors.",
         help::intersect(),
         help::or(),
         help::topk(),

@@ -38,8 +38,8 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     pub statistics: Vec<std::path::PathBuf>,
     /// Find only documents with an external id of this file, one a line; - is standard input, if no queries come from
-    /// there. Scores stay what they are, so the result is that of the whole index less the others. Files may be gzip.
-    /// The CPU answers.
+    /// there. Scores stay what they are, so the result is that of the whole index less the others. Files may be
+    /// packed by gzip, zstd or bzip2. The CPU answers.
     #[arg(long, value_name = "FILE")]
     pub within: Option<std::path::PathBuf>,
     /// Print the plan after the hits: terms and their lists, methods, what was decoded and skipped, and times.
@@ -324,6 +324,14 @@ impl Settings {
     /// # Errors
     /// The index lacks the codec, the impacts or the texts.
     pub fn searcher<'a>(&self, index: &'a Index) -> Result<Searcher<'a>> {
+        self.searcher_telling(index, |line| eprintln!("gamut: {line}"))
+    }
+
+    /// As [`Self::searcher`], which says by `tell` what the caller should know.
+    ///
+    /// # Errors
+    /// As of [`Self::searcher`].
+    pub fn searcher_telling<'a>(&self, index: &'a Index, tell: impl Fn(&str)) -> Result<Searcher<'a>> {
         if self.snippets && !index.has_texts() {
             return Err(index.no_texts());
         }
@@ -345,7 +353,9 @@ impl Settings {
         let Some(file) = &self.within else { return Ok(searcher) };
         let ids = ids::read(file)?;
         let (subset, unknown) = Subset::of_ids(index, &ids)?;
-        ids::tell_unknown(unknown.len(), unknown.first());
+        if let Some(line) = ids::unknown(unknown.len(), unknown.first()) {
+            tell(&line);
+        }
         Ok(searcher.only(Arc::new(subset)))
     }
 

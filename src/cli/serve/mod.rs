@@ -152,8 +152,14 @@ fn host(text: &str) -> Result<String, String> {
 
 /// An origin, which must stand there as browsers send it.
 fn origin(text: &str) -> Result<String, String> {
-    let origin = url::Url::parse(text).map(|url| url.origin()).ok().filter(url::Origin::is_tuple);
-    let origin = origin.ok_or("is no origin, as https://search.example is one")?.ascii_serialization();
+    let none = "is no origin, as https://search.example is one";
+    let url = url::Url::parse(text).map_err(|_| none)?;
+    let origin = match (url.origin(), url.host_str()) {
+        (origin, _) if origin.is_tuple() => origin.ascii_serialization(),
+        // of a browser's extension, say
+        (_, Some(host)) if !host.is_empty() => format!("{}://{host}", url.scheme()),
+        _ => return Err(none.to_owned()),
+    };
     if origin == text { Ok(origin) } else { Err(format!("is not as browsers send it; give {origin}")) }
 }
 
@@ -218,7 +224,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let listening = bind(args.listen).map_err(Error::io("listen at", args.listen.to_string()))?;
     let address = listening.address()?;
     guard.add_address(address.ip());
-    let log = Log::new(args.log, Box::new(std::io::stderr()));
+    let log = Arc::new(Log::new(args.log, Box::new(std::io::stderr())));
     if !address.ip().is_loopback() && guard.token.is_none() {
         log.say("warning: other machines can ask, and no --token-file is given");
     }
@@ -246,6 +252,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             },
             parallel: args.parallel,
             max_terms: bounds.max_terms,
+            log: Arc::clone(&log),
         };
         Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
     };

@@ -12,12 +12,12 @@ use crate::index::Index;
 use crate::query::Scores;
 use crate::query::dispatch::{Batches, Next, Processor, Rules, Shared};
 use crate::query::engine::{Engine as _, EngineKind, Methods};
-use crate::serve::{Counts, Desk, NameCache, Offer, Opener, ResultCache, Turn};
+use crate::serve::{Counts, Desk, Log, NameCache, Offer, Opener, ResultCache, Turn};
 use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An index in a directory.
 pub(super) struct Place {
@@ -35,6 +35,7 @@ pub(super) struct Place {
     pub(super) parallel: bool,
     /// Terms of a query at most.
     pub(super) max_terms: usize,
+    pub(super) log: Arc<Log>,
 }
 
 /// What a thread of the CPU does beside looking terms up.
@@ -114,13 +115,14 @@ impl Opener for Place {
         let index = Index::open(&self.path)?;
         // one of both kinds, which those of requests are compared with
         let own = Settings { scores: Some(self.settings.scores(&index)), ..self.settings.clone() };
-        let searcher = own.searcher(&index)?;
+        let searcher = own.searcher_telling(&index, |line| self.log.say(line))?;
         // the other kind of score, for requests that ask for it
         let scores = if searcher.scores() == Scores::Bm25 { Scores::Impacts } else { Scores::Bm25 };
         let other = match index.manifest().weights() {
             true => Err("this index has weights of another program, and scores are their sums".to_owned()),
             false => {
-                Settings { scores: Some(scores), ..own.clone() }.searcher(&index).map_err(|error| error.to_string())
+                let other = Settings { scores: Some(scores), within: None, ..own.clone() };
+                other.searcher(&index).map(|other| other.only_as(&searcher)).map_err(|error| error.to_string())
             }
         };
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));

@@ -255,11 +255,11 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
     let temporary = Unfinished::beside(dir)?;
     let mut manifest = index.manifest().clone();
     manifest.files.retain(|file| file.name != DELETED);
-    for file in &manifest.files {
-        publish::link(dir, temporary.path(), &file.name)?;
-    }
-    if dir.join(REPORT).is_file() {
-        publish::link(dir, temporary.path(), REPORT)?;
+    let report = dir.join(REPORT).is_file().then_some(REPORT);
+    for name in manifest.files.iter().map(|file| &file.name[..]).chain(report) {
+        publish::link(dir, temporary.path(), name)?;
+        // one by one: another index may come and go
+        index.in_place()?;
     }
     let mut output = Output::create(temporary.path(), DELETED)?;
     deleted::write(&bits, &counts, |words| output.write_words(words))?;
@@ -268,6 +268,7 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
     write_manifest(temporary.path(), &manifest)?;
     let left = Index::open(temporary.path())?.collection();
     index.unchanged()?;
+    index.in_place()?;
     publish::publish(temporary, dir, true)?;
     Ok(Marked {
         documents: left.documents,

@@ -5,7 +5,7 @@ use crate::error::damaged;
 use crate::index::format::manifest::{FileSpec, MANIFEST, Manifest};
 use crate::index::format::tables::Place;
 use crate::index::format::{HEADER_WORDS, docs, ids};
-use crate::index::read::changed::identity;
+use crate::index::read::changed::Identity;
 use crate::index::read::reader::{CodecFiles, CodecRef, Index};
 use crate::index::write::encode;
 use crate::index::write::output::each;
@@ -88,9 +88,9 @@ impl Problems {
 pub fn verify(dir: &Path) -> Result<Verified> {
     // Another process may put a new index in the place of this one: the old one's manifest does not fit its files.
     for _ in 0..8 {
-        let before = identity(dir);
+        let before = Identity::of(dir);
         let verified = verify_once(dir);
-        if identity(dir) == before {
+        if before.is_at(dir) {
             return verified;
         }
     }

@@ -2,6 +2,9 @@
 
 use super::reader::Index;
 use crate::{Error, Result};
+use std::fs::File;
+#[cfg(unix)]
+use std::fs::Metadata;
 use std::path::Path;
 
 impl Index {
@@ -29,7 +32,7 @@ impl Index {
     /// # Errors
     /// [`Error::Changed`].
     pub(in crate::index) fn in_place(&self) -> Result<()> {
-        if identity(self.dir()) == self.identity {
+        if self.identity.is_at(self.dir()) {
             return Ok(());
         }
         let what = "another index has taken its place meanwhile; try again".to_owned();
@@ -50,15 +53,51 @@ impl Index {
     }
 }
 
-/// What tells a directory from another one that takes its name.
-#[cfg(unix)]
-pub(in crate::index) fn identity(dir: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(dir).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+/// What tells a directory from another one that takes its name. As long as this lives, no other directory gets the
+/// same number: the system keeps a directory that somebody has open, also without a name.
+#[derive(Default)]
+pub(in crate::index) struct Identity(Option<File>);
+
+impl Identity {
+    /// Of the directory that has this name now.
+    pub(in crate::index) fn of(dir: &Path) -> Self {
+        Self(File::open(dir).ok())
+    }
+
+    /// Whether that directory still has the name. Where directories have no numbers, nobody is told from another one.
+    pub(in crate::index) fn is_at(&self, dir: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let number = |metadata: std::io::Result<Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
+            self.0.as_ref().and_then(|own| number(own.metadata())) == number(std::fs::metadata(dir))
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = dir;
+            true
+        }
+    }
 }
 
-/// Unknown here: nobody is told from another one.
-#[cfg(not(unix))]
-pub(in crate::index) fn identity(_: &Path) -> Option<(u64, u64)> {
-    None
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file system gives the number of a directory that went to the next one.
+    #[test]
+    fn test_no_other_directory_is_taken_for_the_one_that_was_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        for _ in 0..20 {
+            std::fs::create_dir(&path).unwrap();
+            let identity = Identity::of(&path);
+            assert!(identity.is_at(&path));
+            std::fs::remove_dir(&path).unwrap();
+            assert!(!identity.is_at(&path));
+            std::fs::create_dir(&path).unwrap();
+            assert!(!identity.is_at(&path));
+            std::fs::remove_dir(&path).unwrap();
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! [`Index::open`] checks the manifest and every file's length and header. Later reads check their own data: damage
 //! gives [`Error::Damaged`], never a panic. Checksums are for [`crate::index::change::verify`].
 
-use super::changed::identity;
+use super::changed::Identity;
 use super::dictionary::Dictionary;
 use super::texts::TextTable;
 use super::words::wide;
@@ -49,7 +49,7 @@ pub struct Index {
     /// One for each mapped file.
     pub(super) watches: Vec<Arc<Watch>>,
     /// Of the directory, when it was opened.
-    pub(super) identity: Option<(u64, u64)>,
+    pub(super) identity: Identity,
 }
 
 /// The files of one codec.
@@ -103,9 +103,9 @@ impl Index {
         const TRIES: u32 = 8;
         let mut tries = 1;
         loop {
-            let before = identity(dir);
+            let before = Identity::of(dir);
             let opened = Self::open_files(dir);
-            if identity(dir) == before || tries == TRIES {
+            if before.is_at(dir) || tries == TRIES {
                 return opened.map(|index| Self { identity: before, ..index });
             }
             tries += 1;
@@ -297,7 +297,7 @@ impl Index {
             tables,
             codecs,
             watches,
-            identity: None,
+            identity: Identity::default(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! From a temporary directory to the target, at once.
 
-use super::unfinished::{OLD, Unfinished, parent_of};
+use super::unfinished::{OLD, Unfinished, hold_to_replace, parent_of};
 use crate::index::change::reencode::REPORT;
 use crate::index::format::manifest::{MANIFEST, Manifest};
 use crate::{Error, Result};
@@ -11,6 +11,15 @@ use std::path::Path;
 
 /// Refuses a target that may not be written.
 pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
+    // what lies in an index is in the way of all that would take its place
+    let parent = std::path::absolute(parent_of(target)).unwrap_or_default();
+    let there = parent.ancestors().find_map(|dir| dir.canonicalize().ok());
+    if let Some(index) = there.iter().flat_map(|dir| dir.ancestors()).find(|dir| Manifest::read(dir).is_ok()) {
+        return Err(Error::Invalid {
+            what: target.display().to_string(),
+            why: format!("would lie in the index {}; give another name", index.display()),
+        });
+    }
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -62,6 +71,7 @@ pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool) -> 
     sync_dir(dir.path())?;
     // What nobody could open may not take the place of what somebody can.
     Manifest::read(dir.path())?;
+    let _held = hold_to_replace(target);
     check_target(target, force)?;
     let parent = parent_of(target);
     let exists = fs::symlink_metadata(target).is_ok();

@@ -8,8 +8,9 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::corpus::UNFINISHED;
 use crate::index::format::manifest::MANIFEST;
@@ -168,16 +169,42 @@ fn claim(dir: &Path) -> Claim {
     }
 }
 
+/// An index that nobody else changes meanwhile, where directories can be locked.
+pub(crate) struct Held {
+    lock: Option<File>,
+}
+
+/// What this process holds.
+static HELD: Mutex<Vec<Number>> = Mutex::new(Vec::new());
+
+impl Held {
+    fn new(lock: Option<File>) -> Self {
+        held().extend(lock.as_ref().and_then(number));
+        Self { lock }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let own = self.lock.as_ref().and_then(number);
+        held().retain(|one| Some(*one) != own);
+    }
+}
+
+fn held() -> MutexGuard<'static, Vec<Number>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Takes an index, so that nobody else changes it meanwhile: a change begins with what it opens and ends with taking
 /// its place, so of two at a time one would be lost. To be held from before the index is opened until the new one is in
-/// its place. Readers are not asked. `None` where directories cannot be locked.
+/// its place. Readers are not asked.
 ///
 /// # Errors
 /// [`Error::Invalid`] if somebody else changes it.
-pub(crate) fn hold(index: &Path) -> Result<Option<File>> {
+pub(crate) fn hold(index: &Path) -> Result<Held> {
     match claim(index) {
-        Claim::Ours(lock) => Ok(Some(lock)),
-        Claim::NoLocks => Ok(None),
+        Claim::Ours(lock) => Ok(Held::new(Some(lock))),
+        Claim::NoLocks => Ok(Held::new(None)),
         Claim::Theirs => {
             let why = "another process changes this index now; try again when it has ended".to_owned();
             Err(Error::Invalid { what: index.display().to_string(), why })
@@ -185,11 +212,41 @@ pub(crate) fn hold(index: &Path) -> Result<Option<File>> {
     }
 }
 
+/// Waits until nobody else changes what is to be replaced: whoever does would put the index that it began with in the
+/// place of the new one, or a mixture of both. `None` if this process holds it.
+pub(super) fn hold_to_replace(target: &Path) -> Option<Held> {
+    loop {
+        let ours = File::open(target).ok().and_then(|file| number(&file)).is_some_and(|own| held().contains(&own));
+        match claim(target) {
+            _ if ours => return None,
+            Claim::Ours(lock) => return Some(Held::new(Some(lock))),
+            Claim::Theirs if target.exists() => std::thread::sleep(PAUSE),
+            Claim::Theirs | Claim::NoLocks => return None,
+        }
+    }
+}
+
+/// Between two looks whether another process has ended its change.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Device and inode.
+type Number = (u64, u64);
+
+#[cfg(unix)]
+fn number(file: &File) -> Option<Number> {
+    use std::os::unix::fs::MetadataExt as _;
+    file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn number(_: &File) -> Option<Number> {
+    None
+}
+
 #[cfg(unix)]
 fn same(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    file.metadata().ok().map(id) == fs::metadata(path).ok().map(id)
+    number(file) == fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
@@ -220,6 +277,33 @@ pub(crate) fn sweep(target: &Path) -> Vec<PathBuf> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+
+    /// Whoever replaces an index waits for another process that changes it, and not for itself.
+    #[test]
+    fn what_others_change_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(2));
+        // as another process has it
+        let Claim::Ours(theirs) = claim(dir.path()) else { panic!("directories can be locked here") };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                begun.wait();
+                assert!(hold_to_replace(dir.path()).is_some());
+                order.lock().unwrap().push("replaced");
+            });
+            begun.wait();
+            (0..1000).for_each(|_| std::thread::yield_now());
+            order.lock().unwrap().push("changed");
+            drop(theirs);
+        });
+        assert_eq!(order.into_inner().unwrap(), ["changed", "replaced"]);
+        let held = hold(dir.path()).unwrap();
+        assert!(hold_to_replace(dir.path()).is_none() && hold(dir.path()).is_err());
+        drop(held);
+        assert!(hold_to_replace(dir.path()).is_some());
+        assert!(hold_to_replace(&dir.path().join("nothing")).is_none());
+    }
 
     #[test]
     fn only_what_is_dead_and_ours_goes() {

@@ -21,7 +21,10 @@
 //! A note or a file that is damaged makes the build begin anew. Runs are not read until they are merged; their frames
 //! have checksums, and damage there ends the build and removes the directory.
 
+mod outer;
 pub(super) mod request;
+
+pub(super) use outer::{finished, open_outer, outer_is_done, outer_is_safe, published};
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -37,13 +40,13 @@ use super::dictionary::{self, Dictionary};
 use super::links::SpoolMark;
 use super::options::BuildOptions;
 use super::parse::RUNS;
-use super::report::{self, BuildReport, LongWords, Resumed, count};
+use super::report::{LongWords, Resumed, count};
 use super::run::{FrameEntry, Run, RunWriter};
 use super::skipped::Skipped;
 use crate::base::kept::{seal, unseal};
 use crate::corpus::{Corpus, Position};
 use crate::error::{damaged, gone};
-use crate::index::{DocMark, FileSpec, InputCut, MARK, Manifest, Output, TextMark, Unfinished, sync_dir};
+use crate::index::{DocMark, FileSpec, InputCut, MARK, Output, TextMark, Unfinished, sync_dir};
 use crate::{Error, Result};
 
 /// Names below the directory of runs.
@@ -227,79 +230,6 @@ fn same_build(options: &BuildOptions, request: &Request) -> Result<Option<Unfini
     Ok(Some(dir))
 }
 
-/// The directory around a build in the input's order, whose index is then put in another: one that was left, or a new
-/// one.
-///
-/// # Errors
-/// Those of [`open`].
-pub(super) fn open_outer(options: &BuildOptions) -> Result<Unfinished> {
-    let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
-    if let Some(dir) = same_build(options, &request)? {
-        return Ok(dir);
-    }
-    let dir = begin(options, &request)?;
-    replace(&dir.path().join(RUNS), "mark", &[])?;
-    Ok(dir)
-}
-
-/// The report of a build in another order than the input's that ended between its publication and the removal of the
-/// directory around it, which goes now. None if there is none such.
-///
-/// # Errors
-/// Those of [`open`].
-pub(super) fn published(options: &BuildOptions) -> Result<Option<BuildReport>> {
-    let Ok(manifest) = Manifest::read(&options.output) else { return Ok(None) };
-    let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
-    let Some(dir) = same_build(options, &request)? else { return Ok(None) };
-    let first = dir.path().join("index");
-    let inner = Manifest::read(&first);
-    // the report is written last
-    let report = |dir: &Path| serde_json::from_slice::<BuildReport>(&fs::read(dir.join(report::FILE)).ok()?).ok();
-    let report = report(&options.output).or_else(|| report(&first));
-    let is_this = manifest.order == options.order.to_string()
-        && inner.is_ok_and(|inner| inner.statistics == manifest.statistics && inner.analyzer == manifest.analyzer);
-    match report.filter(|_| is_this) {
-        Some(report) => {
-            outer_is_done(&dir)?;
-            Ok(Some(BuildReport {
-                order: manifest.order,
-                index: options.output.to_string_lossy().into_owned(),
-                ..report
-            }))
-        }
-        None => Ok(None),
-    }
-}
-
-/// The error of a build in another order than the input's, with what is safe: the inner build says so itself, and all
-/// is once that is complete.
-pub(super) fn outer_is_safe(why: Error, dir: &Unfinished, first: &Path) -> Error {
-    let manifest = Manifest::read(first).ok();
-    let documents = match (&why, manifest) {
-        (Error::Unfinished { .. }, _) => None,
-        (_, Some(manifest)) if dir.path().join(MARK).is_file() => Some(manifest.statistics.documents),
-        _ => {
-            dir.keep().store(false, Ordering::Relaxed);
-            return why;
-        }
-    };
-    dir.keep().store(true, Ordering::Relaxed);
-    match documents {
-        Some(documents) => Error::Unfinished { why: Box::new(why), documents, folder: dir.path().to_owned() },
-        None => why,
-    }
-}
-
-/// Nothing of the directory around a build is needed any more: it goes when dropped. Its mark goes first, so that
-/// nobody goes on with half of it.
-///
-/// # Errors
-/// [`Error::Io`].
-pub(super) fn outer_is_done(dir: &Unfinished) -> Result<()> {
-    dir.keep().store(false, Ordering::Relaxed);
-    remove_mark(dir.path())
-}
-
 /// Removes the note of a directory, if it has one.
 pub(super) fn remove_mark(dir: &Path) -> Result<()> {
     let mark = dir.join(MARK);
@@ -307,22 +237,6 @@ pub(super) fn remove_mark(dir: &Path) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &mark)(error)),
         _ => Ok(()),
     }
-}
-
-/// The report of the complete index in the input's order, if an earlier process came so far. Removes half of one.
-///
-/// # Errors
-/// [`Error::Io`].
-pub(super) fn finished(options: &BuildOptions, first: &Path) -> Result<Option<BuildReport>> {
-    if !options.resume || !first.exists() {
-        return Ok(None);
-    }
-    let report = fs::read(first.join(report::FILE)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let report = report.filter(|_| Manifest::read(first).is_ok());
-    if report.is_none() {
-        fs::remove_dir_all(first).map_err(Error::io("remove", first))?;
-    }
-    Ok(report)
 }
 
 /// What was left is damaged, and goes when its owner is dropped.

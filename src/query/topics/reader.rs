@@ -64,7 +64,7 @@ impl<'a> TopicReader<'a> {
     /// As [`Self::with_fields`], with so many bytes of lines that decide.
     pub(super) fn with_head(source: impl Read + Send + 'a, most: usize, fields: &[String]) -> Result<Self> {
         let mut lines = Lines::new(source)?;
-        let (mut head, mut bytes) = (VecDeque::new(), 0);
+        let (mut head, mut bytes) = (VecDeque::<(u64, String)>::new(), 0);
         while bytes < most {
             let mut line = String::new();
             if !lines.append_to(&mut line)? {
@@ -73,7 +73,8 @@ impl<'a> TopicReader<'a> {
             if line.trim().is_empty() {
                 continue;
             }
-            if head.is_empty() && line.trim_start().starts_with('<') {
+            // what stands before tags may be a licence
+            if line.trim_start().starts_with('<') && head.iter().all(|(_, line)| is_comment(line)) {
                 return Self::markup(line, lines, fields);
             }
             bytes += line.len();
@@ -217,6 +218,10 @@ fn no_text(head: &VecDeque<(u64, String)>) -> Option<Error> {
     let is_array = begin.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'));
     is_array
         .then(|| bad_line(*number, "begins a JSON array; write each of its objects on a line of its own".to_owned()))
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#')
 }
 
 /// What makes id and text of a line.

@@ -20,7 +20,10 @@ fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
         }
     };
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let start = text.trim_start();
+    let is_comment = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let comments: usize = text.split_inclusive('\n').take_while(is_comment).map(str::len).sum();
+    let start = text[comments..].trim_start();
+    let start = if start.starts_with('<') { start } else { text.trim_start() };
     let split = |at: char| lines().filter_map(move |line| line.split_once(at));
     let topics = |parts: &mut dyn Iterator<Item = (&str, &str)>| -> Vec<Topic> {
         parts.map(|(id, text)| Topic::new(id_of(id), tidy(text))).collect()
@@ -100,6 +103,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn parts() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&[u8]> = vec![
         b"1\ta b\n",
+        b"# c\n",
         b"2\tc\r\n",
         b"\xa0\t\n",
         b"3:x\n",
@@ -219,6 +223,15 @@ fn test_files_that_are_no_topics_are_refused() {
     assert!(error.contains("write it as a text"), "{error}");
     // One of two lines may look like another form.
     assert_eq!(parse_topics(b"3:10 to yuma\nmiami white pages\n").unwrap().0, TopicFormat::Lines);
+}
+
+#[test]
+fn test_comments_before_tags() {
+    let (format, topics) =
+        parse_topics(b"# a licence\n\n# of two lines\n<top>\n<num> Number: 7\n<title> tides\n</top>\n").unwrap();
+    assert_eq!((format, topics), (TopicFormat::Trec, vec![Topic::new("7".to_owned(), "tides".to_owned())]));
+    // without tags they are what somebody looks for
+    assert_eq!(parse_topics(b"#tides\n#moon\n").unwrap().1.len(), 2);
 }
 
 #[test]

@@ -125,9 +125,10 @@ class Searcher:
         self.shards = (output / SHARDS).read_json()["shards"]
         needed, there = len(self.shards) * replicas * cpus, ray.cluster_resources().get("CPU", 0)
         if needed > there:
+            share = there * 100 // (len(self.shards) * replicas) / 100
             raise InvalidError(
                 f"{len(self.shards)} shards with {replicas} actors each, of {cpus} cores, need {needed:g} cores, and the "
-                f"cluster has {there:g}: give fewer cpus, such as {there / (len(self.shards) * replicas):.2g}"
+                f"cluster has {there:g}: give fewer cpus, such as {share:g}"
             )
         self.patience, self.timeout = patience, timeout
         documents = [shard["documents"] for shard in self.shards]

@@ -223,7 +223,8 @@ fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
     Ok((Target::Partial(Box::new(partial), job), done))
 }
 
-/// Refuses an option's output that would take the place of the file of another one, or of a file of the index.
+/// Refuses an option's output that would take the place of the file of another one, or of a file of the index. `-` is
+/// standard output or input, and no file.
 ///
 /// # Errors
 /// [`Error::Invalid`].
@@ -234,6 +235,9 @@ pub fn takes_no_place<'p>(
 ) -> Result<()> {
     // A file that is still to be written has a folder.
     let place = |path: &Path| {
+        if path.as_os_str() == "-" {
+            return None;
+        }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         path.canonicalize().ok().or_else(|| Some(parent.canonicalize().ok()?.join(path.file_name()?)))
     };
@@ -335,6 +339,13 @@ pub fn run<'a>(
     let some = [("--qrels", args.qrels.as_deref()), ("--within", settings.within.as_deref())];
     let some = some.into_iter().filter_map(|(option, path)| Some((option, path?)));
     let inputs = some.chain([("--topics", topics)]).chain(statistics);
+    if let [(one, _), (other, _), ..] =
+        inputs.clone().filter(|(_, path)| path.as_os_str() == "-").collect::<Vec<_>>()[..]
+    {
+        anyhow::bail!(
+            "standard input can be one file, and {one} and {other} name it; give a file's name for one of them"
+        );
+    }
     let dir = searcher.index().dir();
     takes_no_place(("--run", run), dir, inputs.clone())?;
     if let Some(times) = &args.times {

@@ -74,15 +74,20 @@ pub(super) fn common(indexes: &[Index], change: &Merge<'_>) -> Result<Order> {
             compare("its scale of weights", [a, b].map(|scale| scale.to_string()));
         }
         compare("a window", [a, b].map(|manifest| format!("{} words", manifest.window_words)));
-        let has = |there: bool| if there { "there".to_owned() } else { "missing".to_owned() };
-        compare("its text.zst", [first, other].map(|index| has(index.has_texts())));
+        let mut compare_part = |what: &str, [a, b]: [bool; 2]| {
+            if a != b {
+                differ.push(format!("it has {}{what}", if b { "" } else { "no " }));
+            }
+        };
+        // a CIFF file cannot have them
+        compare_part("stored texts", [first, other].map(Index::has_texts));
         if change.impacts.is_none() {
-            compare("its impacts.bin", [first, other].map(|index| has(index.impacts().is_some())));
+            compare_part("impacts", [first, other].map(|index| index.impacts().is_some()));
         }
         if change.tables.is_none() {
-            compare("its tables.bin", [first, other].map(|index| has(index.list_tables().is_some())));
+            compare_part("tables", [first, other].map(|index| index.list_tables().is_some()));
         }
-        compare("its ids.bin", [first, other].map(|index| has(index.ids.is_some())));
+        compare_part("table of ids", [first, other].map(|index| index.ids.is_some()));
         if !differ.is_empty() {
             let why = format!(
                 "cannot be merged with {}: {}; build it again with the same options, or see `gamut reencode` and `gamut reorder`",
