@@ -138,7 +138,7 @@ pub(super) fn filled(options: &ImportOptions, file: &CiffFile) -> Result<Filled>
     let means = &options.means;
     // A file of another kind is refused before anything is written.
     header(file, &mut file.read()?)?;
-    let mut writer = IndexWriter::create(&options.output, options.force, &options.codecs)?;
+    let mut writer = IndexWriter::create(&options.output, options.force, &options.codecs)?.with_means(means);
     let spool = writer.temp_dir().join(SPOOL);
     std::fs::create_dir(&spool).map_err(Error::io("create", &spool))?;
     let mut terms = TermSorter::create(&spool.join("terms"), means.memory / 8)?;

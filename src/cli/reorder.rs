@@ -84,7 +84,8 @@ pub fn change(
     means: &Means,
 ) -> crate::Result<Done> {
     if let Some(text) = text {
-        takes_no_place(("--permutation", text), index, [])?;
+        // - is a file here
+        takes_no_place(("--permutation", &Path::new(".").join(text)), index, [])?;
     }
     let extras = Extras { impacts: false, tables: false, means };
     let ordered = put_in_order(index, order, Place { output, force: false, text }, extras)?;

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Show what an index holds and how large its parts are.
@@ -159,7 +159,8 @@ struct Linearity {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     if let Some(terms) = &args.terms {
-        takes_no_place(("--terms", terms), &args.index, [])?;
+        // - is a file here
+        takes_no_place(("--terms", &Path::new(".").join(terms)), &args.index, [])?;
     }
     let report = index.settle(report_of(&index, args))?;
     args.terms.as_deref().map_or(Ok(()), |path| index.settle(Collection::write(&index, path)))?;

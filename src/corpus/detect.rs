@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::format::{Cut, FORMATS, Head, format_named};
+use super::format::{Cut, FORMATS, Format, Head, format_named};
 use super::members::{Compression, Inflater, Whole};
 use super::open::{CorpusOptions, InputFile, PlannedFile, Way};
 use super::piece::map;
@@ -38,8 +38,21 @@ pub(super) fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> R
     };
     // Mere text may be junk before something better.
     let text = *FORMATS.last().expect("there are formats");
+    let is_text = |found: Option<&dyn Format>| found.is_none_or(|format| format.name() == text.name());
+    if let Some(at) = look.behind_damage
+        && is_text(found)
+    {
+        let sound = Head { bytes: &look.head[at..], complete: false };
+        let formats = forced.as_ref().map_or(FORMATS, std::slice::from_ref);
+        found = formats
+            .iter()
+            .copied()
+            .find(|format| format.sniff(&sound))
+            .filter(|format| !is_text(Some(*format)))
+            .or(found);
+    }
     let may_be_junk = compression == Compression::None && packed(head.bytes).is_none();
-    if may_be_junk && found.is_none_or(|format| format.name() == text.name()) {
+    if may_be_junk && is_text(found) {
         let formats = forced.as_ref().map_or(FORMATS, std::slice::from_ref);
         if let Some((coding, format)) = look.behind_junk(path, formats)? {
             (compression, found) = (coding, Some(format));

@@ -22,8 +22,7 @@ fn is_own(entry: &walkdir::DirEntry) -> bool {
     match entry.file_type() {
         _ if entry.depth() == 0 => false,
         kind if kind.is_dir() => unfinished() || is_index(path),
-        kind if kind.is_file() => order_of(&name).is_some_and(|index| is_order(path, index)),
-        _ => false,
+        kind => kind.is_file() && names_order(&name) && is_order(path),
     }
 }
 
@@ -38,23 +37,21 @@ fn is_index(dir: &Path) -> bool {
     memmem::find(&start[..read], b"\"gamut-index\"").is_some()
 }
 
-/// The name of the index that an order was written for, as `out` of `out.order` and `out.order.2`.
-fn order_of(name: &str) -> Option<&str> {
-    let (index, number) = name.rsplit_once(".order")?;
-    let is_number = number.strip_prefix('.').is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
-    (number.is_empty() || is_number).then_some(index)
+/// Whether a file has a name as `out.order` and `out.order.2`.
+fn names_order(name: &str) -> bool {
+    let Some((_, number)) = name.rsplit_once(".order") else { return false };
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    number.is_empty() || number.strip_prefix('.').is_some_and(is_number)
 }
 
-/// Whether the file lies beside that index, or beside what a process left that was at it.
-fn is_order(path: &Path, index: &str) -> bool {
-    let Some(folder) = path.parent() else { return false };
-    let unfinished = || {
-        let prefix = format!(".{index}.");
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.any(|name| name.starts_with(&prefix) && name.ends_with(UNFINISHED))
-    };
-    is_index(&folder.join(index)) || unfinished()
+/// Whether a file begins as a permutation does: the first document, 0, and its new place, and then the next one.
+fn is_order(path: &Path) -> bool {
+    let mut start = [0; 32];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+    let whole = str::from_utf8(&start[..read]).unwrap_or("");
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let first = whole.strip_prefix("0 ").and_then(|rest| rest.split_once('\n'));
+    first.is_some_and(|(place, rest)| number(place) && (rest.is_empty() || rest.starts_with("1 ")))
 }
 
 /// A file of the input before anybody looked into it.

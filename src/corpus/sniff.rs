@@ -34,6 +34,8 @@ pub(super) struct Look {
     pub head: Vec<u8>,
     /// True if there are no more.
     pub complete: bool,
+    /// Where the bytes behind the last damage begin there, if some is damaged: those before it may be anything.
+    pub behind_damage: Option<usize>,
     /// Of a zstd file.
     pub dictionary: Option<Dictionary>,
     file: File,
@@ -56,8 +58,8 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         read_to(&file, path, RAW, &mut raw)?;
     }
     let dictionary = if compression == Compression::Zstd { dictionary(&raw) } else { None };
-    let (head, mut complete) = match compression {
-        Compression::None => (raw[..raw.len().min(HEAD)].to_vec(), raw.len() <= HEAD),
+    let (head, mut complete, behind_damage) = match compression {
+        Compression::None => (raw[..raw.len().min(HEAD)].to_vec(), raw.len() <= HEAD, None),
         coding => {
             let mut inflated = inflate(coding, dictionary.as_ref(), &raw);
             let read = raw.len();
@@ -80,7 +82,8 @@ pub(super) fn look(path: &Path) -> Result<Look> {
         Some(encoding) => encoding.decode(&head).0.into_owned().into_bytes(),
         None => head,
     };
-    Ok(Look { bytes, compression, utf16, head, complete, dictionary, file })
+    let behind_damage = behind_damage.filter(|_| utf16.is_none());
+    Ok(Look { bytes, compression, utf16, head, complete, behind_damage, dictionary, file })
 }
 
 impl Look {
@@ -130,11 +133,12 @@ impl Look {
     }
 }
 
-/// The first inflated bytes, out of as many members as it takes, and whether that is all.
-fn inflate(coding: Compression, dictionary: Option<&Dictionary>, raw: &[u8]) -> (Vec<u8>, bool) {
+/// The first inflated bytes, out of as many members as it takes, whether that is all, and where those behind the last
+/// damage begin.
+fn inflate(coding: Compression, dictionary: Option<&Dictionary>, raw: &[u8]) -> (Vec<u8>, bool, Option<usize>) {
     let mut head = vec![0; HEAD];
     let (mut at, mut filled) = (0, 0);
-    let mut damaged = false;
+    let mut behind_damage = None;
     while coding.at_header(&raw[at..]) && filled < HEAD {
         match Stream::new(coding, dictionary).pull(&raw[at..], &mut head[filled..]) {
             Ok(pulled) => {
@@ -146,7 +150,7 @@ fn inflate(coding: Compression, dictionary: Option<&Dictionary>, raw: &[u8]) -> 
             }
             Err(broken) => {
                 filled += broken.produced;
-                damaged = true;
+                behind_damage = Some(filled);
                 match coding.find_header(raw, at + 1, raw.len()) {
                     Some(next) => at = next,
                     None => break,
@@ -155,5 +159,5 @@ fn inflate(coding: Compression, dictionary: Option<&Dictionary>, raw: &[u8]) -> 
         }
     }
     head.truncate(filled);
-    (head, filled < HEAD && !damaged)
+    (head, filled < HEAD && behind_damage.is_none(), behind_damage)
 }

@@ -46,7 +46,7 @@ pub use list_tables::ListTables;
 pub use read::reader::{CodecRef, Index, ListFiles};
 pub use write::encode::{EncodedLists, ListEncoder};
 pub(crate) use write::output::Output;
-pub(crate) use write::publish::{check_target, sync_dir};
+pub(crate) use write::publish::{check_target, in_no_index, sync_dir};
 pub use write::texts::{TextMark, TextSizes, TextWriter};
 pub(crate) use write::unfinished::{MARK, Unfinished, hold, sweep};
 pub use write::writer::{Extras, IndexWriter, ManifestFields, Summary, TermsWriter};

@@ -99,7 +99,8 @@ impl Begin {
                 let line = "an earlier build can go on from there with --resume; remove it if it is not to";
                 options.means.progress.note(&format!("note: {folder}: {line}"));
             }
-            let mut writer = IndexWriter::create(&options.output, options.force, &options.codecs)?;
+            let writer = IndexWriter::create(&options.output, options.force, &options.codecs)?;
+            let mut writer = writer.with_means(&options.means);
             let runs = writer.temp_dir().join(RUNS);
             std::fs::create_dir(&runs).map_err(Error::io("create", &runs))?;
             let begin = Self::new(&mut writer, options, corpus, None, threads)?;
@@ -108,7 +109,8 @@ impl Begin {
         loop {
             let opened = resume::open(options, corpus)?;
             let is_left = opened.left.is_some();
-            let mut writer = IndexWriter::create_in(opened.dir, &options.output, options.force, &options.codecs)?;
+            let writer = IndexWriter::create_in(opened.dir, &options.output, options.force, &options.codecs)?;
+            let mut writer = writer.with_means(&options.means);
             match Self::new(&mut writer, options, corpus, opened.left, threads) {
                 Err(error @ Error::Damaged { .. }) if is_left => resume::discard(&error, options, &writer.keep()),
                 begin => return Ok((writer, begin?)),

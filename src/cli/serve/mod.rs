@@ -21,7 +21,7 @@ use crate::base::memory::parse_size;
 use crate::cli::ui;
 use crate::query::dispatch::Batches;
 use crate::query::engine::EngineKind;
-use crate::serve::{Counts, Guard, Limits, Log, LogForm, Options, Residents, Usual, bind, run as serve};
+use crate::serve::{Counts, Guard, Limits, Listening, Log, LogForm, Options, Residents, Usual, bind, run as serve};
 use anyhow::ensure;
 use place::Place;
 use std::net::{IpAddr, SocketAddr};
@@ -225,6 +225,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let address = listening.address()?;
     guard.add_address(address.ip());
     let log = Arc::new(Log::new(args.log, Box::new(std::io::stderr())));
+    let served = answer(args, guard, listening, &log);
+    // also what was said before it failed
+    log.finish();
+    served
+}
+
+/// Opens the indexes, and answers.
+fn answer(args: &Args, guard: Guard, listening: Listening, log: &Arc<Log>) -> anyhow::Result<ExitCode> {
+    let Args { settings, bounds, .. } = args;
+    let address = listening.address()?;
     if !address.ip().is_loopback() && guard.token.is_none() {
         log.say("warning: other machines can ask, and no --token-file is given");
     }
@@ -252,7 +262,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             },
             parallel: args.parallel,
             max_terms: bounds.max_terms,
-            log: Arc::clone(&log),
+            log: Arc::clone(log),
         };
         Residents::new(Arc::new(place), Arc::clone(&counts), bounds.queue)
     };
@@ -275,7 +285,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         connections: bounds.connections,
         grace: Duration::from_millis(bounds.timeout),
         watch: args.watch,
-        log,
+        log: Arc::clone(log),
     };
     serve(listening, indexes, counts, options, ui::wait_for_signal())?;
     Ok(ExitCode::SUCCESS)

@@ -9,7 +9,7 @@
 //! The first record, `filedesc://…`, describes the file. A URL may hold spaces, so a line is read
 //! from its right end. The version is told by where the date and other numbers stand.
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record, long};
 use super::super::http::{self, ContentType, HttpHead, Media};
@@ -125,7 +125,10 @@ impl Format for Arc {
         if bytes.len() >= total {
             // As for WARC, but a single line end tells enough.
             let behind = &bytes[total..];
-            let seen = matches!(behind, [] | [b'\n', ..] | [b'\r', ..]) || is_head(behind);
+            // A few bytes less than the head says may leave what looks like a head of another scheme, as tp://.
+            let line = memrchr(b'\n', &bytes[head..total]).map_or(head, |at| head + at + 1);
+            let begins_before = || line < total && is_head(&bytes[line..]);
+            let seen = matches!(behind, [] | [b'\n', ..] | [b'\r', ..]) || is_head(behind) && !begins_before();
             if !at_end && (behind.is_empty() || !seen && behind.len() < LOOK) {
                 return Frame::More;
             }

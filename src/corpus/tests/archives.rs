@@ -154,6 +154,33 @@ fn test_bad_arc_lengths() {
     assert_eq!(bodies(&events), ["\n", "hello"]);
 }
 
+/// The end that its head claims lies in the next head, whose rest looks like a head of another scheme.
+#[test]
+fn test_an_arc_record_that_lacks_some_bytes_costs_no_other() {
+    let record = |url: &str, lacking: usize| {
+        let block = "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>some page";
+        let head = format!("{url} 1.2.3.4 20140102000000 text/html {}\n", block.len());
+        format!("{head}{}\n", &block[..block.len() - lacking])
+    };
+    for lacking in 0..8 {
+        let arc = [record("http://a/", 0), record("http://b/", lacking), record("http://c/", 0)].concat();
+        let events = read_bytes(arc.as_bytes(), &small());
+        assert_eq!(ids(&events), ["http://a/", "http://b/", "http://c/"], "{lacking} bytes");
+        assert_eq!(damage(&events).len(), usize::from(lacking > 1), "{lacking} bytes");
+    }
+}
+
+/// What a damaged member gives may be anything, and says nothing of those behind it.
+#[test]
+fn test_a_damaged_first_member_does_not_decide_the_format() {
+    let mut first = gzip(b"a text that nobody wrote", 6);
+    let end = first.len();
+    first[end - 8] ^= 1;
+    let pages: Vec<u8> = (0..5).flat_map(|n| gzip(&page(&format!("http://{n}/"), b"<p>page"), 6)).collect();
+    let events = read_bytes(&[first, pages].concat(), &small());
+    assert_eq!((ids(&events).len(), damage(&events).len()), (5, 1));
+}
+
 #[test]
 fn test_trecweb() {
     let good = "<DOC>\n<DOCNO>GX000-00-0000000</DOCNO>\n<DOCHDR>\nhttp://a.gov/\nHTTP/1.1 200 OK\nETag: \"x\n\nContent-Type: text/html\n</DOCHDR>\n<html>one\n</DOC>\n";

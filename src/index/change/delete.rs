@@ -269,7 +269,7 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
     let left = Index::open(temporary.path())?.collection();
     index.unchanged()?;
     index.in_place()?;
-    publish::publish(temporary, dir, true)?;
+    publish::publish(temporary, dir, true, means)?;
     Ok(Marked {
         documents: left.documents,
         tokens: left.tokens,

@@ -182,7 +182,7 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
     let from = codec::spec(from.codec());
     index.unchanged()?;
     let target = change.output.unwrap_or(dir);
-    publish::publish(temporary, target, change.output.is_none())?;
+    publish::publish(temporary, target, change.output.is_none(), &change.means)?;
     Ok(Changed {
         from,
         index: target.to_owned(),

@@ -104,7 +104,7 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
     let codecs: Vec<_> = index.codecs().map(|codec| codec.shared()).collect();
     let window = index.manifest().window_words;
     let force = change.force || change.output.is_none();
-    let mut writer = IndexWriter::with_window(target, force, &codecs, window)?;
+    let mut writer = IndexWriter::with_window(target, force, &codecs, window)?.with_means(&change.means);
     if dir.join(REPORT).is_file() {
         publish::link(dir, writer.temp_dir(), REPORT)?;
     }

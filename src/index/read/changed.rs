@@ -2,9 +2,7 @@
 
 use super::reader::Index;
 use crate::{Error, Result};
-use std::fs::File;
-#[cfg(unix)]
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::path::Path;
 
 impl Index {
@@ -56,28 +54,46 @@ impl Index {
 /// What tells a directory from another one that takes its name. As long as this lives, no other directory gets the
 /// same number: the system keeps a directory that somebody has open, also without a name.
 #[derive(Default)]
-pub(in crate::index) struct Identity(Option<File>);
+pub(in crate::index) struct Identity {
+    number: Option<(u64, u64)>,
+    _open: Option<File>,
+}
 
 impl Identity {
     /// Of the directory that has this name now.
     pub(in crate::index) fn of(dir: &Path) -> Self {
-        Self(File::open(dir).ok())
+        let open = open(dir);
+        let metadata = open.as_ref().map_or_else(|| std::fs::metadata(dir), File::metadata);
+        Self { number: metadata.ok().and_then(|metadata| number(&metadata)), _open: open }
     }
 
     /// Whether that directory still has the name. Where directories have no numbers, nobody is told from another one.
     pub(in crate::index) fn is_at(&self, dir: &Path) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            let number = |metadata: std::io::Result<Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
-            self.0.as_ref().and_then(|own| number(own.metadata())) == number(std::fs::metadata(dir))
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = dir;
-            true
-        }
+        self.number == std::fs::metadata(dir).ok().and_then(|metadata| number(&metadata))
     }
+}
+
+/// Opens a directory only to have it, which also whoever may not list it can.
+#[cfg(target_os = "linux")]
+fn open(dir: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    File::options().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(dir).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(dir: &Path) -> Option<File> {
+    File::open(dir).ok()
+}
+
+#[cfg(unix)]
+fn number(metadata: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn number(_: &Metadata) -> Option<(u64, u64)> {
+    None
 }
 
 #[cfg(test)]

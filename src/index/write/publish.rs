@@ -1,6 +1,7 @@
 //! From a temporary directory to the target, at once.
 
 use super::unfinished::{OLD, Unfinished, hold_to_replace, parent_of};
+use crate::base::means::Means;
 use crate::index::change::reencode::REPORT;
 use crate::index::format::manifest::{MANIFEST, Manifest};
 use crate::{Error, Result};
@@ -11,18 +12,9 @@ use std::path::Path;
 
 /// Refuses a target that may not be written.
 pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
-    // what lies in an index is in the way of all that would take its place
-    let parent = std::path::absolute(parent_of(target)).unwrap_or_default();
-    let there = parent.ancestors().find_map(|dir| dir.canonicalize().ok());
-    if let Some(index) = there.iter().flat_map(|dir| dir.ancestors()).find(|dir| Manifest::read(dir).is_ok()) {
-        return Err(Error::Invalid {
-            what: target.display().to_string(),
-            why: format!("would lie in the index {}; give another name", index.display()),
-        });
-    }
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return in_no_index(target),
         Err(source) => return Err(Error::Io { action: "look at", path: target.to_owned(), source }),
     };
     if metadata.is_symlink() && force {
@@ -50,6 +42,22 @@ pub(crate) fn check_target(target: &Path, force: bool) -> Result<()> {
     })
 }
 
+/// Refuses a target in an index: it would be in the way of all that is to take the place of that one.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub(crate) fn in_no_index(target: &Path) -> Result<()> {
+    let parent = std::path::absolute(parent_of(target)).unwrap_or_default();
+    let there = parent.ancestors().find_map(|dir| dir.canonicalize().ok());
+    // whatever else has the name of a manifest may never be read to its end
+    let is_index = |dir: &&Path| dir.join(MANIFEST).is_file() && Manifest::read(dir).is_ok();
+    let Some(index) = there.iter().flat_map(|dir| dir.ancestors()).find(is_index) else { return Ok(()) };
+    Err(Error::Invalid {
+        what: target.display().to_string(),
+        why: format!("would lie in the index {}; give another name", index.display()),
+    })
+}
+
 /// Syncs a directory's entries, where the operating system can.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     if cfg!(unix) {
@@ -61,7 +69,7 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
 
 /// Moves the finished directory to the target; old content that may go is removed. What cannot be removed stays, hidden
 /// and for the next process that sweeps: the index is published, and who is told of an error would do his work again.
-pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool) -> Result<()> {
+pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool, means: &Means) -> Result<()> {
     for entry in fs::read_dir(dir.path()).map_err(Error::io("read", dir.path()))? {
         let path = entry.map_err(Error::io("read", dir.path()))?.path();
         if path.is_dir() {
@@ -71,7 +79,8 @@ pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool) -> 
     sync_dir(dir.path())?;
     // What nobody could open may not take the place of what somebody can.
     Manifest::read(dir.path())?;
-    let _held = hold_to_replace(target);
+    check_target(target, force)?;
+    let _held = hold_to_replace(target, means)?;
     check_target(target, force)?;
     let parent = parent_of(target);
     let exists = fs::symlink_metadata(target).is_ok();

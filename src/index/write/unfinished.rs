@@ -10,8 +10,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use crate::base::means::Means;
 use crate::corpus::UNFINISHED;
 use crate::index::format::manifest::MANIFEST;
 use crate::{Error, Result};
@@ -174,12 +176,12 @@ pub(crate) struct Held {
     lock: Option<File>,
 }
 
-/// What this process holds.
-static HELD: Mutex<Vec<Number>> = Mutex::new(Vec::new());
+/// What this process holds, and by which thread: another one waits as another process does.
+static HELD: Mutex<Vec<(Number, ThreadId)>> = Mutex::new(Vec::new());
 
 impl Held {
     fn new(lock: Option<File>) -> Self {
-        held().extend(lock.as_ref().and_then(number));
+        held().extend(lock.as_ref().and_then(number).map(|number| (number, thread::current().id())));
         Self { lock }
     }
 }
@@ -187,11 +189,11 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let own = self.lock.as_ref().and_then(number);
-        held().retain(|one| Some(*one) != own);
+        held().retain(|(number, _)| Some(*number) != own);
     }
 }
 
-fn held() -> MutexGuard<'static, Vec<Number>> {
+fn held() -> MutexGuard<'static, Vec<(Number, ThreadId)>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -213,17 +215,31 @@ pub(crate) fn hold(index: &Path) -> Result<Held> {
 }
 
 /// Waits until nobody else changes what is to be replaced: whoever does would put the index that it began with in the
-/// place of the new one, or a mixture of both. `None` if this process holds it.
-pub(super) fn hold_to_replace(target: &Path) -> Option<Held> {
-    loop {
-        let ours = File::open(target).ok().and_then(|file| number(&file)).is_some_and(|own| held().contains(&own));
-        match claim(target) {
-            _ if ours => return None,
-            Claim::Ours(lock) => return Some(Held::new(Some(lock))),
-            Claim::Theirs if target.exists() => std::thread::sleep(PAUSE),
-            Claim::Theirs | Claim::NoLocks => return None,
+/// place of the new one, or a mixture of both. `None` if this thread holds it, or if it is no index.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub(super) fn hold_to_replace(target: &Path, means: &Means) -> Result<Option<Held>> {
+    let mut told = false;
+    while target.join(MANIFEST).is_file() {
+        let own = File::open(target).ok().and_then(|file| number(&file));
+        if own.is_some_and(|own| held().contains(&(own, thread::current().id()))) {
+            break;
         }
+        match claim(target) {
+            Claim::Ours(lock) => return Ok(Some(Held::new(Some(lock)))),
+            Claim::NoLocks => break,
+            Claim::Theirs => {}
+        }
+        if !told {
+            told = true;
+            let line = format!("waiting until another process has changed {}, to replace it", target.display());
+            means.progress.note(&line);
+        }
+        means.go_on()?;
+        thread::sleep(PAUSE);
     }
+    Ok(None)
 }
 
 /// Between two looks whether another process has ended its change.
@@ -282,14 +298,17 @@ mod tests {
     /// Whoever replaces an index waits for another process that changes it, and not for itself.
     #[test]
     fn what_others_change_is_waited_for() {
-        let dir = tempfile::tempdir().unwrap();
+        let (dir, means) = (tempfile::tempdir().unwrap(), Means::default());
+        let replace = |path: &Path| hold_to_replace(path, &means);
         let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(2));
+        assert!(replace(dir.path()).unwrap().is_none(), "it is no index");
+        fs::write(dir.path().join(MANIFEST), "").unwrap();
         // as another process has it
         let Claim::Ours(theirs) = claim(dir.path()) else { panic!("directories can be locked here") };
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 begun.wait();
-                assert!(hold_to_replace(dir.path()).is_some());
+                assert!(replace(dir.path()).unwrap().is_some());
                 order.lock().unwrap().push("replaced");
             });
             begun.wait();
@@ -299,10 +318,14 @@ mod tests {
         });
         assert_eq!(order.into_inner().unwrap(), ["changed", "replaced"]);
         let held = hold(dir.path()).unwrap();
-        assert!(hold_to_replace(dir.path()).is_none() && hold(dir.path()).is_err());
+        assert!(replace(dir.path()).unwrap().is_none() && hold(dir.path()).is_err());
+        // another thread does not wait for ever
+        means.cancel.store(true, Ordering::Relaxed);
+        let other = std::thread::scope(|scope| scope.spawn(|| replace(dir.path()).map(drop)).join().unwrap());
+        assert!(matches!(other, Err(Error::Interrupted)));
         drop(held);
-        assert!(hold_to_replace(dir.path()).is_some());
-        assert!(hold_to_replace(&dir.path().join("nothing")).is_none());
+        assert!(replace(dir.path()).unwrap().is_some());
+        assert!(replace(&dir.path().join("nothing")).unwrap().is_none());
     }
 
     #[test]

@@ -27,6 +27,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct IndexWriter {
     target: PathBuf,
     force: bool,
+    /// What ends the wait for another process that changes the index at the target.
+    means: Means,
     dir: Unfinished,
     window: u64,
     codecs: Vec<Arc<dyn Codec>>,
@@ -116,6 +118,7 @@ impl IndexWriter {
         Ok(Self {
             target: target.to_owned(),
             force,
+            means: Means::default(),
             window,
             codecs,
             tf,
@@ -128,6 +131,13 @@ impl IndexWriter {
             dictionary: Arc::default(),
             dir,
         })
+    }
+
+    /// The same writer, which waits no longer than these means allow if another process changes the index that it is to
+    /// replace.
+    #[must_use]
+    pub fn with_means(self, means: &Means) -> Self {
+        Self { means: means.clone(), ..self }
     }
 
     /// The directory in the making, on the target's file system. Foreign files in it must be gone before
@@ -356,7 +366,7 @@ impl IndexWriter {
         let mut files = manifest.files;
         files.push(manifest_file);
         check(self.dir.path())?;
-        publish::publish(self.dir, &self.target, self.force)?;
+        publish::publish(self.dir, &self.target, self.force, &self.means)?;
         Ok(Summary { statistics, files })
     }
 }

@@ -202,7 +202,7 @@ pub fn write(options: &SyntheticOptions) -> Result<Synthetic> {
     let law = options.law()?;
     let codecs = codec::parse_list(&options.codecs)?;
     let [adders, encoders] = options.threads(law.df(0), codecs.len())?;
-    let mut writer = IndexWriter::create(&options.output, options.force, &codecs)?;
+    let mut writer = IndexWriter::create(&options.output, options.force, &codecs)?.with_means(&options.means);
     let (names, terms) = (writer.documents()?.without_ids(), writer.terms()?);
     let lists = Lists::new(options.seed, options.documents, options.clustering);
     let ranges = law.ranges(TASK.0, TASK.1);

@@ -74,7 +74,9 @@ impl<'a> TopicReader<'a> {
                 continue;
             }
             // what stands before tags may be a licence
-            if line.trim_start().starts_with('<') && head.iter().all(|(_, line)| is_comment(line)) {
+            let is_topic = || find_ignoring_case(line.trim_start(), 0, "<top") == Some(0);
+            let begins = || head.is_empty() || is_topic() && head.iter().all(|(_, line)| is_comment(line));
+            if line.trim_start().starts_with('<') && begins() {
                 return Self::markup(line, lines, fields);
             }
             bytes += line.len();

@@ -23,7 +23,8 @@ fn whole(bytes: &[u8]) -> Option<(TopicFormat, Vec<Topic>)> {
     let is_comment = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let comments: usize = text.split_inclusive('\n').take_while(is_comment).map(str::len).sum();
     let start = text[comments..].trim_start();
-    let start = if start.starts_with('<') { start } else { text.trim_start() };
+    let is_topic = find_ignoring_case(start, 0, "<top") == Some(0);
+    let start = if is_topic { start } else { text.trim_start() };
     let split = |at: char| lines().filter_map(move |line| line.split_once(at));
     let topics = |parts: &mut dyn Iterator<Item = (&str, &str)>| -> Vec<Topic> {
         parts.map(|(id, text)| Topic::new(id_of(id), tidy(text))).collect()
@@ -231,6 +232,7 @@ fn test_comments_before_tags() {
         parse_topics(b"# a licence\n\n# of two lines\n<top>\n<num> Number: 7\n<title> tides\n</top>\n").unwrap();
     assert_eq!((format, topics), (TopicFormat::Trec, vec![Topic::new("7".to_owned(), "tides".to_owned())]));
     // without tags they are what somebody looks for
+    assert_eq!(parse_topics(b"#1\ttides\n<3\tmoon\n").unwrap().1.len(), 2);
     assert_eq!(parse_topics(b"#tides\n#moon\n").unwrap().1.len(), 2);
 }
 

@@ -125,7 +125,7 @@ class Searcher:
         self.shards = (output / SHARDS).read_json()["shards"]
         needed, there = len(self.shards) * replicas * cpus, ray.cluster_resources().get("CPU", 0)
         if needed > there:
-            share = there * 100 // (len(self.shards) * replicas) / 100
+            share = there * 10_000 // (len(self.shards) * replicas) / 10_000
             raise InvalidError(
                 f"{len(self.shards)} shards with {replicas} actors each, of {cpus} cores, need {needed:g} cores, and the "
                 f"cluster has {there:g}: give fewer cpus, such as {share:g}"

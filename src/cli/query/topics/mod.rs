@@ -249,6 +249,7 @@ pub fn takes_no_place<'p>(
     if index.canonicalize().is_ok_and(|index| output_at.starts_with(index)) {
         return refuse("lies in the index".to_owned());
     }
+    crate::index::in_no_index(&output_at)?;
     match others.into_iter().find(|(_, path)| place(path).as_ref() == Some(&output_at)) {
         Some((other, _)) => refuse(format!("is the file of {other}, which it would take the place of")),
         None => Ok(()),
@@ -349,7 +350,8 @@ pub fn run<'a>(
     let dir = searcher.index().dir();
     takes_no_place(("--run", run), dir, inputs.clone())?;
     if let Some(times) = &args.times {
-        takes_no_place(("--times", times), dir, inputs.chain([("--run", run)]))?;
+        // - is a file here
+        takes_no_place(("--times", &Path::new(".").join(times)), dir, inputs.chain([("--run", run)]))?;
     }
     let is_stdout = run.as_os_str() == "-";
     if args.qrels.is_some() && (is_stdout || std::fs::metadata(run).is_ok_and(|run| !run.is_file())) {

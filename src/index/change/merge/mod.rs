@@ -274,7 +274,8 @@ fn union(
     let began = Instant::now();
     let first = inputs[0].index;
     let codecs: Vec<_> = first.codecs().map(|codec| codec.shared()).collect();
-    let mut writer = IndexWriter::with_window(target, force, &codecs, first.manifest().window_words)?;
+    let window = first.manifest().window_words;
+    let mut writer = IndexWriter::with_window(target, force, &codecs, window)?.with_means(means);
     let mut names = writer.documents()?;
     if first.ids.is_none() {
         names = names.without_ids();

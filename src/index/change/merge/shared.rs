@@ -12,7 +12,7 @@ use crate::base::means::Means;
 use crate::index::format;
 use crate::index::read::reader::Index;
 use crate::index::write::unfinished::Unfinished;
-use crate::index::{EncodedLists, ListEncoder};
+use crate::index::{EncodedLists, ListEncoder, in_no_index};
 use crate::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub fn encode_lists(change: &Merge<'_>, share: Share) -> Result<Encoded> {
 /// Refuses a target that may not be written.
 fn check_target(target: &Path, force: bool) -> Result<()> {
     match std::fs::symlink_metadata(target) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => in_no_index(target),
         Err(error) => Err(Error::io("look at", target)(error)),
         Ok(_) if !force => Err(Error::Exists { path: target.to_owned() }),
         // Nothing else is replaced.
