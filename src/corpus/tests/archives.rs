@@ -178,7 +178,8 @@ fn test_a_damaged_first_member_does_not_decide_the_format() {
     first[end - 8] ^= 1;
     let pages: Vec<u8> = (0..5).flat_map(|n| gzip(&page(&format!("http://{n}/"), b"<p>page"), 6)).collect();
     let events = read_bytes(&[first, pages].concat(), &small());
-    assert_eq!((ids(&events).len(), damage(&events).len()), (5, 1));
+    assert_eq!(ids(&events).len(), 5);
+    assert!(damage(&events).contains(&BadCompression));
 }
 
 #[test]
