@@ -21,7 +21,7 @@ const BEFORE: &str = "before";
 /// one.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Those of [`super::open`].
 pub(in crate::pipeline) fn open_outer(options: &BuildOptions) -> Result<Unfinished> {
     let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
     if let Some(dir) = same_build(options, &request)? {
@@ -38,7 +38,7 @@ pub(in crate::pipeline) fn open_outer(options: &BuildOptions) -> Result<Unfinish
 /// directory around it, which goes now. None if there is none such.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Those of [`super::open`].
 pub(in crate::pipeline) fn published(options: &BuildOptions) -> Result<Option<BuildReport>> {
     let Ok(manifest) = Manifest::read(&options.output) else { return Ok(None) };
     if manifest.order != options.order.to_string() {
