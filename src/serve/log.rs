@@ -152,13 +152,20 @@ fn clean(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::sync::Mutex;
     use std::sync::mpsc::channel;
 
+    /// A log that is kept.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Kept {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
 
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -196,7 +203,7 @@ mod tests {
         while Arc::strong_count(&kept.0) > 1 {
             std::thread::yield_now();
         }
-        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let text = kept.text();
         let lost = |line: &str| {
             line.strip_prefix("gamut: ")?
                 .strip_suffix(" lines of the log are lost: nobody read them in time")?
@@ -225,8 +232,7 @@ mod tests {
         let written = |form| {
             let kept = Kept::default();
             Log::new(form, Box::new(kept.clone())).request(&entry);
-            let bytes = kept.0.lock().unwrap().clone();
-            String::from_utf8(bytes).unwrap()
+            kept.text()
         };
         assert_eq!(written(LogForm::Lines), "1.500 i p GET /a b 200 1 queries 9 bytes 2.000 ms\n");
         let json: serde_json::Value = serde_json::from_str(&written(LogForm::Json)).unwrap();

@@ -36,5 +36,7 @@ pub use counts::Counts;
 pub use desk::{Desk, Job, Offer, Outcome, Turn, Work};
 pub use guard::{Guard, Refused};
 pub use http::{Listening, Options, bind, run};
+#[cfg(test)]
+pub(crate) use log::tests::Kept;
 pub use log::{Log, LogForm};
 pub use resident::{Opener, Residents};

@@ -8,13 +8,12 @@ use crate::index::tests::{Plan, Text, build};
 use crate::query::dispatch::Batches;
 use crate::query::engine::Fallback;
 use crate::query::{Mode, Scores};
-use crate::serve::{Ask, Counts, Job, Log, LogForm, Outcome, Residents, Work};
+use crate::serve::{Ask, Counts, Job, Kept, Log, LogForm, Outcome, Residents, Work};
 use clap::Parser as _;
 use std::cell::Cell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -60,19 +59,6 @@ fn place(path: &Path, line: &str, parallel: bool, most: usize, cache: u64) -> Pl
 /// Ids that no document has are said in the log, which nobody waits for, and once for both kinds of score.
 #[test]
 fn test_unknown_ids_are_said_once() {
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
     let dir = tempfile::tempdir().unwrap();
     let (path, ids) = (index(dir.path()), dir.path().join("ids"));
     std::fs::write(&ids, "nobody\nno one\n").unwrap();
@@ -81,8 +67,7 @@ fn test_unknown_ids_are_said_once() {
     let (residents, _) = open(Place { log: Arc::clone(&log), ..place(&path, &line, false, 4, 0) });
     residents.close();
     log.finish();
-    let said = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
-    assert_eq!(said, "gamut: no document has the id nobody, and 1 more ids\n");
+    assert_eq!(kept.text(), "gamut: no document has the id nobody, and 1 more ids\n");
 }
 
 fn open(place: Place) -> (Residents, Arc<Counts>) {

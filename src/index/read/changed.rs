@@ -55,7 +55,7 @@ impl Index {
 /// same number: the system keeps a directory that somebody has open, also without a name.
 #[derive(Default)]
 pub(in crate::index) struct Identity {
-    number: Option<(u64, u64)>,
+    number: Option<Number>,
     _open: Option<File>,
 }
 
@@ -85,14 +85,18 @@ fn open(dir: &Path) -> Option<File> {
     File::open(dir).ok()
 }
 
+/// Device and inode.
+pub(in crate::index) type Number = (u64, u64);
+
+/// Of a file or directory, where they have numbers.
 #[cfg(unix)]
-fn number(metadata: &Metadata) -> Option<(u64, u64)> {
+pub(in crate::index) fn number(metadata: &Metadata) -> Option<Number> {
     use std::os::unix::fs::MetadataExt as _;
     Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-fn number(_: &Metadata) -> Option<(u64, u64)> {
+pub(in crate::index) fn number(_: &Metadata) -> Option<Number> {
     None
 }
 

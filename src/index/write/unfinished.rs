@@ -16,6 +16,7 @@ use std::time::Duration;
 use crate::base::means::Means;
 use crate::corpus::UNFINISHED;
 use crate::index::format::manifest::MANIFEST;
+use crate::index::read::changed::{Number, number};
 use crate::{Error, Result};
 
 /// A directory that has this file can be resumed.
@@ -181,14 +182,14 @@ static HELD: Mutex<Vec<(Number, ThreadId)>> = Mutex::new(Vec::new());
 
 impl Held {
     fn new(lock: Option<File>) -> Self {
-        held().extend(lock.as_ref().and_then(number).map(|number| (number, thread::current().id())));
+        held().extend(lock.as_ref().and_then(number_of).map(|number| (number, thread::current().id())));
         Self { lock }
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let own = self.lock.as_ref().and_then(number);
+        let own = self.lock.as_ref().and_then(number_of);
         held().retain(|(number, _)| Some(*number) != own);
     }
 }
@@ -222,7 +223,7 @@ pub(crate) fn hold(index: &Path) -> Result<Held> {
 pub(super) fn hold_to_replace(target: &Path, means: &Means) -> Result<Option<Held>> {
     let mut told = false;
     while target.join(MANIFEST).is_file() {
-        let own = File::open(target).ok().and_then(|file| number(&file));
+        let own = File::open(target).ok().and_then(|file| number_of(&file));
         if own.is_some_and(|own| held().contains(&(own, thread::current().id()))) {
             break;
         }
@@ -245,24 +246,13 @@ pub(super) fn hold_to_replace(target: &Path, means: &Means) -> Result<Option<Hel
 /// Between two looks whether another process has ended its change.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Device and inode.
-type Number = (u64, u64);
-
-#[cfg(unix)]
-fn number(file: &File) -> Option<Number> {
-    use std::os::unix::fs::MetadataExt as _;
-    file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn number(_: &File) -> Option<Number> {
-    None
+fn number_of(file: &File) -> Option<Number> {
+    file.metadata().ok().and_then(|metadata| number(&metadata))
 }
 
 #[cfg(unix)]
 fn same(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    number(file) == fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    number_of(file) == fs::metadata(path).ok().and_then(|metadata| number(&metadata))
 }
 
 #[cfg(not(unix))]
