@@ -66,6 +66,12 @@ impl Problems {
         self.count.load(Ordering::Relaxed) == 0
     }
 
+    /// Whether a problem was said already, in the same words.
+    fn has(&self, problem: &Error) -> bool {
+        let kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.iter().any(|other| other.to_string() == problem.to_string())
+    }
+
     fn check(&self, sound: bool, path: &Path, offset: u64, what: impl FnOnce() -> String) {
         if !sound {
             self.add(damaged(path, offset, what()));
@@ -111,7 +117,13 @@ fn verify_once(dir: &Path) -> Result<Verified> {
     // Beyond a wrong checksum the rest would only repeat it, less clearly. Also, a dictionary that is not the writer's
     // must not be walked.
     let trusted = problems.none();
-    if let Some(index) = problems.take(Index::open(dir)) {
+    // A file that is not there, or is too short, was met above.
+    let opened = Index::open(dir).map_err(|problem| {
+        if !problems.has(&problem) {
+            problems.add(problem)
+        }
+    });
+    if let Ok(index) = opened {
         let deep = Deep { index: &index, problems: &problems, lists: AtomicU64::new(0), postings: AtomicU64::new(0) };
         if trusted {
             deep.dictionary();
@@ -164,6 +176,10 @@ fn checksum(dir: &Path, spec: &FileSpec, problems: &Problems) -> u64 {
         Ok((bytes, hash.digest()))
     };
     let Some((bytes, digest)) = problems.take(read()) else { return 0 };
+    if let Err(problem) = spec.has_length(&path, bytes) {
+        problems.add(problem);
+        return bytes;
+    }
     let found = format!("{digest:016x}");
     problems.check(found == spec.xxh3, &path, 0, || {
         format!(

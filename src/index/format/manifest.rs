@@ -178,6 +178,20 @@ pub struct FileSpec {
     pub xxh3: String,
 }
 
+impl FileSpec {
+    /// Fails if the file, which is at `path`, has another length.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub(in crate::index) fn has_length(&self, path: &Path, bytes: u64) -> Result<()> {
+        if bytes == self.bytes {
+            return Ok(());
+        }
+        let what = format!("{bytes} bytes long, but the manifest says {}; build the index again", self.bytes);
+        Err(damaged(path, bytes.min(self.bytes), what))
+    }
+}
+
 impl Manifest {
     /// Reads and checks the manifest of the index at `dir`.
     ///

@@ -127,10 +127,7 @@ impl Index {
             }
             let path = dir.join(&file.name);
             let bytes = std::fs::metadata(&path).map_err(Error::io("open", &path))?.len();
-            if bytes != file.bytes {
-                let what = format!("{bytes} bytes long, but the manifest says {}; build the index again", file.bytes);
-                return Err(damaged(&path, bytes.min(file.bytes), what));
-            }
+            file.has_length(&path, bytes)?;
         }
         let s = manifest.statistics;
         let path_of = |name: &str| {
