@@ -42,12 +42,17 @@ fn peek<'a>(mut source: impl Read + Send + 'a, count: u64) -> io::Result<(Vec<u8
     Ok((start.clone(), io::Cursor::new(start).chain(source)))
 }
 
+/// Whether a frame of zstd begins here, or one to pass over, with which `pzstd` begins (RFC 8878, section 3.1).
+pub fn is_zstd(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
 /// The content, and by what it was packed.
 fn unpacked<'a>(source: impl Read + Send + 'a) -> io::Result<(Option<&'static str>, Box<dyn Read + Send + 'a>)> {
     let (start, source) = peek(source, 4)?;
-    Ok(match start[..] {
+    Ok(match &start[..] {
         [0x1f, 0x8b, ..] => (Some("gzip"), Box::new(flate2::read::MultiGzDecoder::new(source))),
-        [0x28, 0xb5, 0x2f, 0xfd] => (Some("zstd"), Box::new(zstd::stream::read::Decoder::new(source)?)),
+        start if is_zstd(start) => (Some("zstd"), Box::new(zstd::stream::read::Decoder::new(source)?)),
         [b'B', b'Z', b'h', b'1'..=b'9'] => (Some("bzip2"), Box::new(bzip2::read::MultiBzDecoder::new(source))),
         _ => (None, Box::new(source)),
     })

@@ -43,7 +43,7 @@ impl Header {
         // Of no more documents than int32 counts, one has a token, or the mean is 0.
         let least = 1.0 / f64::from(1u32 << 31);
         if !header.mean_length.is_finite() || (header.mean_length != 0.0 && header.mean_length < least) {
-            return Err(Bad::new(0, format!("average_doclength is {}", header.mean_length)));
+            return Err(Bad::new(0, format!("average_doclength is {:e}", header.mean_length)));
         }
         Ok(header)
     }

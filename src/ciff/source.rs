@@ -2,6 +2,7 @@
 
 use super::wire::{Bad, MAX_VARINT, varint};
 use crate::base::map::Map;
+use crate::base::text_file::is_zstd;
 use crate::error::damaged;
 use crate::{Error, Result};
 use std::io::{self, BufRead, Read};
@@ -42,7 +43,7 @@ impl CiffFile {
         map.advise_sequential();
         let compression = match &map[..] {
             [0x1f, 0x8b, ..] => Compression::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            start if is_zstd(start) => Compression::Zstd,
             _ => Compression::None,
         };
         Ok(Self { map, path: path.to_owned(), compression })

@@ -54,7 +54,7 @@ pub struct Args {
     /// Format of all files
     #[arg(long, value_name = "NAME", help = format_help(), long_help = format_long_help())]
     format: Option<String>,
-    /// JSON field that contains the external id [default: id, _id, docid, docno or pid]
+    /// JSON field that contains the external id [default: id, _id, pid, docid or docno]
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
     /// JSON fields that contain the text, separated by commas [default: contents, text, body, passage or segment]

@@ -8,8 +8,9 @@ use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
 use super::{Content, CorpusOptions, Doc, DocSink, SkipKind, weights};
 
-/// Names under which an id is looked for, best first: Anserini, BEIR, MS MARCO, TREC.
-pub const ID_FIELDS: &[&str] = &["id", "_id", "docid", "docno", "pid"];
+/// Names under which an id is looked for, best first: Anserini, BEIR, MS MARCO, TREC. A passage of MS MARCO has a `pid`
+/// and the `docid` of its document.
+pub const ID_FIELDS: &[&str] = &["id", "_id", "pid", "docid", "docno"];
 /// Names under which a text is looked for, best first: Anserini, BEIR, MS MARCO.
 pub const TEXT_FIELDS: &[&str] = &["contents", "text", "body", "passage", "segment"];
 /// Names under which a title is looked for.

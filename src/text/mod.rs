@@ -41,7 +41,7 @@ mod simd;
 
 pub use analyze::*;
 pub use extract::{Extracted, Extractor, Keep};
-pub use html::{Link, MAX_LINKS};
+pub use html::{Link, MAX_LINKS, without_references};
 
 /// Takes the terms of a text, in order.
 pub trait TermSink {

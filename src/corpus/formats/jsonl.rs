@@ -45,7 +45,7 @@ impl Format for JsonLines {
     }
 
     fn description(&self) -> &'static str {
-        "JSON lines with an id (--id-field, else id, _id, docid, docno or pid) and a text (--text-field, else \
+        "JSON lines with an id (--id-field, else id, _id, pid, docid or docno) and a text (--text-field, else \
          contents, text, body, passage or segment), or an object of terms and weights (--vector-field); title and url \
          if present."
     }

@@ -2,14 +2,13 @@
 //!
 //! The text of a document is the content of the elements [`TEXT_TAGS`], in the order of the document. Without a
 //! `<TEXT>` or `<LP>` it is all that follows the `<DOCNO>`. The content of `<TITLE>` is the title. Markup inside the
-//! text is handled like HTML's.
+//! text is handled like HTML's, and a CDATA section is text as it stands.
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 use super::super::format::{Context, Cut, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink, SkipKind};
 use super::sgml;
-use super::trecweb::after_comments;
 
 /// See the module.
 pub struct Newswire;
@@ -29,7 +28,7 @@ impl Format for Newswire {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        sgml::is_head(after_comments(head.trimmed()))
+        sgml::is_head(sgml::after_prolog(head.trimmed()))
     }
 
     fn cut(&self) -> Cut {
@@ -64,7 +63,15 @@ impl Format for Newswire {
             let docno = sgml::element(record.bytes, "DOCNO").or_else(|| sgml::element(record.bytes, "docno"));
             let start = docno.map(|element| element.1);
             let start = start.or_else(|| memchr(b'>', record.bytes).map(|at| at + 1)).unwrap_or(0);
-            &record.bytes[start..]
+            let all = &record.bytes[start..];
+            body.clear();
+            match memmem::find(all, CDATA) {
+                Some(_) => {
+                    append(all, true, body);
+                    body.as_slice()
+                }
+                None => all,
+            }
         };
         let offset = record.offset;
         sink.doc(&Doc { id: &id, url: "", title: "", body: text, content: Content::Html, charset: None, offset });
@@ -100,10 +107,10 @@ fn collect(bytes: &[u8], out: &mut Vec<u8>) -> bool {
         // A document has one title, and the scanner finds it by its tag.
         if tag.eq_ignore_ascii_case("TITLE") {
             out.extend_from_slice(b"<title>");
-            out.extend_from_slice(content);
+            append(content, false, out);
             out.extend_from_slice(b"</title>\n");
         } else {
-            out.extend_from_slice(content);
+            append(content, true, out);
             out.extend_from_slice(b"<p>\n");
         }
         at = start + next;
@@ -111,9 +118,53 @@ fn collect(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     found
 }
 
+/// Begins a section in which no character is markup.
+const CDATA: &[u8] = b"<![CDATA[";
+
+/// Appends the content of an element, in a form in which HTML's rules find its text. Without `tags` these are left out,
+/// since a title has none there.
+fn append(mut content: &[u8], tags: bool, out: &mut Vec<u8>) {
+    while let Some(open) = memchr(b'<', content) {
+        out.extend_from_slice(&content[..open]);
+        content = &content[open..];
+        if let Some(section) = content.strip_prefix(CDATA) {
+            let end = memmem::find(section, b"]]>");
+            for byte in &section[..end.unwrap_or(section.len())] {
+                match byte {
+                    b'<' => out.extend_from_slice(b"&lt;"),
+                    b'&' => out.extend_from_slice(b"&amp;"),
+                    &byte => out.push(byte),
+                }
+            }
+            content = end.map_or(&[], |end| &section[end + 3..]);
+            continue;
+        }
+        let name = content[1..].strip_prefix(b"/").unwrap_or(&content[1..]);
+        let end = memchr(b'>', content).filter(|_| !tags && name.first().is_some_and(u8::is_ascii_alphabetic));
+        match end {
+            Some(end) => content = &content[end + 1..],
+            None => {
+                out.push(b'<');
+                content = &content[1..];
+            }
+        }
+    }
+    out.extend_from_slice(content);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_sections_are_text_and_titles_have_no_tags() {
+        let doc = b"<DOC><TITLE>a <I>b</I> < c <![CDATA[<d> & e]]></TITLE><TEXT><![CDATA[f > g]]> h <![CDATA[</i]]>\
+            <J>k</J><![CDATA[open</TEXT>";
+        let mut out = Vec::new();
+        assert!(collect(doc, &mut out));
+        let expected = "<title>a b < c &lt;d> &amp; e</title>\nf > g h &lt;/i<J>k</J>open<p>\n";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
 
     #[test]
     fn test_collects_text_elements_in_order() {

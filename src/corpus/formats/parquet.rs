@@ -15,7 +15,7 @@ impl Format for Parquet {
 
     fn description(&self) -> &'static str {
         if cfg!(feature = "parquet") {
-            "a document a row, with an id (--id-field, else id, _id, docid, docno or pid) and a text (--text-field, \
+            "a document a row, with an id (--id-field, else id, _id, pid, docid or docno) and a text (--text-field, \
              else contents, text, body, passage, segment or plain_text); title and url if present. Columns of strings, \
              or of whole numbers, at any depth but in no list."
         } else {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2, memmem};
 
 use super::super::SkipKind;
 use super::super::format::{Frame, close_or_head};
@@ -26,6 +26,66 @@ pub(super) fn next_head(bytes: &[u8], limit: usize) -> Option<usize> {
 /// The longest comment between records, in bytes.
 pub(in super::super) const MAX_COMMENT: usize = 64 << 10;
 
+/// What stands where a record may begin.
+enum Between {
+    /// So many bytes that belong to no record: a comment, an XML declaration, a document type, or a tag of the element
+    /// that holds all records.
+    Padding(usize),
+    /// More bytes would tell.
+    More,
+    Other,
+}
+
+/// What is there up to and with `close`.
+fn up_to(bytes: &[u8], close: &[u8], most: usize, at_end: bool) -> Between {
+    match memmem::find(&bytes[..bytes.len().min(most)], close) {
+        Some(end) => Between::Padding(end + close.len()),
+        None if bytes.len() < most && !at_end => Between::More,
+        None => Between::Other,
+    }
+}
+
+fn between(bytes: &[u8], at_end: bool) -> Between {
+    if bytes.starts_with(b"<!--") {
+        return up_to(bytes, b"-->", MAX_COMMENT, at_end);
+    }
+    if bytes.starts_with(b"<?") {
+        return up_to(bytes, b"?>", MAX_TAG, at_end);
+    }
+    if bytes.get(..9).is_some_and(|head| head.eq_ignore_ascii_case(b"<!DOCTYPE")) {
+        let has_subset = memchr2(b'[', b'>', bytes).is_some_and(|at| bytes[at] == b'[');
+        return up_to(bytes, if has_subset { b"]>" } else { b">" }, MAX_COMMENT, at_end);
+    }
+    // The tag of an element that is no record: its begin before a record, its end after the last.
+    let (closes, name) = match bytes {
+        [b'<', b'/', name @ ..] => (true, name),
+        [b'<', name @ ..] => (false, name),
+        _ => return Between::Other,
+    };
+    let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(byte)).count();
+    if !name.first().is_some_and(u8::is_ascii_alphabetic) || name[..length].eq_ignore_ascii_case(b"DOC") {
+        return Between::Other;
+    }
+    let end = match up_to(bytes, b">", MAX_TAG, at_end) {
+        Between::Padding(end) => end,
+        other => return other,
+    };
+    let next = bytes[end..].trim_ascii_start();
+    if next.len() < 5 && !at_end && bytes.len() < MAX_COMMENT {
+        return Between::More;
+    }
+    let begins = is_head(next) || next.starts_with(b"<!--") || next.starts_with(b"<?");
+    if begins || closes && next.is_empty() && at_end { Between::Padding(end) } else { Between::Other }
+}
+
+/// What follows comments, an XML declaration, a document type and the tag of the element that holds all records.
+pub(super) fn after_prolog(mut bytes: &[u8]) -> &[u8] {
+    while let Between::Padding(length) = between(bytes, true) {
+        bytes = bytes[length..].trim_ascii_start();
+    }
+    bytes
+}
+
 /// Frames `<DOC>` … `</DOC>`; see [`super::super::Format::frame`].
 pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -38,15 +98,12 @@ pub(super) fn frame(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     if bytes.len() < 5 && !at_end {
         return Frame::More;
     }
-    if bytes.starts_with(b"<!--") {
-        match memmem::find(&bytes[..bytes.len().min(MAX_COMMENT)], b"-->") {
-            Some(end) => return Frame::Padding(end + 3),
-            None if bytes.len() < MAX_COMMENT && !at_end => return Frame::More,
-            None => {}
-        }
-    }
     if !is_head(bytes) {
-        return Frame::Lost { kind: SkipKind::Garbage, why: "bytes outside of <DOC>".into() };
+        return match between(bytes, at_end) {
+            Between::Padding(length) => Frame::Padding(length),
+            Between::More => Frame::More,
+            Between::Other => Frame::Lost { kind: SkipKind::Garbage, why: "bytes outside of <DOC>".into() },
+        };
     }
     let seen = &bytes[..bytes.len().min(max)];
     let close: &[u8] = if bytes[1] == b'D' { b"</DOC>" } else { b"</doc>" };

@@ -32,7 +32,7 @@ impl Format for TrecWeb {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        let bytes = after_comments(head.trimmed());
+        let bytes = sgml::after_prolog(head.trimmed());
         sgml::is_head(bytes) && memchr::memmem::find(bytes, b"<DOCHDR>").is_some()
     }
 
@@ -80,15 +80,4 @@ impl Format for TrecWeb {
         let head = HttpHead { content_encoding: Vec::new(), transfer_encoding: Vec::new(), ..head };
         http::document(record, &id, &url, &head, body, context, sink);
     }
-}
-
-/// Skips comments and blanks.
-pub(super) fn after_comments(mut bytes: &[u8]) -> &[u8] {
-    while bytes.starts_with(b"<!--") {
-        match memchr::memmem::find(bytes, b"-->") {
-            Some(end) => bytes = bytes[end + 3..].trim_ascii_start(),
-            None => break,
-        }
-    }
-    bytes
 }

@@ -4,13 +4,14 @@
 //! - `{{…}}` templates and `{|…|}` tables, nested ones too, are dropped, but the cells of tables stay.
 //! - `[[target|label]]` gives the label, `[[target]]` the target; links with a colon in the target
 //!   (files, categories, other languages) give nothing.
-//! - `[http://… label]` gives the label; runs of `'` and `=` of two or more are dropped.
+//! - `[http://… label]` gives the label; runs of `=` of two or more are dropped, and runs of `'`, but for an apostrophe
+//!   before italics or bold, as MediaWiki finds it ([`Quotes`]).
 //! - `<!-- -->` and `<ref>…</ref>` are dropped; of other tags the content stays.
 //! - `&nbsp;`, `&amp;`, `&lt;`, `&gt;`, `&quot;` are undone.
 //!
 //! What is not closed stays as it is.
 
-use memchr::{memchr2, memmem};
+use memchr::{memchr, memchr2, memmem, memrchr};
 
 /// Appends the plain text of `wikitext`.
 pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
@@ -19,6 +20,7 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
     // Partners of open brackets are searched to the end once only: without a partner there, none has one.
     let mut closed = Closed::default();
     let mut templates = Templates::default();
+    let mut quotes = Quotes::default();
     while at < bytes.len() {
         let rest = &bytes[at..];
         at += match rest[0] {
@@ -37,8 +39,11 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
                 let end = rest.iter().position(|&byte| matches!(byte, b' ' | b']' | b'\n')).unwrap_or(rest.len());
                 line_break(end, out)
             }
-            mark @ (b'\'' | b'=') if rest.get(1) == Some(&mark) => {
-                rest.iter().take_while(|&&byte| byte == mark).count()
+            b'=' if rest.get(1) == Some(&b'=') => run(rest),
+            b'\'' if rest.get(1) == Some(&b'\'') => {
+                let length = run(rest);
+                out.extend(std::iter::repeat_n(b'\'', quotes.apostrophes(bytes, at, length)));
+                length
             }
             b'<' => tag(rest, &mut closed, out),
             b'&' => entity(rest, out),
@@ -48,6 +53,56 @@ pub(super) fn strip(wikitext: &str, out: &mut Vec<u8>) {
             }
         };
     }
+}
+
+/// How often the first byte stands there.
+fn run(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == bytes[0]).count()
+}
+
+/// Which runs of `'` have apostrophes. Two switch italics, three bold, and five both; what a run of four or of more than
+/// five has over that is text. If a line then switches both an odd number of times, the first of one of its runs of three is text: of
+/// one behind a word of one letter, or else behind another word, or else behind a space (MediaWiki, `doQuotes`).
+#[derive(Default)]
+struct Quotes {
+    /// Where the line ends that was looked at last.
+    end: usize,
+    /// Its run of three whose first `'` is text.
+    text: Option<usize>,
+}
+
+impl Quotes {
+    /// How many of the `'` of a run are text. To be asked in the order of the text.
+    fn apostrophes(&mut self, bytes: &[u8], at: usize, length: usize) -> usize {
+        if at >= self.end {
+            let start = memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+            self.end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
+            self.text = odd_run(&bytes[start..self.end]).map(|place| start + place);
+        }
+        match length {
+            3 => usize::from(self.text == Some(at)),
+            4 => 1,
+            _ => length.saturating_sub(5),
+        }
+    }
+}
+
+/// The run of three in a line of which the first `'` is text, if there is one.
+fn odd_run(line: &[u8]) -> Option<usize> {
+    let (mut italics, mut bold, mut best, mut at) = (0, 0, None, 0);
+    while let Some(found) = memchr(b'\'', &line[at..]) {
+        let start = at + found;
+        let length = run(&line[start..]);
+        at = start + length;
+        italics += usize::from(length == 2 || length >= 5);
+        bold += usize::from(length >= 3);
+        if length == 3 {
+            let is_space = |back: usize| start.checked_sub(back).and_then(|place| line.get(place)) == Some(&b' ');
+            let rank = if is_space(1) { 2 } else { usize::from(!is_space(2)) };
+            best = best.filter(|&(other, _)| other <= rank).or(Some((rank, start)));
+        }
+    }
+    best.filter(|_| italics % 2 == 1 && bold % 2 == 1).map(|(_, start)| start)
 }
 
 /// Searches that were in vain.
@@ -207,6 +262,11 @@ mod tests {
             words("caf&eacute; 1990&ndash;95 L&#39;Avare M&#252;ller &#xe9;t&#XE9;"),
             "café 1990–95 L'Avare Müller été"
         );
+        // apostrophes before italics and bold, as in French
+        assert_eq!(words("Le ''roman'' de l'''Iliade''"), "Le roman de l'Iliade");
+        assert_eq!(words("''a'' bc '''d''' e '''f''\nl'''g'''"), "a bc 'd e f lg");
+        assert_eq!(words("ab'''c ''d''' d'''e''"), "ab'c d de");
+        assert_eq!(words("d''''Alembert''' '''''''x'''''"), "d'Alembert ''x");
         let kept = "&nosuch; &eacute &; &#; &#x; &#+39; &#0; &#55296; &#99999999999; &ampx; & x";
         assert_eq!(words(kept), kept);
     }
@@ -217,6 +277,8 @@ mod tests {
         assert_eq!(words("a [[ b"), "a b");
         assert_eq!(words("a {{ b {{t|x={{u}}}} c {{v}} d"), "a {{ b c d");
         assert_eq!(words("a }} b {{t}} c {{ d {{u}}"), "a }} b c {{ d");
+        let quotes = "''' '' ".repeat(100_000);
+        strip(&quotes, &mut Vec::new());
         let deep = "{{".repeat(100_000) + &"<!--<ref>".repeat(50_000);
         let mut out = Vec::new();
         strip(&deep, &mut out);

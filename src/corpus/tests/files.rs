@@ -33,6 +33,14 @@ fn test_formats_are_told_by_content() {
         ("e", bzip2(WIKI.as_bytes()), "mediawiki", "bzip2"),
         ("f", b"<!-- c -->\n<DOC>\n<DOCNO>1</DOCNO>\n<DOCHDR>\nu\n</DOCHDR>\n</DOC>".to_vec(), "trecweb", "none"),
         ("g", b"\n<DOC id=\"1\">\n<TEXT>x</TEXT>\n</DOC>".to_vec(), "newswire", "none"),
+        (
+            "g2",
+            b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!DOCTYPE H [<!ENTITY a \"b\">]>\n<!-- c -->\n<H a=\"b\">\n<DOC>\n\
+              <DOCNO>1</DOCNO>\n<TEXT><![CDATA[x]]></TEXT>\n</DOC>\n<DOC>\n<DOCNO>2</DOCNO>\ny</DOC>\n</H>\n"
+                .to_vec(),
+            "newswire",
+            "none",
+        ),
         ("h", b"{\"ClueWeb22-ID\": \"1\", \"Clean-Text\": \"x\"}\n".to_vec(), "clueweb22", "none"),
         ("i.warc", b"\xef\xbb\xbf{\"id\": 1, \"contents\": \"x\"}".to_vec(), "jsonl", "none"),
         ("j", b"[\n {\"id\": 1, \"contents\": \"x\"}]".to_vec(), "json", "none"),
@@ -58,7 +66,10 @@ fn test_formats_are_told_by_content() {
     assert_eq!(disk + empty, corpus.total_bytes());
     let events = read(&corpus).events;
     assert_eq!(damage(&events), []);
-    assert_eq!(ids(&events), ["u:1", "u:1", "u:1", "7", "10", "1", "1", "1", "1", "1", "k.txt", "1", "2", "m"]);
+    assert_eq!(
+        ids(&events),
+        ["u:1", "u:1", "u:1", "7", "10", "1", "1", "1", "2", "1", "1", "1", "k.txt", "1", "2", "m"]
+    );
     // Named by itself, a file of no known format is an error, and so is one that is not there.
     for (name, part) in [("z.png", "none of: warc"), ("missing", "missing")] {
         let error = open(&[dir.path().join(name)]).err().expect("an error").to_string();

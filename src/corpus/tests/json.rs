@@ -163,6 +163,14 @@ fn test_default_fields_and_their_order() {
     assert_eq!(lines(&options, text), expected);
 }
 
+/// MS MARCO's passages name their documents, too.
+#[test]
+fn test_a_passage_has_its_own_id() {
+    let text = "{\"pid\": \"p\", \"passage\": \"P\", \"spans\": \"(0,1)\", \"docid\": \"d\"}\n{\"docid\": \"e\", \"body\": \"B\"}\n";
+    let expected = [doc("p", "", "", "P", 0), doc("e", "", "", "B", 64)];
+    assert_eq!(lines(&CorpusOptions::default(), text), expected);
+}
+
 #[test]
 fn test_chosen_fields() {
     let options = CorpusOptions {

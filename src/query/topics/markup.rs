@@ -3,19 +3,37 @@
 use super::lines::bad;
 use super::{Topic, id_of, tidy};
 use crate::Result;
+use crate::text::without_references;
+use memchr::memchr;
 
 /// Elements with the id of a topic.
-const IDS: [&str; 5] = ["<num>", "<number>", "<id>", "<qid>", "<identifier>"];
+const IDS: [&str; 5] = ["num", "number", "id", "qid", "identifier"];
 
 pub(super) fn find_ignoring_case(text: &str, from: usize, what: &str) -> Option<usize> {
     let (text, what) = (text.as_bytes(), what.as_bytes());
     (from..=text.len().checked_sub(what.len())?).find(|&at| text[at..at + what.len()].eq_ignore_ascii_case(what))
 }
 
-/// The text behind `tag` up to the next tag.
-fn after_tag<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
-    let start = find_ignoring_case(text, 0, tag)? + tag.len();
-    let rest = &text[start..];
+/// Where the first tag of an element stands from `from` on: its place, its attributes, and the place behind it.
+pub(super) fn opening<'a>(text: &'a str, mut from: usize, name: &str) -> Option<(usize, &'a str, usize)> {
+    loop {
+        let start = from + memchr(b'<', &text.as_bytes()[from..])?;
+        from = start + 1;
+        let Some(behind) = text.get(from..from + name.len()).filter(|found| found.eq_ignore_ascii_case(name)) else {
+            continue;
+        };
+        let attributes = from + behind.len();
+        // `<topics>` is another element than `<topic>`
+        if text[attributes..].starts_with(|c: char| c == '>' || c.is_whitespace()) {
+            let end = attributes + text[attributes..].find('>')?;
+            return Some((start, &text[attributes..end], end + 1));
+        }
+    }
+}
+
+/// The text in front of which the tag of `name` stands, up to the next tag.
+fn after_tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let rest = &text[opening(text, 0, name)?.2..];
     let next = rest
         .match_indices('<')
         .find(|(at, _)| rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/'));
@@ -41,7 +59,7 @@ fn of_fields(topic: &str, fields: &[String]) -> Option<String> {
             "narr" | "narrative" => &["narr", "narrative"],
             tag => &[tag],
         };
-        let text = tags.iter().find_map(|tag| after_tag(topic, &format!("<{tag}>")))?;
+        let text = tags.iter().find_map(|tag| after_tag(topic, tag))?;
         let text = ["Topic:", "Description:", "Narrative:"].iter().fold(text, |text, label| without_label(text, label));
         Some(unescape(text))
     };
@@ -87,20 +105,45 @@ fn named(topics: Vec<(Option<String>, String)>, fields: &[String], file: &str) -
 /// [`crate::Error::Invalid`] if some have ids and others none.
 pub(super) fn trec(file: &str, fields: &[String]) -> Result<Vec<Topic>> {
     let mut topics = Vec::new();
-    let mut next = find_ignoring_case(file, 0, "<top>");
-    while let Some(start) = next {
-        let start = start + "<top>".len();
-        next = find_ignoring_case(file, start, "<top>");
-        let topic = &file[start..next.unwrap_or(file.len())];
-        let text = ["<title>", "<query>"].iter().find_map(|tag| after_tag(topic, tag)).unwrap_or("");
+    let mut next = opening(file, 0, "top");
+    while let Some((_, _, start)) = next {
+        next = opening(file, start, "top");
+        let topic = &file[start..next.map_or(file.len(), |(end, _, _)| end)];
+        let text = ["title", "query"].iter().find_map(|tag| after_tag(topic, tag)).unwrap_or("");
         let title = of_fields(topic, fields).unwrap_or_else(|| tidy(&unescape(without_label(text, "Topic:"))));
-        topics.push((id_inside(topic), title));
+        topics.push((id_inside(topic).map(without_zeros), title));
     }
     named(topics, fields, file)
 }
 
+/// A number without the zeros before it: TREC's topics 51 to 100 are `051` to `100`, and `51` in their judgements.
+fn without_zeros(id: String) -> String {
+    let id = id.trim();
+    match id.trim_start_matches('0') {
+        shorter if !shorter.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => shorter.to_owned(),
+        _ => id.to_owned(),
+    }
+}
+
+/// The text without character references, as HTML has them: titles are written by people, with an `&` here and there.
 fn unescape(text: &str) -> String {
-    quick_xml::escape::unescape(text).map_or_else(|_| text.to_owned(), |text| text.into_owned())
+    without_references(text).into_owned()
+}
+
+/// A file in whose CDATA sections every `<` and `&` is written as a reference.
+pub(super) fn without_sections(file: String) -> String {
+    const BEGIN: &str = "<![CDATA[";
+    if !file.contains(BEGIN) {
+        return file;
+    }
+    let mut pieces = file.split(BEGIN);
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (section, rest) = piece.split_once("]]>").unwrap_or((piece, ""));
+        out += &section.replace('&', "&amp;").replace('<', "&lt;");
+        out += rest;
+    }
+    out
 }
 
 /// The topics of `<topic>` elements; without `fields` their queries.
@@ -110,20 +153,12 @@ fn unescape(text: &str) -> String {
 pub(super) fn xml(file: &str, fields: &[String]) -> Result<Vec<Topic>> {
     let mut topics = Vec::new();
     let mut from = 0;
-    while let Some(start) = find_ignoring_case(file, from, "<topic") {
-        from = start + "<topic".len();
-        // `<topics>` is another element.
-        if !file[from..].starts_with(|c: char| c.is_whitespace() || c == '>') {
-            continue;
-        }
-        let Some(head) = file[from..].find('>') else { break };
-        let attributes = &file[from..from + head];
-        let body = from + head + 1;
+    while let Some((_, attributes, body)) = opening(file, from, "topic") {
         let end = find_ignoring_case(file, body, "</topic").unwrap_or(file.len());
         let body = &file[body..end];
         from = end;
         let id = ["number", "id", "qid"].iter().find_map(|name| attribute(attributes, name));
-        let query = ["<query>", "<title>"].iter().find_map(|tag| after_tag(body, tag));
+        let query = ["query", "title"].iter().find_map(|tag| after_tag(body, tag));
         let short = || tidy(&unescape(query.unwrap_or_else(|| body.split('<').next().unwrap_or(""))));
         let text = of_fields(body, fields).unwrap_or_else(short);
         topics.push((id.or_else(|| id_inside(body)), text));

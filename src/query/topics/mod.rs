@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | TREC topics | `<top> <num> Number: 701 <title> oil history <desc> …`, or `<query>` (Microblog) | the number |
 //! | XML (Web Track, TREC-COVID) | `<topic number="1"> <query>obama family tree</query> …` | the attribute |
-//! | JSON lines | `{"id": "q1", "query": "…"}`, or `"terms": {"oil": 2.5, …}` | `id`, `_id`, `qid`, `query_id`, else the line |
+//! | JSON lines | `{"id": "q1", "query": "…"}`, or `"terms": {"oil": 2.5, …}` | `id`, `_id`, `qid`, `query_id`, `topic_id`, `number`; without any in the file, the number of the topic |
 //! | TSV | `1048585` tab `what is paula deen's brother` | before the tab |
 //! | Terabyte efficiency, Million Query | `42:miami white pages` | before the colon |
 //! | Million Query 2009 | `20001:1:obama family tree`, with a priority | before the first colon |

@@ -1,7 +1,7 @@
 //! Topics one after the other: the format from the beginning of the file, then a topic a line.
 
 use super::lines::{Lines, bad};
-use super::markup::{find_ignoring_case, trec, xml};
+use super::markup::{find_ignoring_case, opening, trec, without_sections, xml};
 use super::{Topic, TopicFormat, id_of, tidy};
 use crate::query::WeightedTerms;
 use crate::{Error, Result};
@@ -27,6 +27,8 @@ pub struct TopicReader<'a> {
     source: Source<'a>,
     /// Topics that were read.
     count: u64,
+    /// Whether the topics of JSON have ids, once one was read.
+    has_ids: Option<bool>,
     /// There was an error.
     failed: bool,
     /// Hashes of the ids of the first topics.
@@ -101,9 +103,10 @@ impl<'a> TopicReader<'a> {
                 return Err(bad(format!("has tags and more than {MAX_MARKUP} bytes; split it into several files")));
             }
         }
-        let (format, topics) = if find_ignoring_case(&text, 0, "<top>").is_some() {
+        let text = without_sections(text);
+        let (format, topics) = if opening(&text, 0, "top").is_some() {
             (TopicFormat::Trec, trec(&text, fields)?)
-        } else if find_ignoring_case(&text, 0, "<topic").is_some() {
+        } else if opening(&text, 0, "topic").is_some() {
             (TopicFormat::Xml, xml(&text, fields)?)
         } else {
             let start = text.trim_start().lines().next().unwrap_or_default().chars().take(40).collect::<String>();
@@ -117,7 +120,7 @@ impl<'a> TopicReader<'a> {
     }
 
     fn of(format: TopicFormat, source: Source<'a>) -> Self {
-        Self { format, source, count: 0, failed: false, ids: HashSet::new() }
+        Self { format, source, count: 0, has_ids: None, failed: false, ids: HashSet::new() }
     }
 
     /// How the file is written.
@@ -135,18 +138,34 @@ impl<'a> TopicReader<'a> {
 
     fn read(&mut self) -> Result<Option<Topic>> {
         let Source::Lines { head, lines, line } = &mut self.source else { return Ok(None) };
-        if let Some((number, line)) = head.pop_front() {
-            return topic(self.format, &line, number, self.count).map(Some);
-        }
-        loop {
-            line.clear();
-            if !lines.append_to(line)? {
-                return Ok(None);
+        let number = match head.pop_front() {
+            Some((number, first)) => {
+                *line = first;
+                number
             }
-            if !line.trim().is_empty() {
-                return topic(self.format, line, lines.number(), self.count).map(Some);
+            None => loop {
+                line.clear();
+                if !lines.append_to(line)? {
+                    return Ok(None);
+                }
+                if !line.trim().is_empty() {
+                    break lines.number();
+                }
+            },
+        };
+        let (format, line) = (self.format, &*line);
+        let mut topic = topic(format, line, number, self.count)?;
+        if format == TopicFormat::Json {
+            let has_id = !topic.id.is_empty();
+            if *self.has_ids.get_or_insert(has_id) != has_id {
+                let (this, others) = if has_id { ("has an id", "none") } else { ("has no id", "one") };
+                return Err(bad_line(number, format!("{this}, and those before it have {others}")));
+            }
+            if !has_id {
+                topic.id = (self.count + 1).to_string();
             }
         }
+        Ok(Some(topic))
     }
 }
 
@@ -268,7 +287,7 @@ fn topic(format: TopicFormat, line: &str, number: u64, before: u64) -> Result<To
         Ok(Topic::new(id_of(id), tidy(text)))
     };
     match format {
-        TopicFormat::Json => json(line, before).map_err(bad),
+        TopicFormat::Json => json(line).map_err(bad),
         TopicFormat::Tsv => of(tabbed(line), "id, tab, text"),
         TopicFormat::Colon => of(numbered(line), "id:text"),
         TopicFormat::Priority => {
@@ -281,7 +300,8 @@ fn topic(format: TopicFormat, line: &str, number: u64, before: u64) -> Result<To
     }
 }
 
-fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
+/// The topic of an object, whose id is empty if it has none.
+fn json(line: &str) -> std::result::Result<Topic, String> {
     let value: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let field = |names: &[&str]| {
         names.iter().find_map(|name| match value.get(name)? {
@@ -296,7 +316,7 @@ fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
         None if value.get("terms").is_some() => String::new(),
         None => return Err("has neither a field \"query\" nor a field \"terms\"".to_owned()),
     };
-    let names = ["id", "_id", "qid", "query_id"];
+    let names = ["id", "_id", "qid", "query_id", "topic_id", "number"];
     if let Some(name) = names.iter().find(|&&name| value.get(name).is_some_and(|id| !id.is_string() && !id.is_number()))
     {
         return Err(format!("its \"{name}\" is no text and no number"));
@@ -304,8 +324,7 @@ fn json(line: &str, before: u64) -> std::result::Result<Topic, String> {
     if let Some(name) = names.iter().find(|&&name| value.get(name).is_some_and(serde_json::Value::is_f64)) {
         return Err(format!("its \"{name}\" is no whole number of 64 bits; write it as a text"));
     }
-    let id = field(&names).map(|id| id_of(&id)).filter(|id| !id.is_empty());
-    let id = id.unwrap_or_else(|| (before + 1).to_string());
+    let id = field(&names).map(|id| id_of(&id)).unwrap_or_default();
     Ok(Topic { terms, ..Topic::new(id, tidy(&text)) })
 }
 

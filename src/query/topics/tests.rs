@@ -204,6 +204,9 @@ fn test_files_that_are_no_topics_are_refused() {
     let text = b"701\tbread\n702\tlamp\n703\n704\ttide\n";
     let zstd = zstd::encode_all(&b"701\tbread\n702\tlamp\n"[..], 1).unwrap();
     assert_eq!(parse_topics(&zstd).unwrap().1.len(), 2);
+    // as `pzstd` writes it: a frame to pass over, and then one of content
+    let pzstd = [&b"\x50\x2a\x4d\x18\x04\0\0\0abcd"[..], &zstd].concat();
+    assert_eq!(parse_topics(&pzstd).unwrap().1.len(), 2);
     let cases: [(&[u8], &str); 7] = [
         (text, "line 3 of the file of topics: is no \"id, tab, text\""),
         (b"1:a\n2:b\n\n1:c\n", "topic 3 of the file of topics: has the id \"1\" of an earlier one"),
@@ -270,8 +273,62 @@ fn test_fields_of_topics() {
 }
 
 #[test]
+fn test_tags_have_attributes_and_text_is_as_people_write_it() {
+    let topics = |file: &str| -> Vec<(String, String)> {
+        let (_, topics) = parse_topics(file.as_bytes()).unwrap();
+        topics.into_iter().map(|topic| (topic.id, topic.text)).collect()
+    };
+    let is = |file: &str, expected: &[(&str, &str)]| {
+        let expected: Vec<_> = expected.iter().map(|&(id, text)| (id.to_owned(), text.to_owned())).collect();
+        assert_eq!(topics(file), expected, "{file}");
+    };
+    let fire =
+        "<topics>\n<TOP lang='de'>\n<num>76</num>\n<title lang=\"de\">Öl\n</top>\n<top>\n<num>77\n<title>Gas\n</top>";
+    is(fire, &[("76", "Öl"), ("77", "Gas")]);
+    // numbers of TREC's ad hoc topics and of its judgements; other ids stay
+    is("<top>\n<num> Number: 051\n<title> oil\n</top>", &[("51", "oil")]);
+    is(
+        "<top>\n<num> C041\n<title> oil\n</top>\n<top>\n<num> 000\n<title> tides\n</top>",
+        &[("C041", "oil"), ("000", "tides")],
+    );
+    is("<topic number='007'><query>oil</query></topic>", &[("007", "oil")]);
+    is(
+        "<top><num>1<title> R&D &amp; AT&T caf&eacute; &quot;x&quot; &nosuch; & y</top>",
+        &[("1", "R&D & AT&T café \"x\" &nosuch; & y")],
+    );
+    is(
+        "<topics><topic number='1'><query><![CDATA[oil <b> R&D &amp;]]> gas</query></topic></topics>",
+        &[("1", "oil <b> R&D &amp; gas")],
+    );
+    is("<top><num>1<title><![CDATA[oil", &[("1", "oil")]);
+}
+
+#[test]
+fn test_ids_of_json_lines() {
+    let ids = |file: &str| -> Result<Vec<String>> {
+        TopicReader::new(file.as_bytes())?.map(|topic| topic.map(|topic| topic.id)).collect()
+    };
+    let line = |name: &str| format!("{{\"{name}\": \"7\", \"query\": \"x\"}}\n");
+    for name in ["id", "_id", "qid", "query_id", "topic_id", "number"] {
+        assert_eq!(ids(&line(name)).unwrap(), ["7"], "{name}");
+    }
+    let none = "{\"query\": \"y\"}\n";
+    assert_eq!(ids(&none.repeat(2)).unwrap(), ["1", "2"]);
+    for (file, why) in [
+        (line("qid") + none, "line 2 of the file of topics: has no id, and those before it have one"),
+        (
+            none.to_owned() + "\n" + &line("id"),
+            "line 3 of the file of topics: has an id, and those before it have none",
+        ),
+    ] {
+        let error = ids(&file).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
 fn test_json_lines_stream() {
-    let text = "{\"id\": 1, \"query\": \"a  b\"}\n\n{\"terms\": {\"x\": 2}}\r\n{\"query\": \"c\"}\n{\"quer";
+    let text = "{\"query\": \"a  b\"}\n\n{\"terms\": {\"x\": 2}}\r\n{\"query\": \"c\"}\n{\"quer";
     for head in [1, 30, usize::MAX] {
         let topics: Vec<_> = TopicReader::with_head(Pieces::new(text.as_bytes(), &[3]), head, &[]).unwrap().collect();
         let ids: Vec<_> = topics.iter().flatten().map(|topic| topic.id.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The encoding that a page declares in its first bytes (HTML standard, section 13.2.3.3).
+//! The encoding that a page declares in its first bytes (HTML standard, section 13.2.3.2).
 
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use memchr::{memchr, memmem};

@@ -201,28 +201,11 @@ fn foreign_element(name: &[u8]) -> Open {
 
 /// An attribute's value without references and surrounding white space. The input is UTF-8 but for damage, which is
 /// replaced.
-fn attribute_text(mut value: &[u8]) -> String {
+fn attribute_text(value: &[u8]) -> String {
     if memchr(b'&', value).is_none()
         && let Ok(text) = from_utf8(value)
     {
         return text.trim().to_owned();
     }
-    let mut text = Vec::with_capacity(value.len());
-    while let Some(found) = memchr(b'&', value) {
-        text.extend_from_slice(&value[..found]);
-        value = &value[found..];
-        let consumed = match entity::decode(value, true) {
-            Some(reference) => {
-                text.extend_from_slice(reference.text());
-                reference.consumed
-            }
-            None => {
-                text.push(b'&');
-                1
-            }
-        };
-        value = &value[consumed..];
-    }
-    text.extend_from_slice(value);
-    String::from_utf8_lossy(&text).trim().to_owned()
+    String::from_utf8_lossy(&entity::undone(value, true)).trim().to_owned()
 }

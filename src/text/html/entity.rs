@@ -1,5 +1,8 @@
 //! Character references: `&amp;`, `&eacute`, `&#233;`, `&#xE9;` (HTML standard, section 13.2.5.72 and following).
 
+use memchr::memchr;
+use std::borrow::Cow;
+
 /// What a reference stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reference {
@@ -64,6 +67,36 @@ pub(super) fn decode(input: &[u8], in_attribute: bool) -> Option<Reference> {
         b'#' => numeric(input),
         byte if byte.is_ascii_alphanumeric() => named(input, in_attribute),
         _ => None,
+    }
+}
+
+/// The bytes with each reference replaced; an ampersand that begins none stays.
+pub(super) fn undone(mut value: &[u8], in_attribute: bool) -> Vec<u8> {
+    let mut text = Vec::with_capacity(value.len());
+    while let Some(found) = memchr(b'&', value) {
+        text.extend_from_slice(&value[..found]);
+        value = &value[found..];
+        let consumed = match decode(value, in_attribute) {
+            Some(reference) => {
+                text.extend_from_slice(reference.text());
+                reference.consumed
+            }
+            None => {
+                text.push(b'&');
+                1
+            }
+        };
+        value = &value[consumed..];
+    }
+    text.extend_from_slice(value);
+    text
+}
+
+/// A text without character references, as HTML has them; an ampersand that begins none stays.
+pub fn without_references(text: &str) -> Cow<'_, str> {
+    match text.contains('&') {
+        true => Cow::Owned(String::from_utf8_lossy(&undone(text.as_bytes(), false)).into_owned()),
+        false => Cow::Borrowed(text),
     }
 }
 

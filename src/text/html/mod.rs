@@ -35,6 +35,8 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use entity::without_references;
+
 use super::simd::BLOCK;
 use crate::base::simd::Available;
 use memchr::memchr;
