@@ -1,4 +1,4 @@
-//! `gamut bench transfer`: results of batches on their way from a GPU, after Wu et al. (section V, table II).
+//! `gamut bench transfer`: results of batches on their way from a GPU, after Wu et al. (section IV, table II).
 //!
 //! **What is measured**: copies from device memory to host memory, and nothing else, as long as all batches take; each
 //! copy is waited for before the next one, as `cudaMemcpy` does. `separately` copies the documents that each query has;

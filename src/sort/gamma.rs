@@ -19,9 +19,9 @@
 //!
 //! A device moves k consecutive keys at the price of one, so every Γ starts out with the bits
 //! [0, log k) and is then filled with the bits of the next steps until it has log σ of them. Hence a
-//! Γ≥ superstep does log(σ/k) steps, a Γ≤ superstep log σ of them, and they take turns: sorting n keys
-//! takes Θ(log²(n/σ) / log σ) supersteps, each of Θ(n/k) memory transactions.
-//! A superstep is never longer if it starts earlier, so taking as many steps as fit is optimal.
+//! Γ≥ superstep does log(σ/k) steps, a Γ≤ superstep up to log σ of them, and a stage has one Γ≤ behind as many Γ≥ as it
+//! needs: sorting n keys takes Θ(log²(n/σ) / log(σ/k)) supersteps, each of Θ(n/k) memory transactions.
+//! A superstep never ends later if it starts earlier, so taking as many steps as fit is optimal.
 
 /// step_{s,c}.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -84,7 +84,7 @@ pub struct Args {
         help::intersect()))]
     intersect: String,
     /// Print what is known of the index, and measure nothing
-    #[arg(long, conflicts_with = "topics")]
+    #[arg(long, conflicts_with_all = ["topics", "codec"])]
     show: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
@@ -115,9 +115,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let queries = queries(args, &searcher, topics)?;
     ensure!(
         queries.len() >= FEWEST,
-        "{} has {} different queries of known words, and {FEWEST} are needed",
+        "{} different queries of known words were taken of {}, and {FEWEST} are needed{}",
+        queries.len(),
         topics.display(),
-        queries.len()
+        if queries.len() as u64 == args.queries { "; raise --queries" } else { "" }
     );
     let before = Instant::now();
     let gpu = if args.device == "none" { None } else { hardware_gpu(&args.device)? };

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 
 use super::codecs::synthetic::{Spread, Synthetic};
+use super::query::not_negative;
 use super::statistics::Take;
 use super::{Engine, count, hardware_gpu, say};
 use crate::base::json;
@@ -64,7 +65,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     device: String,
     /// Seconds of work of the GPU that does not count, before each turn
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5, value_parser = not_negative)]
     warm_up: f64,
     /// Codecs, comma-separated, with parameters as in parapfor:segment=64, or all
     #[arg(long, default_value = "raw,para-ef,simdbp", value_name = "LIST")]

@@ -1,5 +1,6 @@
 //! Ao et al.'s measurements of queries: figures 5, 6, 9a and 9b, tables 3 and 7.
 
+use super::ao_lists::BLOCKS;
 use super::collections::{SYNTHETIC, distinct, gov, gov_plain, govr, govr_plain};
 use super::lab::{Lab, alone, batched, value};
 use super::sheet::{Content, Panel, Series};
@@ -329,6 +330,7 @@ pub(super) fn table_3(lab: &mut Lab) -> anyhow::Result<Content> {
     let remarks = vec![
         "The skip list reads uncompressed lists, one query at a time on one core; batches have a threshold of 1 M."
             .to_owned(),
+        BLOCKS.to_owned(),
         AUXILIARY.to_owned(),
     ];
     Ok(Content { panels: vec![panel], evidence: evidence.to_vec(), remarks })
@@ -366,5 +368,5 @@ pub(super) fn table_7(lab: &mut Lab) -> anyhow::Result<Content> {
         panel("Queries a second", |row| row.per_second, |column| column.throughput),
         panel("Mean wait for a batch, milliseconds", wait, |column| column.wait),
     ];
-    Ok(Content { panels, evidence, remarks: vec![AUXILIARY.to_owned()] })
+    Ok(Content { panels, evidence, remarks: vec![BLOCKS.to_owned(), AUXILIARY.to_owned()] })
 }

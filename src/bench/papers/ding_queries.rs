@@ -89,7 +89,7 @@ pub(super) fn table_3(lab: &mut Lab) -> anyhow::Result<Content> {
     let remarks = vec![
         "Printed for AND: top k with scoring 8, intersection 45, decompression 47. Printed for OR: initialization 9, \
          decompression 30, scoring 48, top k 13. Here a block is decoded in the pass that needs it, and scored there, so \
-         these shares have no clock of their own."
+         these shares have no clock of their own. Clearing the accumulators is no kernel, and is left out."
             .to_owned(),
     ];
     Ok(Content { panels, evidence: vec![evidence], remarks })

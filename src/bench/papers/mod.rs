@@ -208,12 +208,12 @@ fn make(one: Chosen, lab: &mut Lab) -> anyhow::Result<Sheet> {
     let content = measure(lab)?;
     let (claims, evidence) = (one.exhibit.claims.len(), content.evidence.len());
     anyhow::ensure!(claims == evidence, "{claims} claims have {evidence} numbers");
-    lab.data.dedup();
     Ok(Sheet {
         origin: origin(lab),
         claims: said(one),
         seconds: start.elapsed().as_secs_f64(),
-        data: std::mem::take(&mut lab.data),
+        // a collection may be asked for several times
+        data: collections::distinct(lab.data.drain(..)),
         commands: std::mem::take(&mut lab.commands),
         content,
     })

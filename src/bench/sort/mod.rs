@@ -29,6 +29,7 @@ use super::median;
 use crate::base::json;
 use crate::gpu::{Choice, Gpu};
 use crate::sort::bitonic::{self, Bitonic};
+use crate::sort::quick::{self, Quick};
 use crate::sort::{SORTERS, SortTimes, Sorter};
 
 /// Sort arrays of keys with every sorter, check the results, and compare.
@@ -66,7 +67,8 @@ pub struct Args {
     /// Sorts of each array; their median counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Keys of a part of the bitonic sort (K-model: words of local memory), powers of two, comma-separated
+    /// Keys of a part of the bitonic sort and of a leaf of quicksort (K-model: words of local memory), powers of two,
+    /// comma-separated
     #[arg(long, value_delimiter = ',', value_name = "N")]
     sigma: Vec<u32>,
     /// log2 of the neighbouring keys that its parts keep together (K-model: processors), comma-separated
@@ -203,6 +205,7 @@ fn entrants(args: &Args, card: Option<&Card>) -> anyhow::Result<Vec<Entrant>> {
         let (name, on_gpu) = (entry.name.to_owned(), entry.on_gpu());
         match card.map(|card| &card.copier.gpu) {
             Some(gpu) if tuned && entry.name == "bitonic" => entrants.extend(bitonics(args, gpu)?),
+            Some(gpu) if !args.sigma.is_empty() && entry.name == "quick" => entrants.extend(quicks(args, gpu)?),
             Some(gpu) => entrants.push(Entrant { name, on_gpu, sorter: entry.make_on(gpu) }),
             None if on_gpu => {}
             None => entrants.push(Entrant { name, on_gpu, sorter: entry.make(&Choice::Auto)? }),
@@ -224,6 +227,19 @@ fn bitonics(args: &Args, gpu: &Gpu) -> anyhow::Result<Vec<Entrant>> {
         }
     }
     Ok(entrants)
+}
+
+/// Quicksort with leaves of all sizes that were asked for.
+fn quicks(args: &Args, gpu: &Gpu) -> anyhow::Result<Vec<Entrant>> {
+    let entrant = |&sigma: &u32| {
+        let usual = quick::Tuning::of(gpu);
+        ensure!(sigma >= 64, "--sigma {sigma}: leaves of quicksort have 64 keys and more");
+        let parts = bitonic::Tuning::of(gpu).with(gpu, sigma, 0)?;
+        let tuning = quick::Tuning { log_leaf: parts.log_sigma, log_regs: parts.log_regs, ..usual };
+        let sorter = Box::new(Quick::with_tuning(gpu.clone(), tuning));
+        Ok(Entrant { name: format!("quick:sigma={sigma}"), on_gpu: true, sorter })
+    };
+    args.sigma.iter().map(entrant).collect()
 }
 
 /// A row for each sorter, and before them one for the standard library's sort of the first array.
@@ -303,7 +319,7 @@ fn warm_up(
     sort()?;
     if let Some(Card { copier, bytes_per_second }) = card {
         let reached = copier.warm_up(seconds, *bytes_per_second)?;
-        if reached < 0.9 * bytes_per_second {
+        if seconds > 0.0 && reached < 0.9 * bytes_per_second {
             eprintln!("gamut: the GPU does not get back to its speed; it copies {:.0} GB/s now", reached / 1e9);
         }
         return Ok(());

@@ -48,10 +48,12 @@ fn test_rows_of_every_sorter_and_counts() {
         let counts = column(&csv, "transactions", entry.name);
         assert!(!counts.is_empty() && counts.iter().all(|c| c.is_empty() != entry.on_gpu()), "{}: {csv}", entry.name);
     }
-    let csv = measured(&format!("--device {device} --sorters bitonic --sigma 64,128 --log-k 0,4 --counts 16"))
+    let csv = measured(&format!("--device {device} --sorters bitonic,quick --sigma 64,128 --log-k 0,4 --counts 16"))
         .expect("measured");
     let names = column(&csv, "sorter", "bitonic");
     assert_eq!(names[..2], ["bitonic:sigma=64:log-k=0", "bitonic:sigma=64:log-k=4"]);
+    let names = column(&csv, "sorter", "quick");
+    assert!(names.contains(&"quick:sigma=64".to_owned()) && names.contains(&"quick:sigma=128".to_owned()), "{names:?}");
     let transactions: Vec<u64> =
         column(&csv, "transactions", "bitonic").iter().map(|c| c.parse().expect("a count")).collect();
     assert!(transactions[0] > transactions[1] && transactions[2] > transactions[3], "{transactions:?}");

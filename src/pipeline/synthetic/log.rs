@@ -2,7 +2,7 @@
 //!
 //! Drawn ones have the number of terms of TREC's Terabyte 2005 efficiency log (50,000 queries, mean 2.8), and terms
 //! with a chance that grows with a power of their document frequency. The power is chosen for a mean number of postings
-//! a query, by default 3.74 million in 25.2 million documents (Ding et al., WWW 2009, section 5.3), and in proportion
+//! a query, by default 3.74 million in 25.2 million documents (Ding et al., WWW 2009, section 6.3), and in proportion
 //! for other numbers of documents. Terms in fewer than one of 20,000 documents are not drawn.
 //!
 //! A real log becomes one for the index word by word. With a reference index each word gets the term with the same

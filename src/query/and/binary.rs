@@ -10,7 +10,7 @@ pub static BINARY: AndMethod = AndMethod {
     name: "binary",
     short: "binary",
     about: "halves the rest of the skip entries for every docID of the shorter list, then the one block that may have it",
-    paper: "Liu et al.: Griffin (PPoPP 2018), sections 2.2 and 3.1.2; Ao et al.: Efficient parallel lists intersection (PVLDB 4(8), 2011), section 3",
+    paper: "Liu et al.: Griffin (PPoPP 2018), sections 2.2 and 3.1.2; Ao et al.: Efficient parallel lists intersection (PVLDB 4(8), 2011), section 4.2",
     cpu: pairwise!(filter),
     gpu: None,
 };

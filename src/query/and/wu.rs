@@ -9,7 +9,7 @@ pub static WU: AndMethod = AndMethod {
     name: "wu",
     short: "wu",
     about: "a workgroup a query, list after list: a search by halves, a scan of what was found, compaction",
-    paper: "Wu et al.: A batched GPU algorithm for set intersection (ISPAN 2009), section III",
+    paper: "Wu et al.: A batched GPU algorithm for set intersection (I-SPAN 2009), section III",
     cpu: None,
     gpu: Some(GpuAnd::Candidates(GpuIntersect {
         params: &[HEADERS],
