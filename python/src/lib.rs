@@ -67,6 +67,7 @@ fn _gamut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(indexing::files_of_part, module)?)?;
     module.add_function(wrap_pyfunction!(results::write_run, module)?)?;
+    module.add_function(wrap_pyfunction!(queries::topics, module)?)?;
     module.add_function(wrap_pyfunction!(work::size, module)?)?;
     Ok(())
 }

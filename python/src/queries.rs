@@ -1,10 +1,12 @@
 //! What Python's caller asks: a query, many, or pairs of a query and a document.
 
-use crate::errors::invalid;
-use gamut::query::{Query, Searcher};
+use crate::errors::{OrRaise as _, invalid};
+use gamut::query::{Query, Searcher, Topic, TopicReader};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::collections::HashMap;
+use std::fs::File;
+use std::path::PathBuf;
 
 /// A query as Python's caller gives it.
 pub enum Asked {
@@ -40,6 +42,26 @@ impl Asked {
             Self::Terms(terms) => Query::of_terms(terms.iter().cloned()),
         }
     }
+}
+
+/// The queries of a file, in any format of `gamut query --topics`: id and query of each. Of a file with tags `fields`
+/// names those to take in place of the title.
+#[pyfunction]
+#[pyo3(signature = (path, *, fields=Vec::new()))]
+pub fn topics<'py>(py: Python<'py>, path: PathBuf, fields: Vec<String>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let read = || -> gamut::Result<Vec<Topic>> {
+        let file = File::open(&path).map_err(gamut::Error::io("open", &path))?;
+        TopicReader::with_fields(file, &fields)?.collect()
+    };
+    let query = |Topic { id, text, terms }: Topic| {
+        if terms.is_empty() {
+            return Ok((id, PyString::new(py, &text).into_any()));
+        }
+        let weights = PyDict::new(py);
+        terms.into_iter().try_for_each(|(term, weight)| weights.set_item(term, weight))?;
+        Ok((id, weights.into_any()))
+    };
+    py.detach(read).or_raise(py)?.into_iter().map(query).collect()
 }
 
 fn extract((term, weight): &(Bound<'_, PyAny>, Bound<'_, PyAny>)) -> PyResult<(String, f32)> {

@@ -2,7 +2,7 @@
 
 use crate::answering::{Answering, Open, lock};
 use crate::contents::{self, Scoring};
-use crate::errors::OrRaise as _;
+use crate::errors::{OrRaise as _, invalid};
 use crate::queries::{Pairs, asked};
 use crate::results::Results;
 use crate::settings::{defaults, paths, with};
@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 /// Searchers that are kept, each with its tables of long lists.
 const KEPT: usize = 4;
@@ -36,8 +37,25 @@ pub struct Index {
     threads: usize,
     /// Threads for lists of queries, and the process that they belong to: a child has none of its parent's threads.
     pool: Mutex<Option<(u32, Arc<rayon::ThreadPool>)>>,
-    searchers: Mutex<Vec<(Settings, Arc<Open>)>>,
+    searchers: Mutex<Vec<(Key, Arc<Open>)>>,
     answering: Answering,
+}
+
+/// What a searcher depends on: settings, and the versions of their files.
+type Key = (Settings, Vec<Version>);
+
+/// A number that Python may give as any whole number.
+fn whole(py: Python<'_>, name: &str, number: i128) -> PyResult<usize> {
+    usize::try_from(number)
+        .map_err(|_| invalid(py, format!("{name} = {number}"), format!("must be from 0 to {}", usize::MAX)))
+}
+
+/// Length and time of a file's last change.
+type Version = (u64, Option<SystemTime>);
+
+fn version(path: &PathBuf) -> gamut::Result<Version> {
+    let file = std::fs::metadata(path).map_err(gamut::Error::io("open", path))?;
+    Ok((file.len(), file.modified().ok()))
 }
 
 impl Index {
@@ -55,11 +73,12 @@ impl Index {
         Ok(threads)
     }
 
-    /// What looks up and scores by these settings.
+    /// What looks up and scores by these settings, as long as their files are the same.
     fn searcher(&self, settings: &Settings) -> gamut::Result<Arc<Open>> {
         let defaults = defaults();
-        let Settings { k1, b, scores, statistics, codec, preset, .. } = settings.clone();
-        let key = Settings { k1, b, scores, statistics, codec, preset, ..defaults };
+        let Settings { k1, b, scores, statistics, within, codec, preset, .. } = settings.clone();
+        let files = statistics.iter().chain(&within).map(version).collect::<gamut::Result<_>>()?;
+        let key = (Settings { k1, b, scores, statistics, within, codec, preset, ..defaults }, files);
         let mut kept = lock(&self.searchers);
         if let Some((_, open)) = kept.iter().find(|(of, _)| *of == key) {
             return Ok(open.clone());
@@ -90,7 +109,8 @@ impl Index {
     /// Opens an index. `threads` answer lists of queries; 0 is one per core.
     #[new]
     #[pyo3(signature = (path, *, threads=0))]
-    fn new(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: PathBuf, threads: i128) -> PyResult<Self> {
+        let threads = whole(py, "threads", threads)?;
         let open = || std::fs::metadata(&path).map_err(gamut::Error::io("open", &path));
         let index = Arc::new(py.detach(|| open().and_then(|_| index::Index::open(&path))).or_raise(py)?);
         if let Some(line) = index.manifest().analyzer.other_unicode() {
@@ -134,7 +154,7 @@ impl Index {
     fn search(
         &self,
         queries: &Bound<'_, PyAny>,
-        k: usize,
+        k: i128,
         mode: &str,
         weights: bool,
         engine: &str,
@@ -142,6 +162,7 @@ impl Index {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Results> {
         let py = queries.py();
+        let k = whole(py, "k", k)?;
         let mode = chosen("mode", mode).or_raise(py)?;
         let engine: EngineChoice = chosen("engine", engine).or_raise(py)?;
         let settings = Settings { mode, k, engine, ..defaults() };

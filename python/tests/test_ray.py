@@ -209,10 +209,16 @@ class TestRay(common.InDirectory):
         pathlib.Path("within").write_text("".join(whole.document(n)["id"] + "\n" for n in range(100)))
         queries = [term for term, _, _ in terms[:5]]
         with gamut.ray.Searcher("parts", scratch="scratch") as searcher:
+            # in turn with searches of everything, by actors that answer both
+            plain, all_of_it = searcher.search(queries, 5), whole.search(queries, 5)
             found, expected = searcher.search(queries, 5, within="within"), whole.search(queries, 5, within="within")
+            again = searcher.search(queries, 5)
             self.assertEqual([len(list(pathlib.Path("scratch").glob("*/*.lock")))], [2])
-        self.assertEqual(found.counts.tolist(), expected.counts.tolist())
+        self.assertEqual(found.docids.tolist(), expected.docids.tolist())
         self.assertGreater(found.counts.sum(), 0)
+        for one in plain, again:
+            self.assertEqual(one.docids.tolist(), all_of_it.docids.tolist())
+        self.assertNotEqual(plain.docids.tolist(), found.docids.tolist())
         self.assertEqual(list(pathlib.Path("scratch").glob("*/*")), [], "what actors had is removed with them")
         left = {path.name for path in before.iterdir()} & {"rel", "parts", "scratch"}
         self.assertEqual(left, set())
@@ -272,7 +278,7 @@ class TestRay(common.InDirectory):
             gamut.ray.Searcher(self.dir / "out", replicas=9)
         with gamut.ray.Searcher(self.dir / "out", cpus=0.5) as searcher:
             self.assertEqual(len(searcher), len(whole))
-            for k, mode in ((10, "or"), (10, "and"), (1000, "or")):
+            for k, mode in ((10, "or"), (10, "and"), (1000, "or"), (3, "and-or"), (50, "and-or")):
                 expected = whole.search(queries, k, mode=mode)
                 found = searcher.search(queries, k, ids=True, mode=mode)
                 self.assertEqual(found.missing, [])

@@ -49,6 +49,28 @@ class Search(InDirectory):
             self.index.search(self.asked, 50, **options).write(self.dir / "own", names)
             self.assertEqual((self.dir / "own").read_bytes(), (self.dir / "run").read_bytes(), flags)
 
+    def test_documents_that_are_searched_alone_are_so_for_one_search(self):
+        ids = self.dir / "ids"
+
+        def within(rows):
+            ids.write_text("".join(row["id"] + "\n" for row in rows), encoding="utf-8")
+            done = program("query", self.path, "--topics", topics, "--run", self.dir / "run", "-k", "20", "--within", ids)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.index.search(self.asked, 20, within=ids).write(self.dir / "own", names)
+            self.assertEqual((self.dir / "own").read_bytes(), (self.dir / "run").read_bytes())
+            return (self.dir / "own").read_bytes()
+
+        topics = self.dir / "topics.tsv"
+        topics.write_text("".join(f"q{n}\t{text}\n" for n, text in enumerate(self.asked)), encoding="utf-8")
+        names = [f"q{n}" for n in range(len(self.asked))]
+        self.assertEqual(gamut.topics(topics), list(zip(names, self.asked, strict=True)))
+        plain = self.index.search(self.asked, 20).docids.tolist()
+        self.assertNotEqual(within(self.rows[:1000]), within(self.rows[1000:2000]), "the file has other ids now")
+        self.assertEqual(self.index.search(self.asked, 20).docids.tolist(), plain)
+        ids.unlink()
+        with self.assertRaises(gamut.NotFoundError):
+            self.index.search(self.asked, 20, within=ids)
+
     def test_arrays_have_a_row_for_each_query(self):
         asked = [*self.asked[:20], "nosuchword"]
         results = self.index.search(asked, k=7)

@@ -25,6 +25,7 @@ from ._gamut import (
     merge,
     reencode,
     reorder,
+    topics,
     write_run,
 )
 from .errors import (
@@ -65,5 +66,6 @@ __all__ = [
     "merge",
     "reencode",
     "reorder",
+    "topics",
     "write_run",
 ]

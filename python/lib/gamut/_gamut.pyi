@@ -244,6 +244,10 @@ def write_run(
     """Writes a run file of any results, as `Results.write` does of its own: for each of n queries its id, and the
     external ids and the scores (float32) of its documents, best first."""
 
+def topics(path: Path, *, fields: Sequence[str] = ()) -> list[tuple[str, Query]]:
+    """The queries of a file in any format of `gamut query --topics`: id and query of each, for `search` and `write`. Of a
+    file with tags `fields` names those to take in place of the title."""
+
 def files_of_part(inputs: Sequence[Path], part: str) -> list[Any]:
     """The files that `index(inputs, output, part=part)` opens, in input order: of all others it takes the names and the
     sizes. Paths, as `pathlib.Path`."""

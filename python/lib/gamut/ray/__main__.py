@@ -3,11 +3,12 @@
 import argparse
 import json
 import keyword
+import os
 import sys
 
 import ray
 
-from .. import errors
+from .. import _gamut, errors
 from . import Searcher, build
 
 _DESCRIPTION = """Build and search collections that one machine cannot hold, on the nodes of a Ray cluster that is running
@@ -35,9 +36,9 @@ def main(arguments=None):
     one.add_argument("--force", action="store_true", help="replace what is at the output")
     one.add_argument("--attempts", type=int, default=5, help="how often a shard is built before giving up (default: 5)")
 
-    other = commands.add_parser("search", help="rank the documents of shards", epilog="All other options are those of `gamut query`.")
+    other = commands.add_parser("search", help="rank the documents of shards", epilog="All other options are those of gamut.Index.search.")
     other.add_argument("output", metavar="SHARDS")
-    other.add_argument("--topics", required=True, help="lines of an id, a tab and a query")
+    other.add_argument("--topics", required=True, help="file of queries, in any format of `gamut query --topics`")
     other.add_argument("--run", required=True, help="the run file to write")
     other.add_argument("-k", type=int, default=1000, help="documents for each query (default: 1000)")
     other.add_argument("--replicas", type=int, default=1, help="actors for each shard (default: 1)")
@@ -48,6 +49,8 @@ def main(arguments=None):
         command.add_argument("--memory", help="memory for each shard, such as 4GiB")
         command.add_argument("--scratch", help="a directory on the nodes' local disks")
     known, rest = parser.parse_known_args(arguments)
+    # what one shard refuses others refuse, too: it is said once
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     ray.init(known.address, log_to_driver=False, logging_level="error")
     try:
         return (_build if known.command == "build" else _search)(known, _options(parser, rest))
@@ -97,11 +100,7 @@ def _build(known, options):
 
 
 def _search(known, options):
-    with open(known.topics, encoding="utf-8") as file:
-        topics = [line.rstrip("\n").split("\t", 1) for line in file if line.strip()]
-    for number, topic in enumerate(topics, 1):
-        if len(topic) < 2:
-            raise errors.InvalidError(f"topic {number} of {known.topics} has no tab between id and query: {topic[0][:60]}")
+    topics = _gamut.topics(known.topics)
     names = ("replicas", "cpus", "gpus", "memory", "scratch", "timeout")
     with Searcher(known.output, **{n: getattr(known, n) for n in names}) as searcher:
         results = searcher.search([text for _, text in topics], known.k, ids=True, **options)

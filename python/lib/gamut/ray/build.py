@@ -298,6 +298,10 @@ def _prepare(plan, output, work, *, merge, force):
             raise ExistsError(f"there is an index at {output}; force=True replaces it")
     if before is not None and (before == plan and not force):
         return
+    if before is not None and work.names() == [_BUILD]:
+        # a call that failed before any shard was there
+        (work / _BUILD).write_json(plan)
+        return
     if work.is_taken():
         if before is None:
             work.check_only_an_index_is_replaced()

@@ -175,7 +175,8 @@ class Searcher:
         """Ranks the documents of all shards for a query or a list of queries; `ids=True` brings external ids along.
 
         All other options are those of `gamut.Index.search`, except `statistics`. Impacts of shards do not compare, so
-        `scores="impacts"` is refused.
+        `scores="impacts"` is refused. With `mode="and-or"` shards are asked twice for queries of which all together have
+        fewer than k documents with all terms.
         """
         if not self._actors:
             raise InvalidError("the searcher has no shards: it is closed, or there were none")
@@ -189,7 +190,29 @@ class Searcher:
             return Results(empty.astype(np.uint64), empty.astype(np.float32), np.zeros(0, np.int64), [] if ids else None, [])
         at_once = max(1, _HITS // (max(k, 1) * len(self.shards)))
         windows = [queries[at : at + at_once] for at in range(0, len(queries), at_once)]
+        if options.get("mode") == "and-or":
+            return Results.of_windows([self._and_or(window, k, ids, options) for window in windows])
         return Results.of_windows([self._window(window, k, ids, options) for window in windows])
+
+    def _and_or(self, queries, k, ids, options):
+        """The answers to some queries by all of their terms, and by any where all shards together have fewer than k: a
+        shard alone would have too few sooner."""
+        results = self._window(queries, k, ids, options | {"mode": "and"})
+        few = np.flatnonzero(results.counts < k)
+        if not len(few):
+            return results
+        others = self._window([queries[at] for at in few], k, ids, options | {"mode": "or"})
+        lines = [self._line(results, at) for at in range(len(queries))]
+        for at, place in enumerate(few):
+            lines[place] = self._line(others, at)
+        return Results.of_windows(lines)
+
+    @staticmethod
+    def _line(results, at):
+        """The answer to one query."""
+        part = slice(at, at + 1)
+        names = None if results.ids is None else results.ids[part]
+        return Results(results.docids[part], results.scores[part], results.counts[part], names, results.missing)
 
     def _window(self, queries, k, ids, options):
         """The answers to some queries."""
