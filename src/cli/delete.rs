@@ -103,7 +103,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn print_found(args: &Args, which: &Which) -> anyhow::Result<ExitCode> {
-    let (ids, unknown) = found(&args.index, which)?;
+    let (ids, unknown, deleted) = found(&args.index, which)?;
+    let purged = if args.purge { deleted } else { 0 };
     ids::tell_unknown(unknown.len(), unknown.first());
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.json {
@@ -112,19 +113,26 @@ fn print_found(args: &Args, which: &Which) -> anyhow::Result<ExitCode> {
     }
     .context("cannot write the result")?;
     out.flush().context("cannot write the result")?;
-    if ids.is_empty() {
-        eprintln!("gamut: {}: no document to delete", args.index.display());
+    match purged {
+        0 if ids.is_empty() => eprintln!("gamut: {}: no document to delete", args.index.display()),
+        0 => {}
+        _ => eprintln!(
+            "gamut: {}: {purged} documents that are deleted already would be dropped, too",
+            args.index.display()
+        ),
     }
-    Ok(if ids.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if ids.is_empty() && purged == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// The ids of the documents that a deletion would delete, and those that no document has.
-fn found(index: &Path, which: &Which) -> crate::Result<(Vec<String>, Vec<String>)> {
+/// The ids of the documents that a deletion would delete, those that no document has, and how many documents are
+/// deleted already.
+fn found(index: &Path, which: &Which) -> crate::Result<(Vec<String>, Vec<String>, u64)> {
     let index = Index::open(index)?;
     let found = index.settle(which.find(&index))?;
     let gone: Vec<u32> = (0..).zip(&found.marks).filter(|&(_, &gone)| gone).map(|(doc, _)| doc).collect();
     let names = index.settle(index.names(&gone))?;
-    Ok((names.into_iter().map(|name| name.id).collect(), found.unknown))
+    let deleted = index.deleted().map_or(0, |deleted| deleted.documents());
+    Ok((names.into_iter().map(|name| name.id).collect(), found.unknown, deleted))
 }
 
 fn found_report(index: &Path, ids: &[String]) -> serde_json::Value {

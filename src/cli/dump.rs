@@ -101,7 +101,7 @@ fn text(index: &Index, id: &str, json: bool) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(io::stdout().lock());
     for &doc in &docs {
         match json {
-            true => write_json_text(index, doc, id, &mut out)?,
+            true => write_json_text(index, doc, &index.name(doc)?.id, &mut out)?,
             false => write_text(index, doc, terminal, &mut out)?,
         }
     }

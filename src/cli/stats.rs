@@ -10,7 +10,7 @@ use crate::pipeline::report::count as grouped;
 use crate::query::Collection;
 use anyhow::Context as _;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -294,12 +294,14 @@ fn top_terms(index: &Index, top: usize) -> crate::Result<Vec<TopTerm>> {
         }
     }
     let ids: Vec<u32> = best.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(id)))| id).collect();
-    let mut spelled = std::collections::HashMap::new();
+    let mut spelled: HashMap<u32, String> = ids.iter().map(|&id| (id, String::new())).collect();
+    let mut left = spelled.len();
     index.each_term(|term, id| {
-        if ids.contains(&id) {
-            spelled.insert(id, String::from_utf8_lossy(term).into_owned());
+        if let Some(spelled) = spelled.get_mut(&id) {
+            *spelled = String::from_utf8_lossy(term).into_owned();
+            left -= 1;
         }
-        spelled.len() < ids.len()
+        left > 0
     })?;
     ids.into_iter()
         .map(|id| {

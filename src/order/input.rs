@@ -1,7 +1,7 @@
 //! `input`: documents as they came in.
 
 use super::family::lacking;
-use super::{Family, Needs, Permutation};
+use super::{Family, Needs, Permutation, SYNTHETIC};
 
 /// `input`.
 pub static INPUT: Family = Family {
@@ -14,7 +14,7 @@ pub static INPUT: Family = Family {
     make: |_, documents, _| match (documents.input_places(), documents.order()) {
         (Some(places), _) => Permutation::checked(places.to_vec())
             .ok_or_else(|| lacking("input", "input.bin is damaged: two documents have one place; see `gamut verify`")),
-        (None, "input") => Ok(Permutation::identity(documents.count())),
+        (None, "input" | SYNTHETIC) => Ok(Permutation::identity(documents.count())),
         (None, _) => Err(lacking(
             "input",
             "this index was reordered by an early gamut, which did not store the order that its input had; give the \

@@ -38,6 +38,9 @@ pub const FAMILIES: &[&Family] = &[
     &file::FILE,
 ];
 
+/// What the manifest of a synthetic index says: its documents are in the order in which they were made, as in an input.
+pub const SYNTHETIC: &str = "synthetic";
+
 /// The orders as the command line names them: `input, url, bp, bp:MIN_DF, …, file:PATH`.
 pub fn names() -> String {
     FAMILIES.iter().flat_map(|family| family.spellings()).collect::<Vec<_>>().join(", ")

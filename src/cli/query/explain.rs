@@ -5,6 +5,7 @@ use super::auto::Reason;
 use super::settings::Settings;
 use super::steps;
 use crate::cli::ui::printable;
+use crate::pipeline::report::count as grouped;
 use crate::query::engine::{Effort, EngineKind, Fallback, Methods, Trace};
 use crate::query::gpu::{Report, Use};
 use crate::query::{Mode, TableOf, TermFacts, Work};
@@ -100,19 +101,6 @@ pub fn columns(rows: &[Vec<String>]) -> String {
         });
         out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
-    }
-    out
-}
-
-/// 1234567 → 1,234,567.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
     }
     out
 }

@@ -285,7 +285,7 @@ fn say(line: &str) {
 /// There is no engine for the settings; the terminal cannot be read or written.
 pub fn run(index: &Index, settings: Settings, devices: Devices) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout();
-    let documents = super::explain::grouped(index.statistics().documents);
+    let documents = crate::pipeline::report::count(index.statistics().documents);
     writeln!(out, "{documents} documents in {}; :help lists the commands", index.dir().display())?;
     let mut editor = Editor::open()?;
     let mut session = Session::new(index, settings, devices, true, false);

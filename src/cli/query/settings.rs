@@ -345,11 +345,13 @@ impl Settings {
             (None, None) => None,
         };
         let bm25 = Bm25 { k1: self.k1, b: self.b };
-        let searcher = Searcher::new(index, codec.as_deref(), bm25)?.with_scores(self.scores(index))?;
+        let searcher = Searcher::new(index, codec.as_deref(), bm25)?;
         let searcher = match &self.statistics[..] {
             [] => searcher,
             files => searcher.within(Arc::new(Collection::read_all(files)?), bm25)?,
         };
+        // behind statistics, with which impacts are refused whether the index has them or not
+        let searcher = searcher.with_scores(self.scores(index))?;
         let Some(file) = &self.within else { return Ok(searcher) };
         let ids = ids::read(file)?;
         let (subset, unknown) = Subset::of_ids(index, &ids)?;

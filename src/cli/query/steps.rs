@@ -1,6 +1,7 @@
 //! Where the steps of a query ran that moves between processors, and what moving took.
 
-use super::explain::{columns, duration, grouped};
+use super::explain::{columns, duration};
+use crate::pipeline::report::count as grouped;
 use crate::query::engine::{Step, Trace};
 use crate::query::migrate::StepCosts;
 use std::io::{self, Write};

@@ -19,7 +19,7 @@ use crate::index::write::publish;
 use crate::index::write::unfinished::hold;
 use crate::index::write::writer::{Extras, IndexWriter, ManifestFields};
 use crate::index::{DocTable, EncodedLists, ListBatch};
-use crate::order::{Order, Permutation};
+use crate::order::{Order, Permutation, SYNTHETIC};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -167,9 +167,10 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
 /// an index of an early gamut in another order lacks it.
 fn places(index: &Index, change: &Reorder<'_>) -> Option<Vec<u32>> {
     let (input, old_of_new) = (Order::input().to_string(), change.permutation.old_of_new());
+    let as_input = [&input[..], SYNTHETIC].contains(&&index.manifest().order[..]);
     let places: Vec<u32> = match index.input_places() {
         Some(old) => old_of_new.iter().map(|&doc| old[doc as usize]).collect(),
-        None if index.manifest().order == input => old_of_new,
+        None if as_input => old_of_new,
         None => return None,
     };
     let moved = (0..).zip(&places).any(|(doc, &place): (u32, _)| doc != place);

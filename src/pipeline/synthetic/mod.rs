@@ -51,6 +51,7 @@ use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::base::random::{exp, ln};
 use crate::index::{DocTable, DocTableWriter, IndexWriter, ListBatch, ManifestFields, Statistics, TermsWriter, format};
+use crate::order::SYNTHETIC;
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result, codec};
 
@@ -72,8 +73,6 @@ pub const CLUSTERING: f64 = 0.6;
 
 /// What queries are analysed with: the terms are words of one letter and digits.
 const ANALYZER: &str = "simple";
-/// What the manifest says about the order of the documents.
-const ORDER: &str = "synthetic";
 
 /// Postings and terms of a task.
 const TASK: (u64, u64) = (1 << 18, 1 << 16);
@@ -242,7 +241,7 @@ pub fn write(options: &SyntheticOptions) -> Result<Synthetic> {
         documents.and_then(|documents| terms.map(|()| documents))
     })?;
     progress.begin(stage::FINISH, 0);
-    let fields = ManifestFields { analyzer: AnalyzerSpec::parse(ANALYZER, None)?, order: ORDER.to_owned() };
+    let fields = ManifestFields { analyzer: AnalyzerSpec::parse(ANALYZER, None)?, order: SYNTHETIC.to_owned() };
     let summary = writer.finish(&documents, fields)?;
     Ok(Synthetic {
         statistics: summary.statistics,

@@ -103,15 +103,26 @@ impl Methods {
     /// Those of both processors together.
     fn of_both(mode: Mode, names: &Names) -> Result<Self> {
         let mut methods = Self::default();
+        let twice = |spec: &str, of: &str| {
+            refuse("intersect", spec, &format!("is a second method for {of}; name one for each processor"))
+        };
+        let (mut has_cpu, mut has_gpu) = (false, false);
         for spec in split_specs(names.intersect.as_deref().unwrap_or_default()) {
             let (name, parameters) = spec.split_once(':').unwrap_or((&spec, ""));
             let method = AND.chosen(EngineKind::Griffin, name)?;
             match (&method.cpu, &method.gpu) {
-                (Some(cpu), _) if cpu.is_pairwise() && parameters.is_empty() => methods.griffin.cpu = method,
+                (Some(cpu), _) if cpu.is_pairwise() && has_cpu => return twice(&spec, "the CPU"),
+                (Some(cpu), _) if cpu.is_pairwise() && parameters.is_empty() => {
+                    (methods.griffin.cpu, has_cpu) = (method, true);
+                }
                 (Some(cpu), _) if cpu.is_pairwise() => {
                     return refuse("intersect", &spec, "methods of the CPU have no parameters");
                 }
-                (_, Some(GpuAnd::Candidates(_))) => methods.griffin.gpu.clone_from(&spec),
+                (_, Some(GpuAnd::Candidates(_))) if has_gpu => return twice(&spec, "a GPU"),
+                (_, Some(GpuAnd::Candidates(_))) => {
+                    methods.griffin.gpu.clone_from(&spec);
+                    has_gpu = true;
+                }
                 _ => {
                     let why = "looks at all lists at once, so no query can move; name a method that goes list after list, as svs, or merge-path for a GPU";
                     return refuse("intersect", &spec, why);
@@ -153,9 +164,13 @@ impl Methods {
     pub fn names(&self, kind: EngineKind, mode: Mode) -> Vec<(&'static str, String)> {
         let GriffinMethods { migration, cpu, gpu, .. } = &self.griffin;
         let both = format!("{}, {gpu}, {migration}", cpu.name);
+        let best_of_both = match (self.cpu.topk.name, self.gpu.topk.name) {
+            (cpu, gpu) if cpu == gpu => cpu.to_owned(),
+            (cpu, gpu) => format!("{cpu}, of what a GPU's {gpu} leaves"),
+        };
         let (all, any, best) = match kind {
             EngineKind::Cpu => (self.cpu.intersect.name, self.cpu.or.name, self.cpu.topk.name),
-            EngineKind::Griffin => (&*both, self.cpu.or.name, self.cpu.topk.name),
+            EngineKind::Griffin => (&*both, self.cpu.or.name, &*best_of_both),
             EngineKind::Gpu => {
                 let all = self.gpu.intersect.as_deref().unwrap_or(RANGES.name);
                 (all, self.gpu.or.name, self.gpu.topk.name)

@@ -333,10 +333,15 @@ fn test_methods_by_name() {
     let methods = chosen("pmf:levels=2,gallop", Some("partial-sort"), Some("length=50")).unwrap();
     assert_eq!(methods.names(EngineKind::Griffin, Mode::And)[0].1, "gallop, pmf:levels=2, length=50");
     assert_eq!((methods.cpu.topk.name, methods.gpu.topk.name), ("partial-sort", "partial-sort"));
+    let topk = |methods: Methods| methods.names(EngineKind::Griffin, Mode::And)[1].1.clone();
+    assert_eq!(topk(methods), "partial-sort");
+    assert_eq!(topk(chosen("", None, None).unwrap()), "selection, of what a GPU's histogram leaves");
     for (intersect, topk, migrate, why) in [
         ("daat", None, None, "looks at all lists at once"),
         ("ranges", None, None, "looks at all lists at once"),
         ("svs:x=1", None, None, "no parameters"),
+        ("svs,merge", None, None, "a second method for the CPU"),
+        ("pmf,svs,merge-path", None, None, "a second method for a GPU"),
         ("bogo", None, None, "no such method"),
         ("", Some("bucket-select"), None, "here the CPU ranks"),
         ("", None, Some("bogo"), "ratio, length, learned, fixed"),
