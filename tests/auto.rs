@@ -70,7 +70,7 @@ fn a_calibration_is_made_shown_used_and_refused_when_damaged() {
     // what it cannot do is said in a line
     let few = put(dir.path(), "few.txt", b"all\nword1\n");
     for (args, why) in [
-        (&["--topics", few.to_str().unwrap()][..], "2 different queries of known words, and 40 are needed"),
+        (&["--topics", few.to_str().unwrap()][..], "2 different queries of known words were taken of "),
         (&["--topics", &log, "--device", "no such card"], "no such card"),
         (&["--topics", &log, "--mode", "and-or"], "leave it out"),
         (&["--topics", "nothing"], "nothing"),

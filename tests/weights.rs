@@ -206,7 +206,7 @@ fn what_does_not_fit_is_told() {
         (
             "index w.jsonl -o k --vector-field vector --vector-scale 0",
             2,
-            "a scale of weights of 0e0: must be from 0.000001",
+            "a scale of weights of 0.0: must be from 0.000001",
         ),
         ("index w.jsonl -o k --vector-field vector --store", 2, "cannot be used with"),
         ("append i t.jsonl", 2, "name the field with the weights of the new documents"),

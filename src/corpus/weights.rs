@@ -29,7 +29,7 @@ impl Weights {
         match scale {
             _ if field.is_empty() => invalid("the field of weights".to_owned(), "needs a name"),
             Some(scale) if !(1e-6..=1e6).contains(&scale) => {
-                invalid(format!("a scale of weights of {scale}"), "must be from 0.000001 to 1000000")
+                invalid(format!("a scale of weights of {scale:?}"), "must be from 0.000001 to 1000000")
             }
             _ => Ok(Self { field, scale }),
         }

@@ -4,8 +4,8 @@ use super::lab::{Lab, Recipe};
 use super::verdict::{Evidence, Setting, Value};
 use crate::bench::codecs::Figures;
 
-/// Lists of the size of TREC's .GOV, of which Ao et al. index 1.05 million documents, with a codec for every method; queries for batches of 32,768. At small scale
-/// as many lists of a collection of 20,000 documents.
+/// Lists of the size of TREC's .GOV, of which Ao et al. index 1.05 million documents, with a codec for every method;
+/// queries for batches of 32,768. At small scale as many lists of a collection of 20,000 documents.
 ///
 /// # Errors
 /// It cannot be written.

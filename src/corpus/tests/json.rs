@@ -167,7 +167,7 @@ fn test_default_fields_and_their_order() {
 #[test]
 fn test_a_passage_has_its_own_id() {
     let text = "{\"pid\": \"p\", \"passage\": \"P\", \"spans\": \"(0,1)\", \"docid\": \"d\"}\n{\"docid\": \"e\", \"body\": \"B\"}\n";
-    let expected = [doc("p", "", "", "P", 0), doc("e", "", "", "B", 64)];
+    let expected = [doc("p", "", "", "P", 0), doc("e", "", "", "B", 61)];
     assert_eq!(lines(&CorpusOptions::default(), text), expected);
 }
 

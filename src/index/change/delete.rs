@@ -10,7 +10,7 @@
 
 use super::merge::{Merge, Merged, OnDuplicate, merge_without};
 use super::reencode::{BATCH, REPORT};
-use super::{stage, verify};
+use super::{checksums, stage};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::error::damaged;
@@ -243,7 +243,7 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
         Some((of, _)) => of == folder,
         None => [docs::LENGTHS, TERMS].contains(&file.name.as_str()),
     };
-    verify::checksums(index, index.manifest().files.iter().filter(is_read))?;
+    checksums::checksums(index, index.manifest().files.iter().filter(is_read))?;
     let check_seconds = began.elapsed().as_secs_f64();
 
     let began = Instant::now();

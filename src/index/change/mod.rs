@@ -8,8 +8,10 @@
 //! | [`merge`] | several indexes as one |
 //! | `moved` | documents and postings under other docIDs |
 //! | [`orders`] | what orders may know of an index |
+//! | `checksums` | files beside what the manifest says of them |
 //! | [`verify`] | compares every file with its checksum, and every list with its neighbours |
 
+pub(in crate::index) mod checksums;
 pub mod delete;
 pub mod merge;
 pub(in crate::index) mod moved;

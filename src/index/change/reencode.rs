@@ -5,7 +5,7 @@
 //! compared with its source. Then the directories change places in one step. Whatever ends the process before that
 //! leaves the old index as it was. A build with these codecs would write the same bytes into the new folders.
 
-use super::{stage, verify};
+use super::{checksums, stage};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::codec::{self, Codec};
@@ -114,7 +114,7 @@ fn changed(index: &Index, dir: &Path, change: &Change<'_>) -> Result<Changed> {
         TABLES => change.tables == PartChange::Keep,
         _ => true,
     };
-    verify::checksums(index, index.manifest().files.iter().filter(|file| !of_other(file) && stays(file)))?;
+    checksums::checksums(index, index.manifest().files.iter().filter(|file| !of_other(file) && stays(file)))?;
     if change.output.is_none() {
         publish::nothing_else(dir, index.manifest())?;
     }

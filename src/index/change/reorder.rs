@@ -8,7 +8,7 @@
 
 use super::moved::{PostingSorter, afforded, each_name};
 use super::reencode::{BATCH, REPORT};
-use super::{stage, verify};
+use super::{checksums, stage};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::index::format::tables::Place;
@@ -98,7 +98,7 @@ pub(super) fn reordered(index: &Index, dir: &Path, change: &Reorder<'_>) -> Resu
         );
         return Err(Error::Invalid { what: "the order".to_owned(), why });
     }
-    verify::checksums(index, &index.manifest().files)?;
+    checksums::checksums(index, &index.manifest().files)?;
     let began = Instant::now();
     let target = change.output.unwrap_or(dir);
     let codecs: Vec<_> = index.codecs().map(|codec| codec.shared()).collect();

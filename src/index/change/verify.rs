@@ -1,14 +1,14 @@
 //! Checks an index: checksums of all files, then everything that one file says about another.
 
+use super::checksums::{Problems, checksum};
 use crate::codec::MAX_BLOCK_LEN;
 use crate::error::damaged;
-use crate::index::format::manifest::{FileSpec, MANIFEST, Manifest};
+use crate::index::format::manifest::{MANIFEST, Manifest};
 use crate::index::format::tables::Place;
 use crate::index::format::{HEADER_WORDS, docs, ids};
 use crate::index::read::changed::Identity;
 use crate::index::read::reader::{CodecFiles, CodecRef, Index};
 use crate::index::write::encode;
-use crate::index::write::output::each;
 use crate::index::{format, impacts, list_tables};
 use crate::order::pagerank::DAMPING;
 use crate::postings::{Blocks, List, ListWords};
@@ -16,14 +16,9 @@ use crate::score::range::GatherRanges;
 use crate::score::threshold::GatherThresholds;
 use crate::{Error, Result};
 use rayon::prelude::*;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use xxhash_rust::xxh3::Xxh3;
-
-/// No more problems than this are kept; the rest is counted.
-const KEPT: usize = 100;
 
 /// Terms that one task checks.
 const CHUNK: u64 = 4096;
@@ -41,42 +36,6 @@ pub struct Verified {
     pub lists: u64,
     /// Postings decoded, each codec counted.
     pub postings: u64,
-}
-
-#[derive(Default)]
-struct Problems {
-    kept: Mutex<Vec<Error>>,
-    count: AtomicU64,
-}
-
-impl Problems {
-    fn add(&self, problem: Error) {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.len() < KEPT {
-            kept.push(problem);
-        }
-    }
-
-    fn take<T>(&self, result: Result<T>) -> Option<T> {
-        result.map_err(|problem| self.add(problem)).ok()
-    }
-
-    fn none(&self) -> bool {
-        self.count.load(Ordering::Relaxed) == 0
-    }
-
-    /// Whether a problem was said already, in the same words.
-    fn has(&self, problem: &Error) -> bool {
-        let kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        kept.iter().any(|other| other.to_string() == problem.to_string())
-    }
-
-    fn check(&self, sound: bool, path: &Path, offset: u64, what: impl FnOnce() -> String) {
-        if !sound {
-            self.add(damaged(path, offset, what()));
-        }
-    }
 }
 
 /// Checks the index in a directory on all cores. Damage is not an error but in the result.
@@ -145,49 +104,9 @@ fn verify_once(dir: &Path) -> Result<Verified> {
     Ok(finish(verified, problems))
 }
 
-fn finish(mut verified: Verified, problems: Problems) -> Verified {
-    verified.problem_count = problems.count.into_inner();
-    verified.problems = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    verified
-}
-
-/// Fails if the content of one of these files of an index does not match its manifest: an index made from a damaged one
-/// would be damaged, with right checksums.
-pub(in crate::index) fn checksums<'a>(index: &Index, files: impl IntoIterator<Item = &'a FileSpec>) -> Result<()> {
-    let problems = Problems::default();
-    let files: Vec<_> = files.into_iter().collect();
-    let _: u64 = files.into_par_iter().map(|file| checksum(index.dir(), file, &problems)).sum();
-    // else it is another index that was looked at
-    index.in_place()?;
-    let kept = problems.kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    kept.into_iter().next().map_or(Ok(()), Err)
-}
-
-fn checksum(dir: &Path, spec: &FileSpec, problems: &Problems) -> u64 {
-    let path: PathBuf = dir.join(&spec.name);
-    let read = || -> Result<(u64, u64)> {
-        let file = File::open(&path).map_err(Error::io("open", &path))?;
-        let (mut hash, mut bytes) = (Xxh3::new(), 0);
-        each(file, &path, |part| {
-            bytes += part.len() as u64;
-            hash.update(part);
-            Ok(())
-        })?;
-        Ok((bytes, hash.digest()))
-    };
-    let Some((bytes, digest)) = problems.take(read()) else { return 0 };
-    if let Err(problem) = spec.has_length(&path, bytes) {
-        problems.add(problem);
-        return bytes;
-    }
-    let found = format!("{digest:016x}");
-    problems.check(found == spec.xxh3, &path, 0, || {
-        format!(
-            "checksum {found} of its {bytes} bytes, but the manifest says {}; somewhere in the file bytes have changed",
-            spec.xxh3
-        )
-    });
-    bytes
+fn finish(verified: Verified, problems: Problems) -> Verified {
+    let (problems, problem_count) = problems.all();
+    Verified { problems, problem_count, ..verified }
 }
 
 struct Deep<'a> {

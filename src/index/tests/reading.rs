@@ -179,7 +179,7 @@ fn test_another_index_in_its_place() {
     build(&aside, &[("c", "", "", "tide wave"), ("d", "", "", "wave")], &Plan::default()).unwrap();
     let index = Index::open(&place).unwrap();
     index.in_place().unwrap();
-    crate::index::change::verify::checksums(&index, &index.manifest().files).unwrap();
+    crate::index::change::checksums::checksums(&index, &index.manifest().files).unwrap();
     std::fs::rename(&place, dir.path().join("old")).unwrap();
     std::fs::rename(&aside, &place).unwrap();
     index.unchanged().unwrap();
@@ -187,7 +187,7 @@ fn test_another_index_in_its_place() {
     let error = index.in_place().unwrap_err();
     assert!(matches!(error, crate::Error::Changed { .. }), "{error}");
     // its checksums are not those of the files that have their names now
-    let error = crate::index::change::verify::checksums(&index, &index.manifest().files).unwrap_err();
+    let error = crate::index::change::checksums::checksums(&index, &index.manifest().files).unwrap_err();
     assert!(matches!(error, crate::Error::Changed { .. }), "{error}");
     assert!(verify(&place).unwrap().problems.is_empty());
 }

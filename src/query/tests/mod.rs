@@ -153,7 +153,7 @@ mod topics {
 
     #[test]
     fn test_terms_with_weights() {
-        let lines = b"{\"id\": 7, \"terms\": {\"oil\": 2.5, \"gas\": 1}}\n{\"query\": \"oil\"}\n{\"terms\": {}}";
+        let lines = b"{\"id\": 7, \"terms\": {\"oil\": 2.5, \"gas\": 1}}\n{\"id\": 8, \"query\": \"oil\"}\n{\"id\": 3, \"terms\": {}}";
         let (format, topics) = parse_topics(lines).unwrap();
         assert_eq!(format, TopicFormat::Json);
         assert_eq!(topics[0].terms, [("gas".to_owned(), 1.0), ("oil".to_owned(), 2.5)]);
@@ -189,7 +189,7 @@ mod topics {
                 b"<topics task='c' batch=\"5\"><topic number='7'><query>a &lt; b</query></topic><topic id=\"8\">just text</topic></topics>",
                 &[("7", "a < b"), ("8", "just text")],
             ),
-            (TopicFormat::Json, b"{\"query\": \"the\"}\n\n{\"_id\": 5, \"text\": \"x  y\"}\n", &[("1", "the"), ("5", "x y")]),
+            (TopicFormat::Json, b"{\"qid\": 1, \"query\": \"the\"}\n\n{\"_id\": 5, \"text\": \"x  y\"}\n", &[("1", "the"), ("5", "x y")]),
             (TopicFormat::Tsv, b"1048585\twhat is\tit\r\n2\t Androgen\r\n", &[("1048585", "what is it"), ("2", "Androgen")]),
             (TopicFormat::Colon, b"1:pierson s twin\n2:re: it\n", &[("1", "pierson s twin"), ("2", "re: it")]),
             (

@@ -39,9 +39,9 @@ mod walks;
 #[cfg(test)]
 mod tests;
 
+use super::checksums;
 use super::orders::permutation;
 use super::reorder::{Reorder, reorder};
-use super::verify;
 use crate::base::in_order::joined;
 use crate::base::means::Means;
 use crate::index::read::reader::Index;
@@ -229,7 +229,7 @@ fn sound(
     let began = Instant::now();
     for index in indexes {
         change.means.go_on()?;
-        verify::checksums(index, index.manifest().files.iter().filter(|file| is_read(&file.name)))?;
+        checksums::checksums(index, index.manifest().files.iter().filter(|file| is_read(&file.name)))?;
     }
     let check_seconds = began.elapsed().as_secs_f64();
     let dropped = dropped(change)?;
