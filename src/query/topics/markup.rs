@@ -31,7 +31,7 @@ pub(super) fn opening<'a>(text: &'a str, mut from: usize, name: &str) -> Option<
     }
 }
 
-/// The text in front of which the tag of `name` stands, up to the next tag.
+/// The text behind the tag of `name`, up to the next tag.
 fn after_tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = &text[opening(text, 0, name)?.2..];
     let next = rest

@@ -202,17 +202,11 @@ class Searcher:
         if not len(few):
             return results
         others = self._window([queries[at] for at in few], k, ids, options | {"mode": "or"})
-        lines = [self._line(results, at) for at in range(len(queries))]
-        for at, place in enumerate(few):
-            lines[place] = self._line(others, at)
-        return Results.of_windows(lines)
-
-    @staticmethod
-    def _line(results, at):
-        """The answer to one query."""
-        part = slice(at, at + 1)
-        names = None if results.ids is None else results.ids[part]
-        return Results(results.docids[part], results.scores[part], results.counts[part], names, results.missing)
+        both = Results.of_windows([results, others])
+        rows = np.arange(len(queries))
+        rows[few] = len(queries) + np.arange(len(few))
+        names = [both.ids[row] for row in rows] if both.ids is not None else None
+        return Results(both.docids[rows], both.scores[rows], both.counts[rows], names, both.missing)
 
     def _window(self, queries, k, ids, options):
         """The answers to some queries."""
