@@ -268,13 +268,18 @@ fn write_buckets(lab: &mut Lab) -> anyhow::Result<Vec<usize>> {
             files[bucket(shortest)].push(line);
         }
     }
-    let least = lab.pick(20, 512);
+    let least = least(lab);
     let mut enough = Vec::new();
     for (number, lines) in files.iter().enumerate().filter(|(_, lines)| lines.len() >= least) {
         lab.topics(&bucket_file(number), &lines.join("\n"))?;
         enough.push(number);
     }
     Ok(enough)
+}
+
+/// So many queries a bucket needs.
+fn least(lab: &Lab) -> usize {
+    lab.pick(20, 512)
 }
 
 /// The name of a bucket's queries.
@@ -316,7 +321,8 @@ pub(super) fn figure_9(lab: &mut Lab) -> anyhow::Result<Content> {
     };
     let labels = buckets.iter().map(|&number| BUCKETS[number].0.to_owned()).collect();
     let mut remarks = remarks();
-    remarks.insert(1, "Four buckets; the paper's 20 lie below 100K docIDs.".to_owned());
+    let least = least(lab);
+    remarks.insert(1, format!("Buckets of fewer than {least} queries are left out; the paper's 20 lie below 100K docIDs."));
     Ok(Content {
         panels: vec![Panel::lines("Milliseconds for 1,000 queries", "docIDs of the shortest list", labels, series)],
         evidence: vec![evidence],
