@@ -322,7 +322,10 @@ pub(super) fn figure_9(lab: &mut Lab) -> anyhow::Result<Content> {
     let labels = buckets.iter().map(|&number| BUCKETS[number].0.to_owned()).collect();
     let mut remarks = remarks();
     let least = least(lab);
-    remarks.insert(1, format!("Buckets of fewer than {least} queries are left out; the paper's 20 lie below 100K docIDs."));
+    remarks.insert(
+        1,
+        format!("Buckets of fewer than {least} queries are left out; the paper's 20 lie below 100K docIDs."),
+    );
     Ok(Content {
         panels: vec![Panel::lines("Milliseconds for 1,000 queries", "docIDs of the shortest list", labels, series)],
         evidence: vec![evidence],
