@@ -147,8 +147,8 @@ impl Index {
     ///
     /// A query is answered on the thread of the caller, a list on the index's threads, or, with `engine="auto"`, on a
     /// GPU if that is expected to be faster. Other threads of Python run meanwhile. All other options are those of
-    /// `gamut query`, by its defaults: k1, b, scores, statistics, within, codec, intersect, or_, topk, preset, migrate, device,
-    /// gpu_memory, preload. Only k, mode, k1, b, scores, statistics and within change what is found.
+    /// `gamut query`, by its defaults: k1, b, scores, statistics, within, codec, intersect, or_, topk, preset, migrate,
+    /// device, gpu_memory, preload. Only k, mode, k1, b, scores, statistics and within change what is found.
     #[pyo3(signature = (queries, k=10, *, mode="or", weights=false, engine="auto", batch=None, **options))]
     #[allow(clippy::too_many_arguments, reason = "options, each by its name")]
     fn search(

@@ -148,8 +148,8 @@ fn test_batches_over_the_limits_of_the_device() {
     }
 }
 
-/// Flips words of the files of lists. Lists that are brought when they are asked for are looked at first, so there is
-/// an error or an answer; before all lists are brought at once, checksums are compared.
+/// Flips words of the files of lists. No checksum is compared, but lists are looked at first, brought one by one or all
+/// at once: so there is an error or an answer.
 #[test]
 fn test_damaged_lists() {
     let Some(gpu) = gpu() else { return };
