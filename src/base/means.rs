@@ -100,6 +100,10 @@ pub trait Progress: Send + Sync {
     fn revise(&self, _total: u64) {}
     /// Units done since the last call.
     fn advance(&self, units: u64);
+    /// So many units of the stage were done before this process, and say nothing about its rate.
+    fn skip(&self, units: u64) {
+        self.advance(units);
+    }
     /// So many units of the stage are on the disk, and need not be done again if the process dies.
     fn safe(&self, _units: u64) {}
     /// Something the user should read now, one line.

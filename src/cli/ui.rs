@@ -17,8 +17,43 @@ pub struct Terminal {
 
 enum Bar {
     Drawn(ProgressBar, &'static str),
-    Plain { stage: Stage, total: u64, done: u64, safe: Option<u64>, began: Instant, said: Instant },
+    Plain(Plain),
     None,
+}
+
+/// What a plain line tells.
+struct Plain {
+    stage: Stage,
+    total: u64,
+    /// Done, by this process and before it.
+    done: u64,
+    before: u64,
+    safe: Option<u64>,
+    began: Instant,
+    said: Instant,
+}
+
+impl Plain {
+    fn new(stage: Stage, total: u64) -> Self {
+        let now = Instant::now();
+        Self { stage, total, done: 0, before: 0, safe: None, began: now, said: now }
+    }
+
+    /// The line after so many seconds: `parsing 52 %, 10 s, about 9 s left`.
+    fn line(&self, seconds: f64) -> String {
+        let Self { stage, total, done, before, .. } = *self;
+        let rate = (done - before) as f64 / seconds.max(1e-9);
+        let per_second = match stage.unit {
+            Unit::Things(what) => format!(", {rate:.0} {what}/s"),
+            _ => String::new(),
+        };
+        if total == 0 {
+            return format!("{} {done}, {seconds:.0} s{per_second}", stage.name);
+        }
+        let safe = self.safe.map_or(String::new(), |safe| format!(" ({} safe)", percent(safe, total)));
+        let left = total.saturating_sub(done) as f64 / rate.max(1e-9);
+        format!("{} {}{safe}, {seconds:.0} s, about {left:.0} s left{per_second}", stage.name, percent(done, total))
+    }
 }
 
 /// Between plain lines.
@@ -58,8 +93,7 @@ impl Progress for Terminal {
             drawn.tick();
             *bar = Bar::Drawn(drawn, stage.name);
         } else {
-            let now = Instant::now();
-            *bar = Bar::Plain { stage, total, done: 0, safe: None, began: now, said: now };
+            *bar = Bar::Plain(Plain::new(stage, total));
         }
     }
 
@@ -67,7 +101,7 @@ impl Progress for Terminal {
         match self.bar.lock().as_deref_mut() {
             _ if total == 0 => {}
             Ok(Bar::Drawn(drawn, _)) => drawn.set_length(total),
-            Ok(Bar::Plain { total: old, .. }) => *old = total,
+            Ok(Bar::Plain(plain)) => plain.total = total,
             _ => {}
         }
     }
@@ -76,23 +110,28 @@ impl Progress for Terminal {
         let Ok(mut bar) = self.bar.lock() else { return };
         match &mut *bar {
             Bar::Drawn(drawn, _) => drawn.inc(units),
-            Bar::Plain { stage, total, done, safe, began, said } => {
-                *done += units;
-                if said.elapsed() > PLAIN_EVERY {
-                    *said = Instant::now();
-                    let seconds = began.elapsed().as_secs_f64();
-                    let share = *done as f64 / (*total).max(1) as f64;
-                    let safe = safe.map_or(String::new(), |safe| format!(" ({} safe)", percent(safe, *total)));
-                    eprintln!(
-                        "{} {:.0} %{safe}, {:.0} s, about {:.0} s left",
-                        stage.name,
-                        share * 100.0,
-                        seconds,
-                        seconds / share.max(1e-9) * (1.0 - share).max(0.0)
-                    );
+            Bar::Plain(plain) => {
+                plain.done += units;
+                if plain.said.elapsed() > PLAIN_EVERY {
+                    plain.said = Instant::now();
+                    eprintln!("{}", plain.line(plain.began.elapsed().as_secs_f64()));
                 }
             }
             Bar::None => {}
+        }
+    }
+
+    fn skip(&self, units: u64) {
+        match self.bar.lock().as_deref_mut() {
+            Ok(Bar::Drawn(drawn, _)) => {
+                drawn.inc(units);
+                drawn.reset_eta();
+            }
+            Ok(Bar::Plain(plain)) => {
+                plain.done += units;
+                plain.before += units;
+            }
+            _ => {}
         }
     }
 
@@ -102,7 +141,7 @@ impl Progress for Terminal {
                 let total = drawn.length().unwrap_or(0);
                 drawn.set_message(format!("{name} ({} safe)", percent(units, total)));
             }
-            Ok(Bar::Plain { safe, .. }) => *safe = Some(units),
+            Ok(Bar::Plain(plain)) => plain.safe = Some(units),
             _ => {}
         }
     }
@@ -239,6 +278,18 @@ mod tests {
     #[test]
     fn test_titles_cannot_move_the_cursor() {
         assert_eq!(printable("a\u{1b}[31mb\n"), "a [31mb ");
+    }
+
+    #[test]
+    fn test_a_plain_line_goes_by_the_rate_of_this_process() {
+        let queries = Stage { name: "querying", unit: Unit::Things("queries") };
+        let plain = Plain { done: 600, before: 500, ..Plain::new(queries, 1000) };
+        assert_eq!(plain.line(10.0), "querying 60 %, 10 s, about 40 s left, 10 queries/s");
+        let stream = Plain { total: 0, ..plain };
+        assert_eq!(stream.line(10.0), "querying 600, 10 s, 10 queries/s");
+        let bytes = Stage { name: "parsing", unit: Unit::Bytes };
+        let plain = Plain { done: 50, safe: Some(20), ..Plain::new(bytes, 100) };
+        assert_eq!(plain.line(5.0), "parsing 50 % (20 % safe), 5 s, about 5 s left");
     }
 
     #[test]

@@ -184,7 +184,7 @@ async fn run(
     shared.progress().begin(stage::PARSE, corpus.total_bytes());
     if let Some(note) = &begin.left {
         shared.progress().note(&note.says(corpus.total_bytes()));
-        shared.progress().advance(note.disk_bytes());
+        shared.progress().skip(note.disk_bytes());
         shared.progress().safe(note.disk_bytes());
     }
     let parsed = parse_phase(shared, &corpus, writer, begin, sorter).await?;

@@ -1,7 +1,7 @@
 //! A query → an answer, as text or JSON.
 
 use super::auto::Reason;
-use super::explain::{self, Explained};
+use super::explain::{self, Explained, LEFT_TO_CPU};
 use super::settings::Settings;
 use crate::Result;
 use crate::base::json;
@@ -71,6 +71,11 @@ fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<
     let hits = hits.pop().unwrap_or_default();
     let found = Found { hits, effort: Some(effort), seconds: start.elapsed().as_secs_f64() };
     let kind = engine.capabilities().kind;
+    if let Some(Effort::Gpu(report)) = found.effort.as_ref().filter(|_| !settings.explain)
+        && report.by_cpu > 0
+    {
+        eprintln!("gamut: the CPU answered: {LEFT_TO_CPU}");
+    }
     let mut answer = asked.answered(settings, searcher, kind, found, &|docs| names(searcher.index(), docs))?;
     if let Some(explained) = &mut answer.explained {
         explained.auto = Reason::of(settings, engine, &answer.plan);
@@ -124,7 +129,7 @@ impl Asked {
     ) -> Result<Answer> {
         let Self { text, query, plan, times } = self;
         let times = Times { search: seconds, ..times };
-        let kind = effort.as_ref().map_or(asked, Effort::kind);
+        let kind = effort.as_ref().map_or(asked, Effort::answered);
         let explained = match effort.filter(|_| settings.explain) {
             Some(effort) => Some(Explained { facts: searcher.facts(&query, &plan)?, effort, asked, auto: None }),
             None => None,

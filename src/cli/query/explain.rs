@@ -159,7 +159,7 @@ impl Explained {
     }
 
     fn answered(&self) -> EngineKind {
-        self.effort.kind()
+        self.effort.answered()
     }
 
     /// Writes the table.
@@ -284,7 +284,8 @@ impl Explained {
 
     fn write_device(&self, out: &mut impl Write, work: &Report) -> io::Result<()> {
         let blocks: u64 = self.facts.iter().map(|facts| facts.blocks).sum();
-        let mut line = format!("{} of {} blocks decoded", grouped(work.decoded), grouped(blocks));
+        // Each team that needs a block decodes it for itself, so it may count several times.
+        let mut line = format!("{} times a block was decoded, of {}", grouped(work.decoded), grouped(blocks));
         if let Some(ranges) = work.ranges {
             let queued: Vec<String> = ranges.queued.iter().map(|&ranges| grouped(ranges.into())).collect();
             line += &format!("; ranges of docIDs queued in each wave: {}", queued.join(", "));

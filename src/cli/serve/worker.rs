@@ -209,7 +209,7 @@ impl<'d> Worker<'_, 'd> {
         self.counts.searches.observe(seconds);
         match self.searcher.index().settle(answers) {
             Ok(Answers { mut hits, effort }) => {
-                let kind = effort.kind();
+                let kind = effort.answered();
                 let hits = Hits { hits: hits.pop().unwrap_or_default(), kind, effort: Some(effort), seconds };
                 self.keep(&ticket, &hits);
                 Some((ticket, hits))

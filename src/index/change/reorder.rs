@@ -80,10 +80,19 @@ pub(super) fn ready(index: &Index, dir: &Path, (output, force): (Option<&Path>, 
         None => publish::nothing_else(dir, index.manifest())?,
     }
     let documents = index.statistics().documents;
-    // The permutation both ways, lengths twice, places and hashes of ids; names on the way.
-    let held = (32 << 20) + 32 * documents + means.memory / 4;
+    // The program and what its allocator keeps; the permutation both ways, lengths twice, places and hashes of ids.
+    let held = (48 << 20) + 32 * documents;
     let postings = batches(index, BATCH[0])?.iter().map(|batch| batch.postings).collect();
-    afforded(means, held, postings, documents, index.codecs().count(), "another order of so many documents")
+    // A quarter is for names on the way.
+    let rest = Means { memory: means.memory - means.memory / 4, ..means.clone() };
+    let what = "another order of so many documents";
+    match afforded(&rest, held, postings, documents, index.codecs().count(), what) {
+        Ok(Means { threads, .. }) => Ok(Means { threads, ..means.clone() }),
+        Err(Error::Memory { needed, what, .. }) => {
+            Err(Error::Memory { given: means.memory, needed: needed.saturating_add(needed.div_ceil(3)), what })
+        }
+        Err(other) => Err(other),
+    }
 }
 
 /// [`reorder`] for a caller that opened the index, has the means of [`ready`], and holds the index if the new one takes

@@ -101,6 +101,14 @@ impl Effort {
         }
     }
 
+    /// Which engine answered a single query: the CPU, where a device left it to it.
+    pub fn answered(&self) -> EngineKind {
+        match self {
+            Self::Gpu(report) if report.by_cpu > 0 => EngineKind::Cpu,
+            _ => self.kind(),
+        }
+    }
+
     /// How many queries a device left to the CPU.
     pub fn by_cpu(&self) -> usize {
         match self {

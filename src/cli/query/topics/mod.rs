@@ -25,7 +25,7 @@ use crate::{Error, Result};
 use anyhow::Context as _;
 pub use form::{Form, RunFormat};
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -369,7 +369,7 @@ pub fn run<'a>(
     let (target, done) = target(run, args.resume, Job::new(settings, searcher, &form))?;
     let read = Arc::new(AtomicU64::new(0));
     let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
-    let means = ui::means(rayon::current_num_threads(), 0, args.quiet || !io::stderr().is_terminal());
+    let means = ui::means(rayon::current_num_threads(), 0, args.quiet);
     let over = Arc::new(AtomicBool::new(false));
     let source = Source { file, read: read.clone(), ends: [means.cancel.clone(), over.clone()] };
     let reader = match TopicReader::with_fields(source, &args.topic_fields) {
@@ -378,6 +378,7 @@ pub fn run<'a>(
     };
     let topic_format = reader.format();
     means.progress.begin(Stage { name: "querying", unit: Unit::Things("queries") }, bytes.min(1));
+    means.progress.skip(done.topics);
     let guess = |seen: u64| match read.load(Ordering::Relaxed) {
         0 => 0,
         read => (seen as f64 * bytes as f64 / read as f64) as u64,
