@@ -188,8 +188,8 @@ impl MemoryPlan {
         }
     }
 
-    /// Makes the blocks smaller until they and what the sorter needs besides take at most `most` bytes of device
-    /// memory; 0 is no limit.
+    /// Makes blocks that with what the sorter needs besides would take more than `most` bytes of device memory the
+    /// largest that do not; 0 is no limit. `device_bytes` never falls as blocks grow.
     ///
     /// # Errors
     /// [`Error::Memory`] if even [`LEAST_BLOCK`] keys take more.
@@ -197,13 +197,21 @@ impl MemoryPlan {
         if most == 0 {
             return Ok(());
         }
-        let needed = device_bytes(LEAST_BLOCK.min(self.block_keys));
+        let least = LEAST_BLOCK.min(self.block_keys);
+        let needed = device_bytes(least);
         if needed > most {
             return Err(Error::Memory { given: most, needed, what: "the least block on the GPU (--device-memory)" });
         }
-        while device_bytes(self.block_keys) > most {
-            self.block_keys = (self.block_keys / 2).max(LEAST_BLOCK);
+        // fits .. too_many: what fits, and what does not
+        let (mut fits, mut too_many) = (least, self.block_keys + 1);
+        if device_bytes(self.block_keys) <= most {
+            fits = self.block_keys;
         }
+        while too_many - fits > 1 {
+            let middle = fits + (too_many - fits) / 2;
+            if device_bytes(middle) <= most { fits = middle } else { too_many = middle }
+        }
+        self.block_keys = fits;
         Ok(())
     }
 }
@@ -342,18 +350,22 @@ mod tests {
     #[test]
     fn blocks_fit_the_device() {
         let plan = MemoryPlan::new(4096 * MIB, 2, RING, 1 << 20, false).unwrap();
-        // one buffer, and two of them
-        for (buffers, expected) in [(1, 1 << 19), (2, 1 << 18), (0, 1 << 20)] {
+        // one buffer, two of them, and one of a network, whose sizes are powers of two
+        let bytes = |buffers: u64| move |keys: usize| buffers * 8 * keys as u64;
+        for (buffers, expected) in [(1, 7 << 17), (2, 7 << 16), (0, 1 << 20)] {
             let mut plan = plan;
-            plan.fit_device(7 * MIB, |keys| buffers * 8 * keys as u64).unwrap();
+            plan.fit_device(7 * MIB, bytes(buffers)).unwrap();
             assert_eq!(plan.block_keys, expected);
         }
+        let mut network = plan;
+        network.fit_device(7 * MIB, |keys| bytes(1)(keys.next_power_of_two())).unwrap();
+        assert_eq!(network.block_keys, 1 << 19);
         let mut tight = plan;
         tight.fit_device(0, |_| u64::MAX).expect("0 is no limit");
         assert_eq!(tight.block_keys, plan.block_keys);
         let error = tight.fit_device(1000, |keys| keys as u64).expect_err("too little").to_string();
         assert!(error.contains("--device-memory"), "{error}");
-        // sizes that are no power of two come down to the least
+        // down to the least
         (tight.block_keys, tight.budget) = (5000, 0);
         tight.fit_device(4096, |keys| keys as u64).unwrap();
         assert_eq!(tight.block_keys, LEAST_BLOCK);
