@@ -148,7 +148,8 @@ pub(super) fn figure_3(lab: &mut Lab) -> anyhow::Result<Content> {
         panels: vec![Panel::lines(title, "docIDs of a bucket", labels.collect(), series)],
         evidence: Vec::new(),
         remarks: vec![
-            "In random order the sizes are binomial, as section 4.4 says; in clustered order they are spread."
+            "In random order the sizes are binomial, as section 4.4 says, but for the last bucket of each list, which has \
+             few documents where their number is no power of two; in clustered order they are spread."
                 .to_owned(),
             SYNTHETIC.to_owned(),
         ],

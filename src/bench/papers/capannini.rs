@@ -133,8 +133,8 @@ fn figure_5(lab: &mut Lab) -> anyhow::Result<Content> {
           --warm-up 0",
         ],
         [
-            "--from 16 --to 22 --arrays 20 --repetitions 5 --warm-up 0.1",
-            "--from 24 --to 26 --arrays 3 --repetitions 5 \
+            "--from 16 --to 24 --arrays 20 --repetitions 5 --warm-up 0.1",
+            "--from 26 --to 26 --arrays 5 --repetitions 5 \
           --warm-up 0.1",
         ],
     );

@@ -117,9 +117,7 @@ impl Lab {
                 ..SyntheticOptions::new(index.clone())
             };
             synthetic::write(&options)?;
-            let log = synthetic::draw(&Index::open(&index)?, queries, None, seed)?;
-            let lines: String = log.queries.iter().map(|(id, text)| format!("{id}\t{text}\n")).collect();
-            Ok(std::fs::write(&topics, lines).map_err(crate::Error::io("write", &topics))?)
+            draw(&index, queries, seed, &topics)
         })?;
         self.paths.insert(name.to_owned(), index);
         self.paths.insert(format!("{name}.tsv"), topics);
@@ -132,6 +130,19 @@ impl Lab {
     /// It was not made.
     pub(super) fn path(&self, name: &str) -> anyhow::Result<&Path> {
         self.paths.get(name).map(PathBuf::as_path).with_context(|| format!("{name} was not made"))
+    }
+
+    /// Draws so many other queries from a collection, unless they are there; returns their file.
+    ///
+    /// # Errors
+    /// The collection was not made; they cannot be written.
+    pub(super) fn log(&mut self, collection: &str, name: &str, queries: u64) -> anyhow::Result<&Path> {
+        let (seed, topics) = (self.seed, self.folder.join(name));
+        let index = self.path(collection)?.to_owned();
+        let command = format!("gamut synth {collection} --queries {queries} -o {name} --seed {seed}");
+        self.made(name, &command, |_| draw(&index, queries, seed, &topics))?;
+        self.paths.insert(name.to_owned(), topics);
+        self.path(name)
     }
 
     /// Writes queries that were chosen from a collection's.
@@ -179,6 +190,15 @@ impl Lab {
         Ok(std::fs::write(&mark, command).map_err(crate::Error::io("write", &mark))?)
     }
 
+    /// The device as the end of a command line that names none, where it was named.
+    pub(super) fn device_option(&self, line: &str) -> String {
+        if self.device == "auto" || line.contains("--device ") {
+            String::new()
+        } else {
+            format!(" --device {}", self.device)
+        }
+    }
+
     /// Measures with the options of a command line, in which names of collections stand for their paths; or takes what
     /// the same line gave before.
     fn measured<A: clap::Args, T: 'static>(
@@ -187,11 +207,7 @@ impl Lab {
         line: &str,
         measure: impl FnOnce(&A) -> anyhow::Result<T>,
     ) -> anyhow::Result<Rc<T>> {
-        let device = if self.device == "auto" || line.contains("--device ") {
-            String::new()
-        } else {
-            format!(" --device {}", self.device)
-        };
+        let device = self.device_option(line);
         let command = format!("gamut bench {bench} {line}{device}");
         self.commands.push(command.clone());
         if let Some(known) = self.known.get(&command).and_then(|known| Rc::clone(known).downcast().ok()) {
@@ -302,6 +318,13 @@ pub(super) fn batched<'r>(rows: &'r [Row], method: &str, way: &str) -> Option<&'
 /// Whether a line's methods are this one, the method for the top k left out.
 fn is_method(line: &str, method: &str) -> bool {
     line == method || line.strip_prefix(method).is_some_and(|rest| rest.starts_with(", "))
+}
+
+/// Writes queries drawn from an index.
+fn draw(index: &Path, queries: u64, seed: u64, topics: &Path) -> anyhow::Result<()> {
+    let log = synthetic::draw(&Index::open(index)?, queries, None, seed)?;
+    let lines: String = log.queries.iter().map(|(id, text)| format!("{id}\t{text}\n")).collect();
+    Ok(std::fs::write(topics, lines).map_err(crate::Error::io("write", topics))?)
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ pub struct Args {
     #[arg(long, requires = "output")]
     again: bool,
     /// Measure nothing: write the tables and figures in --output, whatever made them, into the page FILE, between lines
-    /// such as <!-- ding-figure-6 --> and <!-- end of ding-figure-6 -->
+    /// such as <!-- ding-figure-6 --> and <!-- end of ding-figure-6 -->, and their charts into a folder beside it
     #[arg(long, value_name = "FILE", requires = "output", conflicts_with_all = ["scale", "seed", "device", "again"])]
     page: Option<PathBuf>,
     /// List the tables and figures
@@ -132,9 +132,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let scratch = tempfile::tempdir().context("cannot make a folder for collections")?;
     let folder = lab::data_folder(args.output.as_deref().unwrap_or(scratch.path()), args.scale, args.seed);
     let mut lab = Lab::new(args.scale, args.seed, &args.device, report, folder);
-    for one in chosen {
+    let mut left_out = 0;
+    for &one in &chosen {
         if lab.gpu.is_none() && matches!(one.exhibit.made, Made::ByGpu(_)) {
             say(&format!("{} needs a GPU; it is left out", one.title()));
+            left_out += 1;
             continue;
         }
         let found = store.as_ref().filter(|_| !args.again).and_then(|store| store.read(one));
@@ -159,6 +161,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         out.flush()?;
     }
+    anyhow::ensure!(
+        left_out < chosen.len(),
+        "nothing was measured: no GPU; a software one must be named with --device"
+    );
     Ok(())
 }
 
@@ -200,9 +206,10 @@ fn make(one: Chosen, lab: &mut Lab) -> anyhow::Result<Sheet> {
     lab.commands.clear();
     let (paper, kind, number) = (one.paper.name, one.exhibit.kind.name(), one.exhibit.number);
     lab.commands.push(format!(
-        "gamut bench papers --paper {paper} --{kind} {number} --scale {} --seed {}",
+        "gamut bench papers --paper {paper} --{kind} {number} --scale {} --seed {}{}",
         lab.scale.name(),
-        lab.seed
+        lab.seed,
+        lab.device_option("")
     ));
     let start = Instant::now();
     let content = measure(lab)?;

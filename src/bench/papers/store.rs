@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 
-use super::exhibit::{self, Chosen};
+use super::exhibit::{self, Chosen, Kind};
 use super::sheet::Sheet;
 use crate::Error;
 use crate::bench::say;
@@ -49,7 +49,7 @@ impl Store {
     /// # Errors
     /// A file cannot be written, or the chart not be drawn.
     pub(super) fn write(&self, one: Chosen, sheet: &Sheet) -> anyhow::Result<()> {
-        let svg = sheet.svg(one).map_err(|error| anyhow::anyhow!("cannot draw {}: {error}", one.title()))?;
+        let svg = drawn(one, sheet)?;
         let markdown = format!("# {}\n\n{}\n\n{}", one.title(), one.exhibit.shows, sheet.markdown(one));
         let json = serde_json::to_string_pretty(sheet)?;
         for (extension, text) in [("svg", svg), ("csv", sheet.csv(one)), ("md", markdown), ("json", json)] {
@@ -59,13 +59,16 @@ impl Store {
     }
 
     /// Replaces the parts of a page that are marked for tables and figures that are in the folder, and their verdicts
-    /// in the part that has those of all.
+    /// in the part that has those of all; writes the charts of the figures into a folder of the page's name.
     ///
     /// # Errors
     /// The page cannot be read or written; it has no mark for any, or one without its end.
     pub(super) fn write_page(&self, page: &Path, chosen: &[Chosen]) -> anyhow::Result<()> {
         let mut text = std::fs::read_to_string(page).map_err(Error::io("read", page))?;
         let mut written = 0;
+        // page.md has its charts in page/
+        let charts =
+            page.file_stem().and_then(|stem| stem.to_str()).map(|name| (page.with_file_name(name), name.to_owned()));
         let earlier = rows_of(&text);
         let mut verdicts = Vec::new();
         for &one in &exhibit::choose(None, None)? {
@@ -76,8 +79,16 @@ impl Store {
             };
             let of_one = sheet.verdicts(one).rows.into_iter();
             verdicts.extend(of_one.map(|row| std::iter::once(one.title()).chain(row).collect()));
-            match replaced(&text, &one.id(), &sheet.markdown(one)) {
+            let chart = charts.as_ref().filter(|_| matches!(one.exhibit.kind, Kind::Figure));
+            let shown = chart.map_or(String::new(), |(_, name)| {
+                format!("![{}: {}]({name}/{}.svg)\n\n", one.title(), one.exhibit.shows, one.id())
+            });
+            match replaced(&text, &one.id(), &format!("{shown}{}", sheet.markdown(one))) {
                 Ok(Some(new)) => {
+                    if let Some((folder, _)) = chart {
+                        std::fs::create_dir_all(folder).map_err(Error::io("make", folder))?;
+                        replace(&folder.join(format!("{}.svg", one.id())), &drawn(one, &sheet)?)?;
+                    }
                     text = new;
                     written += 1;
                 }
@@ -101,6 +112,11 @@ impl Store {
         say(&format!("{written} tables and figures in {}", page.display()));
         replace(page, &text)
     }
+}
+
+/// The chart of one.
+fn drawn(one: Chosen, sheet: &Sheet) -> anyhow::Result<String> {
+    sheet.svg(one).map_err(|error| anyhow::anyhow!("cannot draw {}: {error}", one.title()))
 }
 
 /// The verdicts that a page has.

@@ -80,8 +80,9 @@ fn test_what_is_refused() {
         assert!(error.contains(why), "{line}: {error}");
     }
     run_line("--list").unwrap();
-    // what needs a GPU is left out without one
-    run_line("--paper wu --figure 10 --device none").unwrap();
+    // what needs a GPU is left out without one, and then nothing is left
+    let error = run_line("--paper wu --figure 10 --device none").unwrap_err().to_string();
+    assert!(error.contains("nothing was measured"), "{error}");
 }
 
 #[test]
