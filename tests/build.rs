@@ -150,8 +150,10 @@ fn gpu_sorters_give_the_same_bytes() {
         assert_eq!(differences(&reference, &output), Vec::<String>::new(), "{sorter} with little device memory");
         blocks.push((sorter, report.plan.block_keys));
     }
-    let halves = |sorter: &str| blocks.iter().find(|(name, _)| *name == sorter).map(|(_, keys)| *keys);
-    assert_eq!((halves("bitonic"), halves("radix-split")), (Some(1 << 18), Some(1 << 17)), "{blocks:?}");
+    let keys = |sorter: &str| blocks.iter().find(|(name, _)| *name == sorter).map(|(_, keys)| *keys);
+    assert_eq!(keys("bitonic"), Some(1 << 18), "{blocks:?}");
+    // as many as fit, which is more than half
+    assert!(keys("radix-split").is_some_and(|keys| (1 << 17..1 << 18).contains(&keys)), "{blocks:?}");
 }
 
 /// Words over the limit are dropped, and the report says how many and where the first was, whatever the threads.

@@ -318,6 +318,18 @@ fn a_gpu_gives_the_same_documents() {
     assert!(code == 2 && err.contains("is given twice"), "{err}");
     let (code, out, err) = run(&index, &["--topics", topics, "--run", "-", "-q", "--run-format", "msmarco"]);
     assert_eq!((code, &out[..], &err[..]), (0, "1\td123\t1\n", ""));
+    // --json is --run-format json, and no other
+    let by = |form: &[&str]| run(&index, &[&["--topics", topics, "--run", "-", "-q"], form].concat());
+    let (code, out, err) = by(&["--json"]);
+    assert!(code == 0 && out.starts_with("{\"id\":\"1\",\"hits\":[{\"rank\":1,\"id\":\"d123\""), "{out}{err}");
+    assert_eq!(out, by(&["--run-format", "json"]).1);
+    assert_eq!(out, by(&["--run-format", "json", "--json"]).1);
+    let (code, _, err) = by(&["--run-format", "tsv", "--json"]);
+    assert!(code == 2 && err.contains("stands for --run-format json"), "{err}");
+    // What is wrong with a topic names it.
+    let heavy = put(dir.path(), "heavy.jsonl", b"{\"id\": \"q7\", \"terms\": {\"rare\": 1e30}}\n");
+    let (code, _, err) = run(&index, &["--topics", heavy.to_str().unwrap(), "--run", "-"]);
+    assert!(code == 2 && err.contains("heavy.jsonl: topic q7: weight"), "{err}");
     // Judgements are read before the queries are answered.
     let (qrels, unwritten) = (dir.path().join("qrels"), dir.path().join("unwritten"));
     let measured = ["--topics", "-", "--run", unwritten.to_str().unwrap(), "--qrels", qrels.to_str().unwrap()];

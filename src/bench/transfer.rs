@@ -130,7 +130,7 @@ fn measured(args: &Args, gpu: Option<&Gpu>) -> anyhow::Result<(usize, Vec<Row>)>
     let index = Index::open(&args.index)?;
     let topics = take_topics(&args.topics, args.queries)?;
     let searcher = Searcher::new(&index, None, Bm25::default())?;
-    let plans = topics.iter().map(|topic| searcher.plan(&searcher.query(topic)?)).collect::<crate::Result<Vec<_>>>()?;
+    let plans = topics.iter().map(|topic| searcher.plan_of(topic)).collect::<crate::Result<Vec<_>>>()?;
     say(&format!("finding the lengths of the results of {} queries", plans.len()));
     let lengths = plans.par_iter().map(|plan| lengths(&searcher, plan)).collect::<crate::Result<Vec<_>>>()?;
     index.unchanged()?;

@@ -206,12 +206,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         json::print(&report)?;
     }
+    let damaged = args.strict && report.skipped.damage() > 0;
     if !args.quiet {
         eprint!("{}", report.summary());
-    } else if let Some(line) = report.unread() {
+    } else if let Some(line) = report.unread().or_else(|| damaged.then(|| report.skipped.damaged())) {
         eprintln!("gamut: {line}");
     }
-    Ok(if args.strict && report.skipped.damage() > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if damaged { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// The analyzer that is asked for. Of weights of terms nobody knows what made the terms, unless the user does.

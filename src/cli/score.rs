@@ -286,7 +286,7 @@ fn score(
             }
         }
         let one = |(topic, documents): &(Topic, &[u32])| -> Result<((Plan, u64), Vec<Hit>)> {
-            let plan = searcher.plan(&searcher.query(topic)?)?;
+            let plan = searcher.plan_of(topic)?;
             let mut docs: Vec<u32> = documents.iter().filter_map(|&id| first[id as usize]).collect();
             docs.sort_unstable();
             docs.dedup();

@@ -107,8 +107,8 @@ pub enum Size {
     Whole,
     /// Less than its head says, or its end mark is missing.
     Short(String),
-    /// It is over the size limit and only its first bytes are there.
-    Long,
+    /// It is over the size limit and only its first bytes are there. Its length, if it says one.
+    Long(Option<u64>),
 }
 
 /// One framed record.
@@ -131,8 +131,9 @@ impl Record<'_> {
                 sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
                 true
             }
-            Size::Long => {
-                let detail = format!("the record is longer than the limit of {max} bytes");
+            Size::Long(length) => {
+                let is = length.map_or_else(|| "is longer".to_owned(), |n| format!("says it has {n} bytes, more"));
+                let detail = format!("the record {is} than the limit of {max} bytes; divide the document");
                 sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
                 false
             }

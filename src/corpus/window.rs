@@ -119,7 +119,7 @@ impl<'f> Framing<'f> {
             }
         }
         self.searching = self.skip == 0;
-        Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Long }
+        Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Long(next) }
     }
 }
 
@@ -266,7 +266,7 @@ impl Window {
                     let held = Held { start: here + start, end: here + end, offset: self.offset(here), size };
                     // Bytes over the limit are not kept for later.
                     let member = self.marks.last().map_or(0, |mark| mark.0);
-                    let keep = hold && held.size != Size::Long && held.end > member;
+                    let keep = hold && !matches!(held.size, Size::Long(_)) && held.end > member;
                     self.held = Some(held);
                     if !keep {
                         self.release(out);

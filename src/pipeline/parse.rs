@@ -129,6 +129,11 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     if plan.inflate_bytes > 0 && opening.is_none() {
         plan = divide(false)?;
     }
+    if plan.block_keys < options.block_keys {
+        let (asked, keys) = (options.block_keys, plan.block_keys);
+        let why = "more do not fit the sorter, or --device-memory";
+        options.means.progress.note(&format!("--block-keys {asked}: blocks have {keys} keys; {why}"));
+    }
     if let Some(path) = &options.timeline {
         super::timeline::check(path)?;
     }

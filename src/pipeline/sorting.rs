@@ -10,6 +10,7 @@ use super::plan::MemoryPlan;
 use super::report::{Clock, Lane};
 use super::sequence::Block;
 use super::shared;
+use crate::gpu::Choice;
 use crate::sort::cpu::Cpu;
 use crate::sort::{SortTimes, Sorter, SorterChoice};
 use crate::{Error, Result};
@@ -41,8 +42,7 @@ impl Coming {
     /// A sorter that the pipeline cannot have; a device that cannot be opened, as far as that is known now.
     pub fn choose(options: &BuildOptions, threads: usize) -> Result<Self> {
         check(options)?;
-        let on_cpu = matches!(options.pipeline, Pipeline::Cpu | Pipeline::Spimi);
-        let may_open = !on_cpu && (options.sorter.on_gpu() || matches!(options.sorter, SorterChoice::Auto));
+        let may_open = !on_cpu(options) && (options.sorter.on_gpu() || matches!(options.sorter, SorterChoice::Auto));
         if may_open && options.block_keys == 0 && options.device_memory == 0 {
             return Ok(Self::Later(Box::new(options.clone()), threads));
         }
@@ -70,6 +70,21 @@ impl Coming {
         match self {
             Self::Here(sorter) => Ok(sorter),
             Self::Later(options, threads) => BlockSorter::choose(&options, threads),
+        }
+    }
+}
+
+/// With less memory nobody looks for a GPU unasked: the drivers alone, software ones among them, hold up to 60 MiB once
+/// they have been looked through, which is a third of the least budget.
+const LOOKS_FROM: u64 = 512 << 20;
+
+/// Whether the CPU sorts, whatever devices there are.
+fn on_cpu(options: &BuildOptions) -> bool {
+    let unasked = matches!(options.sorter, SorterChoice::Auto) && options.device == Choice::Auto;
+    match options.pipeline {
+        Pipeline::Cpu | Pipeline::Spimi => true,
+        Pipeline::Overlapped | Pipeline::Serial => {
+            unasked && options.device_memory == 0 && options.means.memory < LOOKS_FROM
         }
     }
 }
@@ -111,10 +126,8 @@ pub struct SortOutcome {
 impl BlockSorter {
     /// The sorter that the options ask for.
     fn choose(options: &BuildOptions, threads: usize) -> Result<Self> {
-        let sorter: Box<dyn Sorter> = match options.pipeline {
-            Pipeline::Cpu | Pipeline::Spimi => Box::new(Cpu::new()),
-            Pipeline::Overlapped | Pipeline::Serial => options.sorter.make(&options.device)?,
-        };
+        let sorter: Box<dyn Sorter> =
+            if on_cpu(options) { Box::new(Cpu::new()) } else { options.sorter.make(&options.device)? };
         Self::with(sorter, threads)
     }
 
@@ -254,6 +267,14 @@ mod tests {
                 assert_eq!(matches!(other, Ok(Ok(_))), name == "auto", "{name} in {pipeline:?}");
             }
         }
+        // unasked, and with little memory, nobody looks for one
+        options.sorter = SorterChoice::Auto;
+        options.means.memory = 400 << 20;
+        assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Later(..))), "one is named");
+        options.device = Choice::Auto;
+        assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Here(sorter)) if sorter.is_on_cpu()));
+        options.means.memory = 512 << 20;
+        assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Later(..))));
         options.sorter = SorterChoice::parse("cpu").unwrap();
         assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Here(sorter)) if sorter.is_on_cpu()));
     }

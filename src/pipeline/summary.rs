@@ -141,6 +141,11 @@ impl BuildReport {
 }
 
 impl Skipped {
+    /// A line for those who see no others, and are told by the exit code: how much is damaged.
+    pub fn damaged(&self) -> String {
+        format!("{}; without -q the first are named", counted(self.damage(), "damaged record"))
+    }
+
     /// Lines for a person: how many of each kind, and the first that are damage; where there are more of these, it says
     /// where to find them.
     pub fn lines(&self, more: &dyn Display) -> String {
@@ -157,7 +162,7 @@ impl Skipped {
         }
         for loss in self.losses.iter().filter(|l| l.kind.is_damage()).take(5) {
             let _ = match loss.kind {
-                SkipKind::Unreadable => writeln!(s, "damage    {} was not read: {}", loss.file, loss.detail),
+                SkipKind::Unreadable => writeln!(s, "damage    {} was not read to its end: {}", loss.file, loss.detail),
                 _ => writeln!(s, "damage    {} at byte {}: {}", loss.file, loss.offset, loss.detail),
             };
         }
@@ -174,7 +179,7 @@ impl BuildReport {
         let files = *self.skipped.by_kind.get(&SkipKind::Unreadable)?;
         let first = self.skipped.losses.iter().find(|loss| loss.kind == SkipKind::Unreadable)?;
         let verb = if files == 1 { "was" } else { "were" };
-        Some(format!("{} {verb} not read; first: {}: {}", counted(files, "file"), first.file, first.detail))
+        Some(format!("{} {verb} not read to the end; first: {}: {}", counted(files, "file"), first.file, first.detail))
     }
 }
 

@@ -282,6 +282,17 @@ impl<'a> Searcher<'a> {
         }
     }
 
+    /// [`Self::query`] and [`Self::plan`], with the topic's id in what they refuse.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn plan_of(&self, topic: &Topic) -> Result<Plan> {
+        self.query(topic).and_then(|query| self.plan(&query)).map_err(|error| match error {
+            Error::Invalid { what, why } => Error::Invalid { what: format!("topic {}: {what}", topic.id), why },
+            error => error,
+        })
+    }
+
     /// Looks up the terms of a query.
     ///
     /// # Errors

@@ -7,6 +7,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::query::gpu::Use;
+
 type Labels = Vec<(&'static str, String)>;
 
 /// Seconds: from 100 us to 13 s, each twice the one before.
@@ -38,6 +40,9 @@ pub struct Counts {
     pub by_cpu: Counter,
     /// Queries that a GPU's thread searched.
     pub by_gpu: Counter,
+    /// Lists that queries asked for and that a GPU had, lists that were brought, their bytes, and lists dropped for
+    /// them.
+    lists: [Counter; 4],
     /// Threads that panicked, and were replaced.
     pub panics: Counter,
     /// Times that a GPU was lost, so that the CPU goes on alone.
@@ -76,6 +81,13 @@ impl Counts {
         let cache_misses = counter("cache_misses", "Queries whose hits were not");
         let by_cpu = counter("queries_by_cpu", "Queries that threads of the CPU searched");
         let by_gpu = counter("queries_by_gpu", "Queries that a GPU's thread searched");
+        let lists = [
+            ("gpu_lists_found", "Lists that queries asked for and that were in the GPU's memory"),
+            ("gpu_lists_brought", "Lists that queries asked for and that had to be brought"),
+            ("gpu_list_bytes", "Bytes of lists that were brought"),
+            ("gpu_lists_dropped", "Lists that were dropped to make room"),
+        ]
+        .map(|(name, help)| counter(name, help));
         let panics = counter("panics", "Threads that panicked, and were replaced");
         let devices_lost = counter("devices_lost", "Times that a GPU was lost, and the CPU went on alone");
         let devices_back = counter("devices_back", "Times that a lost GPU was opened again");
@@ -109,6 +121,7 @@ impl Counts {
             cache_misses,
             by_cpu,
             by_gpu,
+            lists,
             panics,
             devices_lost,
             devices_back,
@@ -116,6 +129,14 @@ impl Counts {
             waiting,
             reloads,
         }
+    }
+
+    /// Counts how queries used the lists in a GPU's memory.
+    pub fn lists(&self, used: &Use) {
+        let all = [used.hits, used.misses, used.bytes(), used.evicted];
+        self.lists.iter().zip(all).for_each(|(counter, number)| {
+            counter.inc_by(number);
+        });
     }
 
     /// Counts a response.
@@ -144,7 +165,12 @@ mod tests {
         counts.request("/search", 200, 0.002);
         counts.request("/search", 429, 0.0);
         counts.queries.inc_by(7);
+        counts.lists(&Use { hits: 5, misses: 2, words: 30, evicted: 1, ..Use::default() });
         let text = counts.print();
+        for line in ["found_total 5", "brought_total 2", "dropped_total 1"] {
+            assert!(text.contains(&format!("gamut_gpu_lists_{line}\n")), "{line}: {text}");
+        }
+        assert!(text.contains("gamut_gpu_list_bytes_total 120\n"), "{text}");
         assert!(text.contains("gamut_requests_total{route=\"/search\",status=\"200\"} 2\n"), "{text}");
         assert!(text.contains("gamut_requests_total{route=\"/search\",status=\"429\"} 1\n"), "{text}");
         assert!(text.contains("gamut_queries_total 7\n") && text.ends_with("# EOF\n"), "{text}");

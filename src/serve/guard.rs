@@ -26,12 +26,14 @@ pub enum Refused {
     Token,
 }
 
-/// The name in a `Host` header, without the port.
-fn host(value: &str) -> &str {
-    match value.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => value.rsplit_once(':').map_or(value, |(name, _)| name),
-    }
+/// The name in a `Host` header, without the port; `None` if what stands behind the name is no port (RFC 9110, 7.2).
+fn host(value: &str) -> Option<&str> {
+    let (name, behind) = match value.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some(found) => found,
+        None => value.split_at(value.find(':').unwrap_or(value.len())),
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    (behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port)).then_some(name)
 }
 
 impl Guard {
@@ -53,7 +55,7 @@ impl Guard {
         let mut values = headers.get_all(header::HOST).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return Err(Refused::Host) };
         let name = value.to_str().map_err(|_| Refused::Host)?;
-        let name = host(name).to_ascii_lowercase();
+        let name = host(name).ok_or(Refused::Host)?.to_ascii_lowercase();
         if self.hosts.contains(&name) { Ok(()) } else { Err(Refused::Host) }
     }
 
@@ -114,9 +116,19 @@ mod tests {
         for good in ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:80", "[::1]", "Search.Example:80"] {
             assert_eq!(asked(good), Ok(()), "{good}");
         }
-        for bad in
-            ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8080", "", ":80", "0.0.0.0", "[::2]:80"]
-        {
+        for bad in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8080",
+            "",
+            ":80",
+            "0.0.0.0",
+            "[::2]:80",
+            "localhost:8080x",
+            "localhost:80:80",
+            "[::1]x",
+            "[::1]80",
+        ] {
             assert_eq!(asked(bad), Err(Refused::Host), "{bad}");
         }
         assert_eq!(guard.check_host(&HeaderMap::new()), Err(Refused::Host));

@@ -202,7 +202,7 @@ fn queries(args: &Args, searcher: &Searcher<'_>, topics: &PathBuf) -> anyhow::Re
     let (mut queries, mut seen) = (Vec::new(), HashSet::new());
     for topic in reader {
         let topic = topic.with_context(|| format!("in {}", topics.display()))?;
-        let plan: Plan = searcher.plan(&searcher.query(&topic)?)?;
+        let plan: Plan = searcher.plan_of(&topic)?;
         let mut ids: Vec<u32> = plan.terms.iter().map(|term| term.id).collect();
         ids.sort_unstable();
         if ids.is_empty() || plan.missing > 0 || !seen.insert(ids) {

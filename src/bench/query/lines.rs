@@ -9,7 +9,7 @@ use crate::query::engine::{GpuMethods, GriffinMethods};
 use crate::query::gpu::candidates;
 use crate::query::method::{EngineKind, Method, Registry};
 use crate::query::migrate::Migration;
-use crate::query::or::{OR, OrMethod};
+use crate::query::or::{OR, OrMethod, RANGES as OR_RANGES};
 use crate::query::topk::{GpuTopKWay, TOPK, TopKMethod};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher, Topic};
 use crate::{Error, Result};
@@ -182,7 +182,7 @@ impl Methods {
         let (cpu, gpu) = (EngineKind::Cpu, EngineKind::Gpu);
         Ok(Self {
             or: named(&OR, cpu, &or, best.or),
-            gpu_or: named(&OR, gpu, &or, GpuMethods::default().or),
+            gpu_or: named(&OR, gpu, &or, &OR_RANGES),
             intersect: named(&AND, cpu, &intersect, best.intersect),
             gpu_intersect,
             topk: named(&TOPK, cpu, &topk, best.topk),
@@ -253,7 +253,7 @@ impl Methods {
     /// the best of the named ones, or else the first, with all modes, and the others with OR only. Then the
     /// intersectors that can read `codec`, with the first of these methods for AND-OR unless ranges are named, too.
     pub(super) fn gpu_lines(&self, place: usize, modes: &[Mode], codec: &dyn Codec) -> Vec<Vec<Line>> {
-        let best = GpuMethods::default().or.name;
+        let best = OR_RANGES.name;
         let chosen = *self.gpu_or.iter().find(|or| or.name == best).unwrap_or(&self.gpu_or[0]);
         let ranges = self.gpu_intersect.iter().any(|spec| spec == RANGES.name);
         let of_method = |or: &'static OrMethod, topk: &'static TopKMethod| {
@@ -331,7 +331,7 @@ pub(super) fn places<'a>(
 /// # Errors
 /// A damaged index, or more words than the index's scores allow.
 pub(super) fn plan(searcher: &Searcher<'_>, topics: &[Topic]) -> anyhow::Result<(Vec<Plan>, f64)> {
-    let all = || topics.iter().map(|topic| searcher.plan(&searcher.query(topic)?)).collect::<Result<Vec<Plan>>>();
+    let all = || topics.iter().map(|topic| searcher.plan_of(topic)).collect::<Result<Vec<Plan>>>();
     all()?;
     let start = std::time::Instant::now();
     let plans = all()?;

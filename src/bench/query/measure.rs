@@ -198,8 +198,10 @@ pub(super) fn device<'a>(
     timed: bool,
 ) -> anyhow::Result<GpuEngine<'a>> {
     let (methods, mode) = match &lines[0].way {
-        Way::GpuIntersect(spec, or, topk) => (GpuMethods { intersect: Some(spec.clone()), or, topk }, Mode::And),
-        Way::GpuRanges(or, topk) => (GpuMethods { or, topk, ..GpuMethods::default() }, Mode::Or),
+        Way::GpuIntersect(spec, or, topk) => {
+            (GpuMethods { intersect: Some(spec.clone()), or: Some(or), topk }, Mode::And)
+        }
+        Way::GpuRanges(or, topk) => (GpuMethods { or: Some(or), topk, ..GpuMethods::default() }, Mode::Or),
         Way::Both(both) => {
             let intersect = Some(both.methods.gpu.clone());
             (GpuMethods { intersect, topk: both.gpu_topk, ..GpuMethods::default() }, Mode::And)

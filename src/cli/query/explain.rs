@@ -155,7 +155,7 @@ impl Explained {
             // the CPU stands in for a device
             _ => Methods::default(),
         };
-        methods.names(kind, settings.mode)
+        methods.names(kind, settings.mode, settings.k)
     }
 
     fn answered(&self) -> EngineKind {

@@ -63,8 +63,8 @@ pub struct Args {
     query: Vec<String>,
     #[command(flatten)]
     settings: Settings,
-    /// Print JSON: one object, or one object a line for queries from standard input.
-    #[arg(long, conflicts_with = "topics")]
+    /// Print JSON: one object, or one object a line for queries from standard input; with --topics, --run-format json.
+    #[arg(long)]
     json: bool,
     #[command(flatten)]
     topics: topics::TopicFile,
@@ -159,7 +159,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         let searcher = settings.searcher(&index)?;
         let engines = auto::Engines::new(settings, &searcher, &mut devices);
-        topics::run(&args.topics, settings, &searcher, engines, files, start)
+        topics::run(&args.topics, settings, &searcher, engines, files, (args.json, start))
             .map_err(|error| index.unchanged().err().map_or(error, Into::into))?
     } else if !args.query.is_empty() {
         let searcher = settings.searcher(&index)?;

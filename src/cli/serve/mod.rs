@@ -50,8 +50,9 @@ Examples:
   curl 'http://127.0.0.1:7878/search?q=oil+industry&k=3'
   curl -H 'content-type: application/json' -d '{\"queries\": [\"oil\", \"gas\"], \"k\": 3}' http://127.0.0.1:7878/search
 
-Status of a response: 200; 400 for a query that makes no sense; 401 without the token; 404; 413 for a body that is too
-long; 421 for another host; 429 if too many queries wait; 500 for a damaged index; 503 if the answer took too long.
+Status of a response: 200; 400 for a query that makes no sense; 401 without the token; 404; 405 for another method; 408
+if the body comes too slowly, 413 if it is too long, 415 if it is no JSON; 421 for another host; 429 if too many queries
+wait; 431 for too many headers; 500 for a damaged index; 503 if the answer took too long.
 
 Exit code: 0 when it was told to end, 2 on errors.")]
 pub struct Args {

@@ -6,7 +6,7 @@ use crate::cli::query::{Asked, Found, Settings};
 use crate::index::DocName;
 use crate::query::cost::{CostModel as _, Features, Knowledge};
 use crate::query::dispatch::{Arrival, Work as Batch};
-use crate::query::engine::{Answers, Engine as _, EngineKind, Fallback, Methods, Queries};
+use crate::query::engine::{Answers, Effort, Engine as _, EngineKind, Fallback, Methods, Queries};
 use crate::query::{Mode, Plan, Searcher};
 use crate::serve::{Ask, Counts, Job, NameCache, Outcome, ResultCache, Work};
 use crate::{Error, Result};
@@ -290,6 +290,9 @@ impl<'d> Worker<'_, 'd> {
         };
         // a GPU may have been lost meanwhile
         let on_cpu = answers.as_ref().is_ok_and(|answers| answers.effort.kind() == EngineKind::Cpu);
+        if let Ok(Answers { effort: Effort::Gpu(report), .. }) = &answers {
+            self.counts.lists(&report.lists);
+        }
         if on_cpu { &self.counts.by_cpu } else { &self.counts.by_gpu }.inc_by(plans.len() as u64);
         if plans.len() == 1 {
             let found = group.pop().and_then(|ticket| self.found_one(ticket, answers, start));

@@ -102,8 +102,8 @@ impl<'a> Oracle<'a> {
                     held = Some((at, at + end, Size::Short(why)));
                     at += end;
                 }
-                Frame::Long { prefix, .. } => {
-                    self.emit(&rest[..prefix], offset(at), Size::Long);
+                Frame::Long { prefix, next } => {
+                    self.emit(&rest[..prefix], offset(at), Size::Long(next));
                     match self.format.find_head(rest, searched(rest)) {
                         Some(next) => at += next,
                         None => break,
@@ -210,7 +210,7 @@ impl<'a> Oracle<'a> {
                     true
                 }
                 Frame::Long { prefix, next } => {
-                    self.emit(&rest[..prefix], offset, Size::Long);
+                    self.emit(&rest[..prefix], offset, Size::Long(next));
                     let after = next.map(|next| (next as usize, rest[next as usize..].trim_ascii_start()));
                     match after {
                         Some((next, after)) if after.is_empty() || self.format.at_head(after) => {

@@ -40,8 +40,8 @@ pub struct GpuMethods {
     /// Documents that have all terms: an intersector with its parameters, as in `pmf:levels=3`; `None`: by ranges of
     /// docIDs.
     pub intersect: Option<String>,
-    /// Documents that have any term.
-    pub or: &'static OrMethod,
+    /// Documents that have any term; `None`: by how many documents are wanted, see [`or::planned`].
+    pub or: Option<&'static OrMethod>,
     /// Keeping the best.
     pub topk: &'static TopKMethod,
 }
@@ -49,7 +49,7 @@ pub struct GpuMethods {
 impl Default for GpuMethods {
     /// The fastest.
     fn default() -> Self {
-        Self { intersect: None, or: &or::RANGES, topk: &HISTOGRAM }
+        Self { intersect: None, or: None, topk: &HISTOGRAM }
     }
 }
 
@@ -84,7 +84,7 @@ impl Methods {
         }
         if let Some(name) = &names.or {
             match kind {
-                EngineKind::Gpu => methods.gpu.or = OR.chosen(kind, name)?,
+                EngineKind::Gpu => methods.gpu.or = Some(OR.chosen(kind, name)?),
                 _ => methods.cpu.or = OR.chosen(kind, name)?,
             }
             if mode == Mode::And {
@@ -160,8 +160,8 @@ impl Methods {
         Ok(methods)
     }
 
-    /// An engine's methods for queries of a mode: purpose and name.
-    pub fn names(&self, kind: EngineKind, mode: Mode) -> Vec<(&'static str, String)> {
+    /// An engine's methods for a single query of a mode that asks for the best `k` documents: purpose and name.
+    pub fn names(&self, kind: EngineKind, mode: Mode, k: usize) -> Vec<(&'static str, String)> {
         let GriffinMethods { migration, cpu, gpu, .. } = &self.griffin;
         let both = format!("{}, {gpu}, {migration}", cpu.name);
         let best_of_both = match (self.cpu.topk.name, self.gpu.topk.name) {
@@ -173,7 +173,7 @@ impl Methods {
             EngineKind::Griffin => (&*both, self.cpu.or.name, &*best_of_both),
             EngineKind::Gpu => {
                 let all = self.gpu.intersect.as_deref().unwrap_or(RANGES.name);
-                (all, self.gpu.or.name, self.gpu.topk.name)
+                (all, self.gpu.or.unwrap_or_else(|| or::planned(k, 1)).name, self.gpu.topk.name)
             }
         };
         let uses = [("all terms", all, mode != Mode::Or), ("any term", any, mode != Mode::And), ("top k", best, true)];

@@ -61,7 +61,7 @@ fn test_methods_that_make_no_sense_are_refused() {
     for kind in [Cpu, Gpu] {
         let either = Methods::chosen(kind, Mode::AndOr, &names(Some("ranges"), Some("ranges"), None)).unwrap();
         assert!(either.gpu.intersect.is_none(), "what it does if none is named");
-        let used = either.names(kind, Mode::AndOr);
+        let used = either.names(kind, Mode::AndOr, 10);
         assert_eq!((&used[0].1[..], &used[1].1[..]), ("ranges", "ranges"));
     }
     let unknown = refused(Cpu, Mode::And, &names(Some("bogo"), None, None));
@@ -82,7 +82,7 @@ fn test_presets_name_what_is_there() {
                 preset.fill(kind, mode, &mut names);
                 let methods =
                     Methods::chosen(kind, mode, &names).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
-                let used = methods.names(kind, mode);
+                let used = methods.names(kind, mode, 10);
                 assert_eq!(used.len(), if mode == Mode::AndOr { 3 } else { 2 });
                 let named = [names.intersect, names.or, names.topk];
                 let parts = named.iter().flatten().flat_map(|names| names.split(','));

@@ -12,7 +12,7 @@ use super::topk::Chooser;
 use crate::gpu::{Arena, Gpu, Memory, Part, Upload, Usage};
 use crate::query::engine::{Answers, Capabilities, Effort, Engine, EngineKind, GpuMethods, Queries};
 use crate::query::living;
-use crate::query::or::OR;
+use crate::query::or::{GpuOr, OR, planned};
 use crate::query::{Hit, Mode, Plan, Scores, Searcher};
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -74,6 +74,8 @@ pub struct GpuEngine<'a> {
     topk: Chooser,
     /// Made when a query first goes this way.
     ranges: Option<ByRanges>,
+    /// For tables of range maxima, and for postings by range.
+    memories: Option<[Memory; 2]>,
     /// Made when a query first goes this way.
     candidates: Option<Candidates>,
     ready: Ready,
@@ -108,12 +110,14 @@ impl<'a> GpuEngine<'a> {
         Upload::default().send(gpu, &[Part { from: &values, to: &norms, at: 0 }])?;
         let residence = Residence::new(searcher, lists);
         let context = Context { searcher, gpu: gpu.clone(), residence, norms, timed: options.timed };
-        let (ranges, candidates) = (None, None);
+        let (ranges, memories, candidates) = (None, None, None);
         let ready = Ready::default();
-        let mut engine = Self { context, slots: Vec::new(), options, methods, topk, ranges, candidates, ready };
+        let mut engine =
+            Self { context, slots: Vec::new(), options, methods, topk, ranges, memories, candidates, ready };
         // before the lists are brought, so that a wrong method is refused at once
         if engine.methods.intersect.is_none() || mode != Mode::And {
-            engine.need_ranges()?;
+            let named = engine.methods.or.map(|or| OR.gpu(or)).transpose()?;
+            engine.need_ranges(named == Some(&GpuOr::Accumulators))?;
         }
         if engine.methods.intersect.is_some() && mode != Mode::Or {
             engine.need_candidates()?;
@@ -139,6 +143,12 @@ impl<'a> GpuEngine<'a> {
     /// How the memory for lists has been used.
     pub fn residence(&self) -> Use {
         self.context.residence.counts()
+    }
+
+    /// Whether it has the kernels of accumulators.
+    #[cfg(test)]
+    pub(super) fn accumulates(&self) -> bool {
+        self.ranges.as_ref().is_some_and(ByRanges::accumulates)
     }
 
     /// Makes room for so many tables, and for no more.
@@ -180,15 +190,28 @@ impl<'a> GpuEngine<'a> {
         self.context.searcher.scores()
     }
 
-    /// Compiles the kernels of ranges and makes room for tables of range maxima, unless it has been done.
-    fn need_ranges(&mut self) -> Result<()> {
-        if self.ranges.is_some() {
+    /// Compiles the kernels of ranges, and of accumulators if they are wanted, unless it has been done.
+    fn need_ranges(&mut self, accumulators: bool) -> Result<()> {
+        if self.ranges.as_ref().is_some_and(|ranges| ranges.accumulates() || !accumulators) {
             return Ok(());
         }
-        let or = *OR.gpu(self.methods.or)?;
+        let statistics = self.context.searcher.index().statistics();
+        let ranges = Ranges::of(statistics.documents as u32, self.options.range_bits);
+        let memories = self.need_tables(ranges)?;
+        let Context { searcher, gpu, residence, .. } = &self.context;
+        let lists = residence.lists().memory();
+        let parts = Parts::new(gpu, searcher.device_codec().codec(), lists, self.documents(), self.scores());
+        self.ranges = Some(ByRanges::new(gpu, &parts, memories, ranges, accumulators)?);
+        Ok(())
+    }
+
+    /// Makes room for tables of range maxima and for postings by range, unless it has been done.
+    fn need_tables(&mut self, ranges: Ranges) -> Result<[Memory; 2]> {
+        if let Some(memories) = self.memories {
+            return Ok(memories);
+        }
         let Context { searcher, gpu, residence, .. } = &mut self.context;
         let statistics = searcher.index().statistics();
-        let ranges = Ranges::of(statistics.documents as u32, self.options.range_bits);
         // lists with a table are on average twelve times as long as the shortest of them, or more
         let tabled = (statistics.postings / (12 * u64::from(ranges.table_df()))).clamp(16, DEFAULT_TABLES);
         let whole = tabled * u64::from(ranges.table_words());
@@ -206,11 +229,8 @@ impl<'a> GpuEngine<'a> {
         let by_range = Arena::new(gpu, BY_RANGE, by_range)?;
         let memories = [tables.memory(), by_range.memory()];
         residence.add_tables(tables, by_range, self.options.by_range_at.unwrap_or(BY_RANGE_AT), ranges);
-        let Context { searcher, gpu, residence, .. } = &self.context;
-        let lists = residence.lists().memory();
-        let parts = Parts::new(gpu, searcher.device_codec().codec(), lists, self.documents(), self.scores());
-        self.ranges = Some(ByRanges::new(gpu, &parts, memories, ranges, or)?);
-        Ok(())
+        self.memories = Some(memories);
+        Ok(memories)
     }
 
     /// Compiles the intersector, unless it has been done. False if no intersector is asked for.
@@ -252,11 +272,16 @@ impl<'a> GpuEngine<'a> {
     }
 
     fn by_ranges(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
-        self.need_ranges()?;
+        let or = match (mode, self.methods.or) {
+            (Mode::And, _) => None,
+            (_, Some(or)) => Some(*OR.gpu(or)?),
+            (_, None) => Some(*OR.gpu(planned(queries.k, queries.plans.len()))?),
+        };
+        self.need_ranges(or == Some(GpuOr::Accumulators))?;
         let k = queries.k.min(self.documents() as usize) as u32;
         let Self { context, slots, topk, ranges, .. } = self;
         let Some(ranges) = ranges else { return Ok(nothing(queries)) };
-        let mut call = ranges.call(&context.gpu, topk, mode == Mode::And, k)?;
+        let mut call = ranges.call(&context.gpu, topk, or, k)?;
         answer(context, slots, &mut call, queries, mode, meanwhile)
     }
 }

@@ -61,3 +61,11 @@ proptest! {
         prop_assert_eq!(found(|terms, scorer, top| block_max_wand::run(terms, scorer, top)), &expected[..], "block-max-wand");
     }
 }
+
+#[test]
+fn test_the_method_on_a_gpu_goes_by_k() {
+    let name = |k, queries| planned(k, queries).name;
+    assert_eq!([10, 100_000, 1_000_000].map(|k| name(k, 1)), ["ranges", "ranges", "accumulators"]);
+    assert_eq!([10, 10_000, 100_000].map(|k| name(k, 64)), ["ranges", "ranges", "ranges-exhaustive"]);
+    assert_eq!(name(1_000_000, 2), "ranges-exhaustive");
+}

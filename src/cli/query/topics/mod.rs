@@ -70,9 +70,9 @@ pub struct TopicFile {
     /// File for the results of --topics. It appears when it is complete. - is standard output.
     #[arg(long, value_name = "FILE", requires = "topics")]
     run: Option<PathBuf>,
-    /// Format of the run file.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "trec", requires = "run")]
-    run_format: RunFormat,
+    /// Format of the run file. Without it trec, or json with --json.
+    #[arg(long, value_name = "FORMAT", value_enum, requires = "run")]
+    run_format: Option<RunFormat>,
     /// Last column of a run file in TREC's format [default: gamut].
     #[arg(long, requires = "run")]
     tag: Option<String>,
@@ -113,12 +113,22 @@ impl TopicFile {
         }
     }
 
-    fn form(&self) -> Result<Form> {
-        if self.qrels.is_some() && self.run_format != RunFormat::Trec {
+    /// How the run file is written; `json`: whether the command line has `--json`.
+    fn form(&self, json: bool) -> Result<Form> {
+        let format = match (self.run_format, json) {
+            (Some(format), true) if format != RunFormat::Json => {
+                let why = "stands for --run-format json; leave one of them out".to_owned();
+                return Err(Error::Invalid { what: "--json".to_owned(), why });
+            }
+            (Some(format), _) => format,
+            (None, true) => RunFormat::Json,
+            (None, false) => RunFormat::Trec,
+        };
+        if self.qrels.is_some() && format != RunFormat::Trec {
             let why = "goes with --run-format trec; leave one of them out".to_owned();
             return Err(Error::Invalid { what: "--qrels".to_owned(), why });
         }
-        Form::new(self.run_format, self.tag.as_deref())
+        Form::new(format, self.tag.as_deref())
     }
 }
 
@@ -323,7 +333,7 @@ fn summarise(done: &Done, topics: TopicFormat, phases: &times::Phases, settings:
 }
 
 /// Answers the queries of a file by what `engines` makes; returns whether any found something. The command started at
-/// `start`.
+/// `start`; with `json` results are JSON lines.
 ///
 /// # Errors
 /// Those of `engines`; the topics cannot be read, the index is damaged, the results cannot be written.
@@ -333,9 +343,9 @@ pub fn run<'a>(
     searcher: &'a Searcher<'a>,
     engines: impl Engines<'a>,
     (topics, run): (&Path, &Path),
-    start: Instant,
+    (json, start): (bool, Instant),
 ) -> anyhow::Result<bool> {
-    let form = args.form()?;
+    let form = args.form(json)?;
     let statistics = settings.statistics.iter().map(|path| ("--statistics", &**path));
     let some = [("--qrels", args.qrels.as_deref()), ("--within", settings.within.as_deref())];
     let some = some.into_iter().filter_map(|(option, path)| Some((option, path?)));

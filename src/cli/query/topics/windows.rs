@@ -156,8 +156,7 @@ fn read(
         work.means.progress.revise(guess);
         let planned = next.and_then(|topics| {
             topics.iter().for_each(|topic| add(&mut sum, topic));
-            let plan = |topic: &Topic| searcher.plan(&searcher.query(topic)?);
-            let plans = topics.par_iter().map(plan).collect::<Result<_>>()?;
+            let plans = topics.par_iter().map(|topic| searcher.plan_of(topic)).collect::<Result<_>>()?;
             let (before, full) = (count, topics.len() == size);
             count += topics.len() as u64;
             // of a stream nobody knows; where a whole window came, as many as came before may follow

@@ -328,12 +328,12 @@ fn test_methods_by_name() {
         Methods::chosen(EngineKind::Griffin, Mode::And, &names)
     };
     let methods = chosen("", None, None).unwrap();
-    assert_eq!(methods.names(EngineKind::Griffin, Mode::And)[0].1, "svs, merge-path, ratio=128");
+    assert_eq!(methods.names(EngineKind::Griffin, Mode::And, 10)[0].1, "svs, merge-path, ratio=128");
     assert_eq!(methods.gpu.intersect.as_deref(), Some("merge-path"));
     let methods = chosen("pmf:levels=2,gallop", Some("partial-sort"), Some("length=50")).unwrap();
-    assert_eq!(methods.names(EngineKind::Griffin, Mode::And)[0].1, "gallop, pmf:levels=2, length=50");
+    assert_eq!(methods.names(EngineKind::Griffin, Mode::And, 10)[0].1, "gallop, pmf:levels=2, length=50");
     assert_eq!((methods.cpu.topk.name, methods.gpu.topk.name), ("partial-sort", "partial-sort"));
-    let topk = |methods: Methods| methods.names(EngineKind::Griffin, Mode::And)[1].1.clone();
+    let topk = |methods: Methods| methods.names(EngineKind::Griffin, Mode::And, 10)[1].1.clone();
     assert_eq!(topk(methods), "partial-sort");
     assert_eq!(topk(chosen("", None, None).unwrap()), "selection, of what a GPU's histogram leaves");
     for (intersect, topk, migrate, why) in [

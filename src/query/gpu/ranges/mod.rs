@@ -78,8 +78,6 @@ const BATCH_HITS: u64 = 1 << 26;
 pub(super) struct ByRanges {
     kernels: Kernels,
     pub(super) ranges: Ranges,
-    /// What answers disjunctions.
-    or: By,
     /// A batch has at most so many queries: fewer once the device was out of memory.
     limit: usize,
 }
@@ -127,7 +125,8 @@ pub(super) struct Rows {
 }
 
 impl ByRanges {
-    /// Compiles the kernels. Tables of range maxima are in the memory `tables`.
+    /// Compiles the kernels, those of [`By::Accumulators`] if they are wanted. Tables of range maxima and postings by
+    /// range are in `memories`.
     ///
     /// # Errors
     /// The adapter cannot do it, or was lost.
@@ -136,18 +135,24 @@ impl ByRanges {
         parts: &Parts<'_>,
         memories: [Memory; 2],
         ranges: Ranges,
-        or: By,
+        accumulators: bool,
     ) -> Result<Self, GpuError> {
-        let kernels = Kernels::new(gpu, parts, memories, ranges, or == By::Accumulators)?;
-        Ok(Self { kernels, ranges, or, limit: usize::MAX })
+        let kernels = Kernels::new(gpu, parts, memories, ranges, accumulators)?;
+        Ok(Self { kernels, ranges, limit: usize::MAX })
     }
 
-    /// For queries that ask for the best `k` documents. With `all` a document needs all terms, else any term.
+    /// Whether it has the kernels of [`By::Accumulators`].
+    pub(super) fn accumulates(&self) -> bool {
+        !self.kernels.accumulators.is_empty()
+    }
+
+    /// For queries that ask for the best `k` documents. Without `or` a document needs all terms, else any term, and it
+    /// is found in that way.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if `topk` does not choose so many.
-    pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: &'d Chooser, all: bool, k: u32) -> Result<Call<'d>> {
-        let by = if all { By::Ranges { prune: true } } else { self.or };
+    pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: &'d Chooser, or: Option<By>, k: u32) -> Result<Call<'d>> {
+        let (by, all) = (or.unwrap_or(By::Ranges { prune: true }), or.is_none());
         let mut call = Call { own: self, topk, by, all, k, most: 0, most_whole: 0, most_candidates: 0 };
         (call.most, call.most_whole) = call.most_queries(gpu);
         call.most_candidates = BATCH_CANDIDATES.min(gpu.report().max_binding_bytes / 8) as u32;

@@ -321,6 +321,26 @@ fn test_the_best_of_all_hits() {
     }
 }
 
+/// Without a name the method goes by how many documents are wanted: the kernels of another one come when they are
+/// needed.
+#[test]
+fn test_the_plan_chooses_by_k() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(5000), "simdbp");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &QUERIES);
+    let mut engine = GpuEngine::new(&searcher, &gpu, PRELOAD, GpuMethods::default(), Mode::Or).unwrap();
+    let mut accumulates = |plans: &[Plan], k: usize| {
+        let what = format!("{} queries, k = {k}", plans.len());
+        check_batch(&mut engine, plans, k, &what);
+        engine.accumulates()
+    };
+    let alone = &plans[4..5];
+    assert!(!accumulates(&plans, 10) && !accumulates(&plans, 1_000_000) && !accumulates(alone, 100_000));
+    assert!(accumulates(alone, 1_000_000) && accumulates(&plans, 10) && accumulates(alone, 10));
+}
+
 /// Sums of impacts are whole numbers: the same documents with the same scores, and ties by docID.
 #[test]
 fn test_impacts_are_exact() {

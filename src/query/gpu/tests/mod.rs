@@ -124,7 +124,7 @@ fn by<'a>(
     or: &'static OrMethod,
     topk: &'static TopKMethod,
 ) -> crate::Result<GpuEngine<'a>> {
-    GpuEngine::new(searcher, gpu, options, GpuMethods { intersect: None, or, topk }, Mode::AndOr)
+    GpuEngine::new(searcher, gpu, options, GpuMethods { intersect: None, or: Some(or), topk }, Mode::AndOr)
 }
 
 /// An engine by the methods that are not asked for by name.

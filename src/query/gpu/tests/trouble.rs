@@ -110,7 +110,7 @@ fn test_lists_that_were_not_brought_are_not_there() {
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let plans = plans(&searcher, &QUERIES);
     // Lists without a table and without postings by range: those are made again if a batch was not sent.
-    let methods = GpuMethods { intersect: Some("gpu-binary".to_owned()), or: &or::RANGES, topk: &HISTOGRAM };
+    let methods = GpuMethods { intersect: Some("gpu-binary".to_owned()), or: Some(&or::RANGES), topk: &HISTOGRAM };
     let mut engine = GpuEngine::new(&searcher, &gpu, Options::default(), methods, Mode::AndOr).unwrap();
     gpu.allow(u64::MAX, 64);
     let refused = search(&mut engine, &plans, Mode::And, 10).err();
@@ -130,7 +130,8 @@ fn test_batches_over_the_limits_of_the_device() {
     let plans: Vec<Plan> = plans(&searcher, &QUERIES).into_iter().cycle().take(64).collect();
     for intersect in [None, Some("gpu-binary")] {
         let made = || {
-            let methods = GpuMethods { intersect: intersect.map(str::to_owned), or: &or::RANGES, topk: &HISTOGRAM };
+            let methods =
+                GpuMethods { intersect: intersect.map(str::to_owned), or: Some(&or::RANGES), topk: &HISTOGRAM };
             GpuEngine::new(&searcher, &gpu, Options::default(), methods, Mode::AndOr).unwrap()
         };
         check_batch(&mut made(), &plans, 10, "as large as the device takes");
