@@ -193,7 +193,10 @@ fn analyzer_help() -> String {
 
 fn sorter_help() -> String {
     let names: Vec<_> = crate::sort::SORTERS.iter().map(|s| s.name).collect();
-    format!("Sorter of the blocks: auto (bitonic on a hardware GPU if there is one, else cpu), {}", names.join(", "))
+    format!(
+        "Sorter of the blocks: auto (bitonic on a hardware GPU if there is one and --memory is 512 MiB or more, else cpu), {}",
+        names.join(", ")
+    )
 }
 
 /// Builds.
