@@ -3,11 +3,11 @@
 //! **What is measured**: bytes of text a second. Of the kernel alone, by the device's clock. End to end: from the
 //! mapped file to texts that the host can read, upload and download included, with two batches on their way as in a
 //! build; the CRCs, which a build's workers compute, are not in it. Of libdeflate, CRC included, on one thread and on
-//! all.
+//! all. Damaged members are inflated as far as they go, as in a build, and their texts do not count.
 //! **Share of the bus**: the time that the bytes would take as plain copies, up and then down, over the time end to
 //! end. **Data**: the members of gzip files, again and again until a batch is full. **How**: the first batch of each
-//! size is not counted; every text of it is compared with libdeflate's, and what the GPU refused is counted. Rounds
-//! take their median.
+//! size is not counted; every text of it is compared with libdeflate's, or with the CRC of a damaged member, which it
+//! must not have; what the GPU refused is counted. Rounds take their median.
 
 mod bus;
 mod rows;
@@ -34,7 +34,7 @@ use crate::inflate::{Inflate, Load, Measured, Room, Running, Texts};
 /// GB/s are of inflated text. kernel is by the device's own clock. end to end goes from the file in memory to texts
 /// that the host can read, transfers included. bus is the part of that time that plain copies would take. share is the
 /// GPU's rate end to end over libdeflate's on all threads: from 0.5 on, `gamut index --inflate auto` takes a GPU that
-/// was measured with --keep.
+/// was measured with --keep. Damaged members are inflated, too, and their texts not counted.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  \
     gamut bench inflate crawl.warc.gz\n  \
@@ -70,8 +70,12 @@ pub struct Args {
 /// A file and its members.
 struct Input {
     map: Map,
-    members: Vec<GzipMember>,
+    /// With each, whether libdeflate inflates it to a text of its CRC.
+    members: Vec<(GzipMember, bool)>,
 }
+
+/// A member of a file, and whether it is sound.
+type Member<'d> = (&'d Input, GzipMember, bool);
 
 /// Measures, and prints tables or JSON.
 ///
@@ -116,42 +120,40 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The members of a file that libdeflate inflates, less those that are too long for a GPU.
+/// The members of a file, less those that are too long for a GPU, and which of them libdeflate finds sound.
 fn open(path: &Path) -> anyhow::Result<Input> {
     let map = Map::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let mut members = gzip_members(&map, 0, map.len());
+    let members = gzip_members(&map, 0, map.len());
     let sound: Vec<bool> = members
         .par_iter()
         .map_init(MemberInflater::new, |inflater, member| inflater.text(&map, member).is_some())
         .collect();
-    let mut sound = sound.into_iter();
-    members.retain(|_| sound.next().unwrap_or(false));
     ensure!(
-        !members.is_empty(),
-        "{} has no gzip member of up to {} KiB; a GPU would inflate none",
+        sound.contains(&true),
+        "{} has no sound gzip member of up to {} KiB; a GPU would inflate none",
         path.display(),
         crate::inflate::MOST_BYTES >> 10
     );
-    Ok(Input { map, members })
+    Ok(Input { map, members: members.into_iter().zip(sound).collect() })
 }
 
 /// A full batch, and its members.
-fn load<'d>(inputs: &'d [Input], room: &Room) -> (Load<'d>, Vec<(&'d Input, GzipMember)>) {
+fn load<'d>(inputs: &'d [Input], room: &Room) -> (Load<'d>, Vec<Member<'d>>) {
     /// Members that go up in one piece.
     const STRETCH: usize = 16;
     let stretches = inputs.iter().flat_map(|input| input.members.chunks(STRETCH).map(move |some| (input, some)));
     let (mut load, mut members) = (Load::default(), Vec::new());
     for (input, some) in stretches.cycle() {
-        let text = some.iter().map(|member| member.size.next_multiple_of(4)).sum();
-        let bytes = some[0].at..some[some.len() - 1].stream().end;
+        let text = some.iter().map(|(member, _)| member.size.next_multiple_of(4)).sum();
+        let bytes = some[0].0.at..some[some.len() - 1].0.stream().end;
         if !load.fits(room, bytes.len(), some.len(), text) {
             break;
         }
         let first = load.bytes(&input.map[bytes.clone()]);
-        for member in some {
+        for &(member, sound) in some {
             let stream = member.stream();
             load.member(first + stream.start - bytes.start, stream.len(), member.size);
-            members.push((input, *member));
+            members.push((input, member, sound));
         }
     }
     (load, members)
@@ -160,11 +162,15 @@ fn load<'d>(inputs: &'d [Input], room: &Room) -> (Load<'d>, Vec<(&'d Input, Gzip
 /// How many texts the GPU refused.
 ///
 /// # Errors
-/// A text that it gave is wrong.
-fn compare(texts: &Texts, members: &[(&Input, GzipMember)]) -> anyhow::Result<usize> {
-    let of = |inflater: &mut MemberInflater, (number, (input, member)): (usize, &(&Input, GzipMember))| {
+/// A text that it gave is wrong, and its CRC would not tell.
+fn compare(texts: &Texts, members: &[Member<'_>]) -> anyhow::Result<usize> {
+    let of = |inflater: &mut MemberInflater, (number, &(input, member, sound)): (usize, &Member<'_>)| {
         let Some(text) = texts.get(number) else { return (0, 1) };
-        (usize::from(inflater.text(&input.map, member) != Some(text)), 0)
+        let wrong = match inflater.text(&input.map, &member) {
+            Some(right) if sound => right != text,
+            _ => member.has_text(&input.map, text),
+        };
+        (usize::from(wrong), 0)
     };
     let counts = members.par_iter().enumerate().map_init(MemberInflater::new, of);
     let (wrong, refused) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
@@ -201,7 +207,8 @@ fn measure(args: &Args, gpu: &Gpu, size: u64, inputs: &[Input], host: &Host, bus
         }
         walls.push(began.elapsed().as_secs_f64() / BATCHES as f64);
     }
-    let text: u64 = members.iter().map(|(_, member)| member.size as u64).sum();
+    let text: u64 = members.iter().filter(|(.., sound)| *sound).map(|(_, member, _)| member.size as u64).sum();
+    let damaged = members.iter().filter(|(.., sound)| !sound).count();
     let (wall, packed) = (median(&walls), load.packed() as u64);
     let kernel = (!kernels.is_empty()).then(|| median(&kernels));
     let end_to_end = text as f64 / wall;
@@ -211,6 +218,7 @@ fn measure(args: &Args, gpu: &Gpu, size: u64, inputs: &[Input], host: &Host, bus
         packed,
         text,
         refused,
+        damaged,
         kernel: kernel.map(|kernel| text as f64 / kernel),
         end_to_end,
         bus: bus.seconds(packed, load.text() as u64) / wall,

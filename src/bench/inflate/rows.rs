@@ -18,7 +18,7 @@ pub(in crate::bench) struct Host {
     pub(in crate::bench) members: usize,
     /// Their bytes, compressed.
     pub(in crate::bench) packed: u64,
-    /// Bytes of their texts.
+    /// Bytes of the texts of those that are sound.
     pub(in crate::bench) text: u64,
     /// Threads.
     pub(in crate::bench) threads: usize,
@@ -34,8 +34,9 @@ const LEAST: f64 = 0.2;
 impl Host {
     pub(super) fn measure(inputs: &[Input], pool: &rayon::ThreadPool, rounds: u32) -> Self {
         let all: Vec<(&Input, &GzipMember)> =
-            inputs.iter().flat_map(|input| input.members.iter().map(move |m| (input, m))).collect();
-        let text: u64 = all.iter().map(|(_, member)| member.size as u64).sum();
+            inputs.iter().flat_map(|input| input.members.iter().map(move |(member, _)| (input, member))).collect();
+        let sound = inputs.iter().flat_map(|input| &input.members).filter(|(_, sound)| *sound);
+        let text: u64 = sound.map(|(member, _)| member.size as u64).sum();
         let inflate = |inflater: &mut MemberInflater, (input, member): &(&Input, &GzipMember)| {
             std::hint::black_box(inflater.text(&input.map, member));
         };
@@ -71,10 +72,12 @@ pub(in crate::bench) struct Row {
     pub(in crate::bench) members: usize,
     /// Their bytes, compressed.
     pub(in crate::bench) packed: u64,
-    /// Bytes of their texts.
+    /// Bytes of the texts of those that are sound.
     pub(in crate::bench) text: u64,
     /// Members that the GPU refused, and a build would inflate on the CPU.
     pub(in crate::bench) refused: usize,
+    /// Members that libdeflate finds damaged; those that the GPU refused are among the refused ones, too.
+    pub(in crate::bench) damaged: usize,
     /// The kernel, if the device has a clock.
     pub(in crate::bench) kernel: Option<f64>,
     /// With upload and download.
@@ -105,7 +108,18 @@ pub(super) fn print(device: Option<(&str, &Bus)>, host: &Host, rows: &[Row], out
     }
     writeln!(out, "members: {members}, {} MB, inflated {} MB", mega(*packed), mega(*text))?;
     writeln!(out, "libdeflate: {} GB/s on one thread, {} GB/s on {threads}", giga(*one), giga(*all))?;
-    let head = ["batch MB", "members", "in MB", "out MB", "refused", "kernel GB/s", "end to end GB/s", "bus", "share"];
+    let head = [
+        "batch MB",
+        "members",
+        "in MB",
+        "out MB",
+        "refused",
+        "damaged",
+        "kernel GB/s",
+        "end to end GB/s",
+        "bus",
+        "share",
+    ];
     let cells = |row: &Row| {
         vec![
             mega(row.batch),
@@ -113,6 +127,7 @@ pub(super) fn print(device: Option<(&str, &Bus)>, host: &Host, rows: &[Row], out
             mega(row.packed),
             mega(row.text),
             row.refused.to_string(),
+            row.damaged.to_string(),
             row.kernel.map_or_else(|| "-".to_owned(), giga),
             giga(row.end_to_end),
             format!("{:.0} %", 100.0 * row.bus),
@@ -131,15 +146,15 @@ pub(super) fn print(device: Option<(&str, &Bus)>, host: &Host, rows: &[Row], out
 pub(super) fn write_csv(host: &Host, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "batch,members,packed,text,refused,kernel,end_to_end,bus,share,threads,libdeflate_one,libdeflate_all"
+        "batch,members,packed,text,refused,damaged,kernel,end_to_end,bus,share,threads,libdeflate_one,libdeflate_all"
     )?;
     for row in rows {
-        let Row { batch, members, packed, text, refused, kernel, end_to_end, bus, share } = row;
+        let Row { batch, members, packed, text, refused, damaged, kernel, end_to_end, bus, share } = row;
         let kernel = kernel.map_or_else(String::new, |kernel| kernel.to_string());
         let Host { threads, one, all, .. } = host;
         writeln!(
             out,
-            "{batch},{members},{packed},{text},{refused},{kernel},{end_to_end},{bus},{share},{threads},{one},{all}"
+            "{batch},{members},{packed},{text},{refused},{damaged},{kernel},{end_to_end},{bus},{share},{threads},{one},{all}"
         )?;
     }
     Ok(())
@@ -158,6 +173,7 @@ mod tests {
             packed: 200_000,
             text: 1_000_000,
             refused: 1,
+            damaged: 0,
             kernel: None,
             end_to_end: 3.8e9,
             bus: 0.5,
@@ -168,7 +184,7 @@ mod tests {
         let csv = String::from_utf8(csv).unwrap();
         let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
         assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{csv}");
-        assert_eq!((lines[1][5], lines[2][5], lines[2][11]), ("", "5000000000", "1900000000"));
+        assert_eq!((lines[1][6], lines[2][6], lines[2][12]), ("", "5000000000", "1900000000"));
         let mut text = Vec::new();
         print(Some(("card", &Bus { up: 1e10, down: 5e10 })), &host, &[row], &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
