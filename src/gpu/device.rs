@@ -18,6 +18,7 @@ use super::adapter::{AdapterReport, Choice, chosen, enumerate};
 use super::cache::Cache;
 #[cfg(not(target_vendor = "apple"))]
 use super::dedicated;
+use super::kernel::Clock;
 use super::{GpuError, Kernel, Pipeline};
 
 /// What arrays of buffers need: neighbouring threads may read different ones.
@@ -66,6 +67,8 @@ pub(super) struct Shared {
     features: wgpu::Features,
     /// What was compiled so far, by text and bindings: engines that come and go on one device share kernels.
     pipelines: Mutex<HashMap<String, Pipeline>>,
+    /// Clocks that nobody uses at the moment.
+    pub(super) clocks: Mutex<Vec<Clock>>,
     /// What earlier runs compiled.
     cache: OnceLock<Cache>,
     /// What opening took.
@@ -126,7 +129,7 @@ impl Drop for Shared {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // the values are replaced whole, so a panic elsewhere left none half-written
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -207,6 +210,7 @@ impl Gpu {
                 report,
                 features,
                 pipelines,
+                clocks: Mutex::default(),
                 cache,
                 opening,
                 fault,

@@ -1,6 +1,6 @@
 //! Kernels as plain data, and passes of them.
 
-use super::device::Wait;
+use super::device::{Wait, lock};
 use super::{Buffer, Gpu, GpuError, Usage};
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -205,7 +205,7 @@ impl Gpu {
     /// As [`Self::run`].
     pub(super) fn run_at_once(&self, what: &str, dispatches: &[Dispatch<'_>]) -> Result<f64, GpuError> {
         let start = std::time::Instant::now();
-        let clock = if self.timestamps() { Some(Clock::new(self, 2)?) } else { None };
+        let clock = if self.timestamps() { Some(Clock::take(self, 2)?) } else { None };
         let max = self.report().max_workgroups;
         let mut ready = Vec::with_capacity(dispatches.len());
         for dispatch in dispatches {
@@ -249,24 +249,39 @@ impl Gpu {
     }
 }
 
+/// A clock has room for so many timestamps at least, so that the next one that is asked for can be the same.
+const LEAST_ROOM: u32 = 64;
+
 /// Device timestamps.
 #[derive(Debug)]
 pub(super) struct Clock {
     queries: wgpu::QuerySet,
     resolved: Buffer,
     readable: Buffer,
+    /// There is room for so many,
+    room: u32,
+    /// and so many are taken.
     count: u32,
 }
 
 impl Clock {
-    /// Room for `count` timestamps.
-    pub(super) fn new(gpu: &Gpu, count: u32) -> Result<Self, GpuError> {
-        let size = 8 * u64::from(count);
+    /// For `count` timestamps. A clock that was read before is used again: an allocator may ask the driver for memory
+    /// whenever a buffer is made, and on an H200 each of several thousand queries then took 5 ms.
+    pub(super) fn take(gpu: &Gpu, count: u32) -> Result<Self, GpuError> {
+        let ready = lock(&gpu.shared.clocks).pop().filter(|clock| clock.room >= count);
+        match ready {
+            Some(clock) => Ok(Self { count, ..clock }),
+            None => Self::new(gpu, count, count.next_power_of_two().max(LEAST_ROOM)),
+        }
+    }
+
+    fn new(gpu: &Gpu, count: u32, room: u32) -> Result<Self, GpuError> {
+        let size = 8 * u64::from(room);
         let (queries, raw) = gpu.checked("timestamps", |s| {
             let queries = s.device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("timestamps"),
                 ty: wgpu::QueryType::Timestamp,
-                count,
+                count: room,
             });
             let resolved = s.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("timestamps"),
@@ -277,7 +292,7 @@ impl Clock {
             (queries, resolved)
         })?;
         let readable = gpu.buffer("timestamps", size, Usage::Download)?;
-        Ok(Self { queries, resolved: Buffer { raw, bytes: size }, readable, count })
+        Ok(Self { queries, resolved: Buffer { raw, bytes: size }, readable, room, count })
     }
 
     /// Gives a pass timestamps `first` and `first + 1`.
@@ -296,7 +311,7 @@ impl Clock {
     }
 
     /// Waits for `until`, behind which the timestamps are there; returns each in seconds after the first.
-    pub(super) fn seconds(&self, gpu: &Gpu, until: Wait) -> Result<Vec<f64>, GpuError> {
+    pub(super) fn seconds(self, gpu: &Gpu, until: Wait) -> Result<Vec<f64>, GpuError> {
         gpu.map("timestamps", wgpu::MapMode::Read, &[self.readable.raw.slice(..)], until)?;
         let ticks: Option<Vec<u64>> = gpu.checked("timestamps", |_| {
             let view = self.readable.raw.slice(..).get_mapped_range().ok()?;
@@ -304,6 +319,7 @@ impl Clock {
         })?;
         self.readable.raw.unmap();
         let ticks = ticks.ok_or(GpuError::Lost { message: "timestamps could not be read".into() })?;
+        lock(&gpu.shared.clocks).push(self);
         let period = f64::from(gpu.shared.queue.get_timestamp_period()) * 1e-9;
         Ok(ticks.iter().map(|tick| tick.saturating_sub(ticks[0]) as f64 * period).collect())
     }

@@ -125,7 +125,7 @@ impl Gpu {
             .filter_map(|step| if let Step::Run { name, .. } = step { Some(*name) } else { None })
             .collect();
         let clock = match timed && self.timestamps() && !names.is_empty() {
-            true => Some(Clock::new(self, 2 * names.len() as u32)?),
+            true => Some(Clock::take(self, 2 * names.len() as u32)?),
             false => None,
         };
         let commands = self.record(what, steps, clock.as_ref())?;

@@ -164,6 +164,44 @@ fn test_submissions_that_come_again() {
     assert_eq!(submit(&[], 39), (vec![3; 4], 4));
 }
 
+/// What timed a submission times the next one, also one of more runs; two at a time have one each.
+#[test]
+fn test_clocks_are_used_again() {
+    let Some(gpu) = testing::gpu() else { return };
+    if !gpu.timestamps() {
+        return;
+    }
+    // other tests used them on this device
+    device::lock(&gpu.shared.clocks).clear();
+    let pipeline = gpu.pipeline(&double(true)).expect("a valid kernel");
+    let words = gpu.buffer("words", 16, Usage::Storage).expect("a small buffer");
+    let results = gpu.buffer("results", 16, Usage::Download).expect("a small buffer");
+    let bound = gpu.bind("double", &pipeline, &[("words", &words)]).expect("bound");
+    let clear = Step::Clear(&words, 16);
+    let copy = Step::Copy { from: &words, to: &results, bytes: 16 };
+    let run = Step::Run { name: "double", bound: &bound, immediates: &4u32.to_le_bytes(), groups: 4 };
+    let submit = |runs: usize| {
+        let steps = [&[clear][..], &vec![run; runs], &[copy]].concat();
+        gpu.submit("double", &steps, true).expect("submitted")
+    };
+    let finish = |pending| {
+        let first = |bytes: &[u8]| bytes.first().copied();
+        let (first, times) = gpu.finish(pending, &results, first).expect("the results");
+        assert!(times.iter().all(|&(name, seconds)| name == "double" && (0.0..60.0).contains(&seconds)), "{times:?}");
+        (first, times.len())
+    };
+    let unused = || device::lock(&gpu.shared.clocks).len();
+    for runs in [1, 5, 2] {
+        assert_eq!(finish(submit(runs)), (Some((1u8 << runs) - 1), runs));
+        assert_eq!(unused(), 1);
+    }
+    let pending = submit(3);
+    assert_eq!(unused(), 0);
+    drop(pending);
+    assert_eq!(finish(submit(2)), (Some(3), 2), "a clock that nobody read is not used again");
+    assert_eq!(unused(), 1);
+}
+
 #[test]
 fn test_kernel_with_a_split_dispatch_and_transfers() {
     let Some(gpu) = testing::gpu() else { return };

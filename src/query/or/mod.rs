@@ -53,14 +53,14 @@ pub static OR: Registry<Rank, GpuOr> = Registry {
 };
 
 /// In batches that ask for so many documents a query and more, a GPU evaluates all ranges: bounds leave hardly any out.
-const ALL_RANGES_FROM: usize = 50_000;
+const ALL_RANGES_FROM: usize = 16_000;
 /// So many documents for a query alone, and more, a GPU finds sooner by accumulators.
 const ACCUMULATORS_FROM: usize = 500_000;
 
 /// The fastest method on a GPU for so many queries at once that ask for the best `k` documents each. On an H200 and 25
-/// million documents pruning wins up to k = 10,000; at 100,000 it has 0.87 of the rate of batches without it, and at a
-/// million a query alone takes 35 ms with it, 33 without and 21 by accumulators (`docs/measurements.md`, "Where pruning
-/// ends").
+/// million documents pruning wins in batches up to k = 8,000, and from 16,000 on it loses. A query alone takes as long
+/// by any method from there on, and at a million accumulators have the shortest median (`docs/measurements.md`, "Where
+/// pruning ends").
 pub fn planned(k: usize, queries: usize) -> &'static OrMethod {
     match queries {
         0 | 1 if k >= ACCUMULATORS_FROM => &ACCUMULATORS,
