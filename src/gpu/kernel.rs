@@ -266,7 +266,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// For `count` timestamps. A clock that was read before is used again: an allocator may ask the driver for memory
-    /// whenever a buffer is made, and on an H200 each of several thousand queries then took 5 ms.
+    /// whenever a buffer is made, and on an H200 several thousand queries then took more than half a minute.
     pub(super) fn take(gpu: &Gpu, count: u32) -> Result<Self, GpuError> {
         let ready = lock(&gpu.shared.clocks).pop().filter(|clock| clock.room >= count);
         match ready {

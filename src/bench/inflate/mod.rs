@@ -164,11 +164,11 @@ fn load<'d>(inputs: &'d [Input], room: &Room) -> (Load<'d>, Vec<Member<'d>>) {
 /// # Errors
 /// A text that it gave is wrong, and its CRC would not tell.
 fn compare(texts: &Texts, members: &[Member<'_>]) -> anyhow::Result<usize> {
-    let of = |inflater: &mut MemberInflater, (number, &(input, member, sound)): (usize, &Member<'_>)| {
+    let of = |inflater: &mut MemberInflater, (number, (input, member, _)): (usize, &Member<'_>)| {
         let Some(text) = texts.get(number) else { return (0, 1) };
-        let wrong = match inflater.text(&input.map, &member) {
-            Some(right) if sound => right != text,
-            _ => member.has_text(&input.map, text),
+        let wrong = match inflater.text(&input.map, member) {
+            Some(right) => right != text,
+            None => member.has_text(&input.map, text),
         };
         (usize::from(wrong), 0)
     };
