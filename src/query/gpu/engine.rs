@@ -50,8 +50,9 @@ const DEFAULT_TABLES: u64 = 1 << 16;
 /// more threads search than there are cores, it may have to wait for milliseconds for one that has begun, and the
 /// device with it.
 pub(super) const ALONE: usize = 1 << 13;
-/// Others are woken for so many queries each.
-const EACH: usize = 16;
+/// Others are woken for so many queries each, and for so many hits. To wake all of 32 cores for each batch took more of
+/// their time than the queries did.
+const EACH: [usize; 2] = [16, 1 << 12];
 
 /// What getting an engine ready took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -323,9 +324,11 @@ fn answer(
     };
     let mut report = batches::run(context, slots, way, (plans, sizes), meanwhile, |batch| {
         let work: usize = batch.iter().map(|(_, answer)| hits_of(answer)).sum();
+        let [queries, hits] = EACH;
+        let each = (batch.len() * hits / work.max(1)).max(queries);
         let done: Vec<_> = match work {
             0..=ALONE => batch.into_iter().map(best).collect::<Result<_>>(),
-            _ => batch.into_par_iter().with_min_len(EACH).map(best).collect::<Result<_>>(),
+            _ => batch.into_par_iter().with_min_len(each).map(best).collect::<Result<_>>(),
         }?;
         done.into_iter().for_each(|(query, hits)| answers.hits[query] = hits);
         Ok(())
