@@ -3,6 +3,7 @@
 use super::analysis::Analysis;
 use super::collection::Collection;
 use super::cpu::{self, Bm25Scorer, CpuMethods, Scoring, Tables, Work};
+use super::gpu::sound::Sound;
 use super::plan::{Bm25, Mode, Plan, PlannedTerm, Query, Scores};
 use super::snippet::Snippets;
 use super::subset::Subset;
@@ -42,6 +43,8 @@ pub struct Searcher<'a> {
     collection: Option<Arc<Collection>>,
     /// The only documents that queries find.
     subset: Option<Arc<Subset>>,
+    /// The lists that devices may read.
+    sound: Arc<Sound>,
 }
 
 impl<'a> Searcher<'a> {
@@ -79,8 +82,22 @@ impl<'a> Searcher<'a> {
         };
         let tables = tables(index, codec, norm, None);
         let snippets = Snippets::new(index, analyzer);
+        let sound = Arc::default();
         let (impacts, collection, subset) = (None, None, None);
-        Ok(Self { index, codec, device_codec, norm, bounds, analysis, impacts, tables, snippets, collection, subset })
+        Ok(Self {
+            index,
+            codec,
+            device_codec,
+            norm,
+            bounds,
+            analysis,
+            impacts,
+            tables,
+            snippets,
+            collection,
+            subset,
+            sound,
+        })
     }
 
     /// The collection by whose statistics documents are scored, if it is not the index alone.
@@ -242,6 +259,11 @@ impl<'a> Searcher<'a> {
     /// BM25's norm for the query's parameters.
     pub fn norm(&self) -> Norm {
         self.norm
+    }
+
+    /// The lists of the device's codec that were looked through, by whichever device needed them first.
+    pub(super) fn sound(&self) -> Arc<Sound> {
+        Arc::clone(&self.sound)
     }
 
     /// Turns the stored bounds into bounds for the query's parameters.

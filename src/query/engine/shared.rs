@@ -5,6 +5,7 @@ use crate::Result;
 use crate::gpu::GpuError;
 use crate::query::Mode;
 use crate::query::gpu::{GpuEngine, Report};
+use std::time::Duration;
 
 /// Engines on one device each. They have the same index and methods, and each keeps lists for itself.
 pub struct GpuEngines<'a> {
@@ -76,13 +77,17 @@ impl<'a> GpuEngines<'a> {
             asked.into_iter().map(join).collect()
         });
         let (mut hits, mut report) = (Vec::with_capacity(plans.len()), Report::default());
+        let mut longest = Duration::ZERO;
         for answers in answers {
             let Answers { hits: found, effort } = answers?;
             hits.extend(found);
             if let Effort::Gpu(more) = effort {
+                longest = longest.max(more.lists.spent);
                 report.merge(&more);
             }
         }
+        // they brought lists at the same time
+        report.lists.spent = longest;
         Ok(Answers { hits, effort: Effort::Gpu(report) })
     }
 }

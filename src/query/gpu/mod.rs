@@ -38,7 +38,7 @@ pub mod residence;
 pub mod rows;
 pub(in crate::query) mod safe_range;
 mod slot;
-mod sound;
+pub(in crate::query) mod sound;
 pub mod topk;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::query::Searcher;
 use crate::{Error, Result};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What became of a request for a list.
@@ -62,7 +63,7 @@ pub struct Residence<'a> {
     tick: u64,
     /// What [`Self::flush`] has to look through and to bring.
     missing: Vec<Missing<'a>>,
-    sound: Sound,
+    sound: Arc<Sound>,
     counts: Use,
 }
 
@@ -116,7 +117,7 @@ impl<'a> Residence<'a> {
             ages: Default::default(),
             tick: 2,
             missing: Vec::new(),
-            sound: Sound::default(),
+            sound: searcher.sound(),
             counts: Use::default(),
         }
     }
@@ -418,7 +419,7 @@ impl<'a> Residence<'a> {
             return Ok(());
         }
         let start = Instant::now();
-        let (damaged, sent) = bring(&missing, &mut self.sound, &mut self.lists);
+        let (damaged, sent) = bring(&missing, &self.sound, &mut self.lists);
         self.counts.spent += start.elapsed();
         damaged.iter().for_each(|&(number, _)| _ = self.remove(number));
         if let Err(error) = sent {

@@ -7,29 +7,37 @@ use crate::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Postings below which waking other cores takes longer than decoding.
 const FEW: u64 = 1 << 17;
 /// About so many postings are decoded in one piece, so that a long list keeps all cores busy.
 const PIECE: usize = 1 << 16;
 
-/// The lists found sound so far, by their numbers. One that leaves the device and comes back is not decoded again.
+/// The lists of a codec found sound so far, by their numbers. One that leaves a device and comes back, or that another
+/// device asks for, is not decoded again.
 #[derive(Debug, Default)]
 pub struct Sound {
-    lists: HashSet<u32>,
+    lists: Mutex<HashSet<u32>>,
 }
 
 impl Sound {
     /// Whether a list was found sound.
     pub fn knows(&self, number: u32) -> bool {
-        self.lists.contains(&number)
+        self.known().contains(&number)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decodes lists, on all cores if that pays, but none that is known. Returns the numbers of the damaged ones, with
     /// the first error of each.
-    pub fn check(&mut self, lists: &[&ListWords<'_>]) -> Vec<(u32, Error)> {
-        let new: Vec<&ListWords<'_>> =
-            lists.iter().copied().filter(|list| !self.lists.contains(&list.number)).collect();
+    pub fn check(&self, lists: &[&ListWords<'_>]) -> Vec<(u32, Error)> {
+        // nobody waits for a decoder: two devices that ask for a list at once both have it decoded
+        let known = self.known();
+        let new: Vec<&ListWords<'_>> = lists.iter().copied().filter(|list| !known.contains(&list.number)).collect();
+        drop(known);
         let piece = |&(list, ref blocks): &(&ListWords<'_>, Range<usize>)| {
             decode(list, blocks.clone()).err().map(|error| (list.number, error))
         };
@@ -40,7 +48,7 @@ impl Sound {
         };
         damaged.dedup_by_key(|&mut (number, _)| number);
         let bad: HashSet<u32> = damaged.iter().map(|&(number, _)| number).collect();
-        self.lists.extend(new.iter().map(|list| list.number).filter(|number| !bad.contains(number)));
+        self.known().extend(new.iter().map(|list| list.number).filter(|number| !bad.contains(number)));
         damaged
     }
 }
@@ -81,17 +89,13 @@ impl<'a> Missing<'a> {
 /// Brings lists to their addresses, and looks through them at the same time. Returns what [`Sound::check`] returns, and
 /// what [`Arena::send`] does. The caller lets no kernel run before it has both. Until then it does not matter what the
 /// device has got.
-pub fn bring(
-    missing: &[Missing<'_>],
-    sound: &mut Sound,
-    lists: &mut Arena,
-) -> (Vec<(u32, Error)>, Result<(), GpuError>) {
+pub fn bring(missing: &[Missing<'_>], sound: &Sound, lists: &mut Arena) -> (Vec<(u32, Error)>, Result<(), GpuError>) {
     let new: Vec<&ListWords<'_>> = missing.iter().map(|missing| &missing.list).collect();
     let mut parts: Vec<(u32, &[u32])> = missing.iter().flat_map(Missing::placed).collect();
     parts.retain(|(_, part)| !part.is_empty());
     // so that neighbours are one copy
     parts.sort_by_key(|&(at, _)| at);
-    let (mut check, mut send) = (|| sound.check(&new), || lists.send(&parts));
+    let (check, mut send) = (|| sound.check(&new), || lists.send(&parts));
     if postings(&new) < FEW { (check(), send()) } else { rayon::join(check, send) }
 }
 
@@ -135,12 +139,12 @@ mod tests {
             let whole = |list: &&ListWords<'_>| decode(list, 0..list.blocks()).is_err();
             let bad: Vec<u32> = lists.iter().filter(whole).map(|list| list.number).collect();
             let all: Vec<&ListWords<'_>> = lists.iter().collect();
-            let mut sound = Sound::default();
+            let sound = Sound::default();
             // on all cores; then only those that are not known; then one by one
             for _ in 0..2 {
                 let found: Vec<u32> = sound.check(&all).into_iter().map(|(number, _)| number).collect();
                 assert_eq!(found, bad);
-                assert_eq!(sound.lists.len(), all.len() - bad.len());
+                assert_eq!(sound.known().len(), all.len() - bad.len());
             }
             for list in all {
                 assert_eq!(Sound::default().check(&[list]).len(), usize::from(bad.contains(&list.number)));

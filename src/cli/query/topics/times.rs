@@ -87,9 +87,10 @@ impl Phases {
     /// A line about a GPU.
     pub fn line(&self) -> String {
         let Self { index, device, kernels, preload, lists, queries, rest, .. } = *self;
-        let lists = match preload {
-            0.0 => format!("{lists:.2} s for lists"),
-            _ => format!("{preload:.2} s for all lists"),
+        // lists that are all there are still looked through, as queries ask for them
+        let (lists, queries) = match preload {
+            0.0 => (format!("{lists:.2} s for lists"), queries),
+            _ => (format!("{preload:.2} s for all lists"), queries + lists),
         };
         let rest = index + rest;
         format!(
