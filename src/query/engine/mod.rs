@@ -178,6 +178,10 @@ pub trait Engine {
         let batches = schedule.batches(plans);
         let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
         let order = batches.concat();
+        if order.is_sorted() {
+            // as they came: nothing has to move
+            return self.search(&Queries { plans, sizes: &sizes, k }, mode);
+        }
         let queued: Vec<Plan> = order.iter().map(|&query| plans[query].clone()).collect();
         let Answers { hits: found, mut effort } = self.search(&Queries { plans: &queued, sizes: &sizes, k }, mode)?;
         let mut hits = vec![Vec::new(); plans.len()];

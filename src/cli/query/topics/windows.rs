@@ -1,11 +1,11 @@
-//! Windows of topics on their way: read and planned, answered, written. A thread each, so that one window is read and
-//! another one written while the engine answers a third.
+//! Windows of topics on their way: read, planned, answered, named (the ids of their documents are read), written. A
+//! thread each, so that the engine answers one window while others are read, planned, named and written.
 
 use super::form::Form;
 use super::times::Clock;
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
-use crate::index::read::ids::{DocSet, IdReader};
+use crate::index::read::ids::{DocSet, IdReader, Ids};
 use crate::query::engine::{Answers, Engine as _, Fallback};
 use crate::query::schedule::Schedule;
 use crate::query::{Hit, Mode, Plan, Searcher, Topic, TopicReader, WithoutWords, without_words};
@@ -89,13 +89,17 @@ pub trait Sink: Send {
     fn done(&mut self, done: &Done) -> Result<()>;
 }
 
-struct Planned {
+struct Read {
     topics: Vec<Topic>,
-    plans: Vec<Plan>,
     /// How many topics there seem to be, with these and those behind them.
     left: u64,
     /// Of all topics up to here.
     digest: u64,
+}
+
+struct Planned {
+    read: Read,
+    plans: Vec<Plan>,
 }
 
 struct Answered {
@@ -121,12 +125,16 @@ pub fn answer_all<'a>(
     done: Done,
     sink: &mut impl Sink,
 ) -> Result<Done> {
+    let (read, reads) = sync_channel(0);
     let (planned, windows) = sync_channel(1);
     let (answered, answers) = sync_channel(1);
+    let (named, names) = sync_channel(0);
     std::thread::scope(|scope| {
         let before = (done.topics, done.digest);
-        scope.spawn(move || read(topics, searcher, work, before, &planned));
-        let writer = scope.spawn(move || write(&answers, searcher, work, done, sink));
+        scope.spawn(move || read_all(topics, work, before, &read));
+        scope.spawn(move || plan_all(reads, searcher, &planned));
+        scope.spawn(move || name_all(answers, searcher, work, &named));
+        let writer = scope.spawn(move || write(names, searcher, work, done, sink));
         let outcome = ask(&mut engines, windows, work, answered);
         work.over.store(true, Ordering::Relaxed);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -134,14 +142,8 @@ pub fn answer_all<'a>(
     })
 }
 
-/// Reads and plans windows, until there is no topic left or nobody takes them.
-fn read(
-    mut topics: TopicReader<'_>,
-    searcher: &Searcher<'_>,
-    work: &Work<'_>,
-    before: (u64, u64),
-    to: &SyncSender<Result<Planned>>,
-) {
+/// Reads windows, until there is no topic left or nobody takes them.
+fn read_all(mut topics: TopicReader<'_>, work: &Work<'_>, before: (u64, u64), to: &SyncSender<Result<Read>>) {
     let mut sum = Xxh3::new();
     if let Err(error) = skip(&mut topics, &mut sum, before) {
         let _ = to.send(Err(error));
@@ -154,18 +156,31 @@ fn read(
         let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>();
         let guess = (work.guess)(topics.seen());
         work.means.progress.revise(guess);
-        let planned = next.and_then(|topics| {
+        let read = next.map(|topics| {
             topics.iter().for_each(|topic| add(&mut sum, topic));
-            let plans = topics.par_iter().map(|topic| searcher.plan_of(topic)).collect::<Result<_>>()?;
             let (before, full) = (count, topics.len() == size);
             count += topics.len() as u64;
             // of a stream nobody knows; where a whole window came, as many as came before may follow
             let all = if guess == 0 && full { 2 * count } else { guess.max(count) };
-            Ok(Planned { topics, plans, left: all - before, digest: sum.digest() })
+            Read { topics, left: all - before, digest: sum.digest() }
         });
         size *= 2;
-        let last = planned.as_ref().map_or(true, |window| window.topics.is_empty());
-        if matches!(&planned, Ok(window) if window.topics.is_empty()) || to.send(planned).is_err() || last {
+        let last = read.as_ref().map_or(true, |window| window.topics.is_empty());
+        if matches!(&read, Ok(window) if window.topics.is_empty()) || to.send(read).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// Plans windows as they come, until there is an error or nobody takes them.
+fn plan_all(windows: Receiver<Result<Read>>, searcher: &Searcher<'_>, to: &SyncSender<Result<Planned>>) {
+    for read in windows {
+        let planned = read.and_then(|read| {
+            let plans = read.topics.par_iter().map(|topic| searcher.plan_of(topic)).collect::<Result<_>>()?;
+            Ok(Planned { read, plans })
+        });
+        let last = planned.is_err();
+        if to.send(planned).is_err() || last {
             return;
         }
     }
@@ -212,7 +227,7 @@ fn ask<'a>(
     work.clock.ready(&engine);
     for window in windows {
         work.means.go_on()?;
-        let Planned { topics, plans, left, digest } = window?;
+        let Planned { read: Read { topics, left, digest }, plans } = window?;
         if let Some(other) = engines.instead(&plans, left)? {
             engine = ManuallyDrop::new(other);
             work.clock.ready(&engine);
@@ -223,6 +238,8 @@ fn ask<'a>(
         let Answers { hits, effort } = engine.search_all(&plans, work.mode, work.k, work.schedule)?;
         work.clock.answered(start.elapsed(), &effort);
         let by_cpu = effort.by_cpu() as u64;
+        // a window has many, and the engine would wait
+        rayon::spawn(move || plans.into_par_iter().for_each(drop));
         if to.send(Answered { topics, hits, without_words, by_cpu, digest }).is_err() {
             break;
         }
@@ -230,19 +247,35 @@ fn ask<'a>(
     Ok(())
 }
 
+/// Reads the ids of windows as they come, until there is an error or nobody takes them.
+fn name_all(
+    windows: Receiver<Answered>,
+    searcher: &Searcher<'_>,
+    work: &Work<'_>,
+    to: &SyncSender<Result<(Answered, Ids)>>,
+) {
+    // a sixteenth of the machine's memory, unless told otherwise
+    let mut reader = IdReader::new(searcher.index(), work.means.memory / 4);
+    for answered in windows {
+        let named = ids(&answered.hits, &mut reader, searcher, work.form, work.means).map(|ids| (answered, ids));
+        let last = named.is_err();
+        if to.send(named).is_err() || last {
+            return;
+        }
+    }
+}
+
 /// Writes windows in their order, and returns how far they go.
 fn write(
-    windows: &Receiver<Answered>,
+    windows: Receiver<Result<(Answered, Ids)>>,
     searcher: &Searcher<'_>,
     work: &Work<'_>,
     mut done: Done,
     sink: &mut impl Sink,
 ) -> Result<Done> {
-    let index = searcher.index();
-    // a sixteenth of the machine's memory, unless told otherwise
-    let mut reader = IdReader::new(index, work.means.memory / 4);
-    for Answered { topics, hits, without_words, by_cpu, digest } in windows {
-        put(&topics, &hits, &mut reader, searcher, work.form, work.means, &mut |bytes| sink.write(bytes))?;
+    for window in windows {
+        let (Answered { topics, hits, without_words, by_cpu, digest }, ids) = window?;
+        lines(&topics, &hits, &ids, searcher, (work.form, work.means), &mut |bytes| sink.write(bytes))?;
         done.topics += topics.len() as u64;
         done.digest = digest;
         done.answered += hits.iter().filter(|hits| !hits.is_empty()).count() as u64;
@@ -251,6 +284,8 @@ fn write(
         without_words.iter().for_each(|id| done.without_words.add(id));
         work.means.progress.advance(topics.len() as u64);
         sink.done(&done)?;
+        // many small pieces of memory again
+        rayon::spawn(move || drop((topics, hits)));
     }
     Ok(done)
 }
@@ -268,25 +303,49 @@ pub fn put(
     means: &Means,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let ids = ids(hits, reader, searcher, form, means)?;
+    lines(topics, hits, &ids, searcher, (form, means), sink)
+}
+
+/// The ids of all documents of some hits, as they stand in lines.
+fn ids(
+    hits: &[Vec<Hit>],
+    reader: &mut IdReader<'_>,
+    searcher: &Searcher<'_>,
+    form: &Form,
+    means: &Means,
+) -> Result<Ids> {
     let index = searcher.index();
     let set = DocSet::new(index.statistics().documents);
     hits.par_iter().flatten_iter().for_each(|hit| set.add(hit.doc));
     let ids = reader.read(set, means, |id, out| form.id(id, out))?;
     // an id that changed under the search is none
     index.unchanged()?;
+    Ok(ids)
+}
+
+/// Hands over the lines of topics, with the ids of all their documents.
+fn lines(
+    topics: &[Topic],
+    hits: &[Vec<Hit>],
+    ids: &Ids,
+    searcher: &Searcher<'_>,
+    (form, means): (&Form, &Means),
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let chunks = chunks(hits);
-    let lines = |chunk: usize| {
+    let of_chunk = |chunk: usize| {
         let mut out = String::new();
         for i in chunks[chunk].clone() {
             let written = form.topic(&topics[i].id, &hits[i], |doc| ids.get(doc), &mut out);
             if written.is_none() {
                 let docs: Vec<u32> = hits[i].iter().map(|hit| hit.doc).max().into_iter().collect();
-                return Err(index.names(&docs).err().unwrap_or(Error::Interrupted));
+                return Err(searcher.index().names(&docs).err().unwrap_or(Error::Interrupted));
             }
         }
         Ok(out)
     };
-    in_order(chunks.len(), means, lines, |lines| sink(lines.as_bytes()))
+    in_order(chunks.len(), means, of_chunk, |lines| sink(lines.as_bytes()))
 }
 
 /// Ranges of topics with about as many hits each.
