@@ -282,3 +282,21 @@ fn test_a_device_that_is_gone_before_its_first_list() {
         }
     }
 }
+
+/// What one device's host has looked through is known to all that answer for the searcher, and to no others.
+#[test]
+fn test_lists_are_looked_through_once_for_all_devices() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(2000), "vbyte");
+    let index = built.open();
+    let searcher = || Searcher::new(&index, None, Bm25::default()).unwrap();
+    let (searcher, other) = (searcher(), searcher());
+    let preloaded = Options { preload: true, ..Options::default() };
+    let spent = |searcher| {
+        let mut engine = engine(searcher, &gpu, preloaded).unwrap();
+        check_batch(&mut engine, &plans(searcher, &QUERIES), 10, "all lists there").lists.spent
+    };
+    assert!(!spent(&searcher).is_zero());
+    assert!(spent(&searcher).is_zero());
+    assert!(!spent(&other).is_zero());
+}
