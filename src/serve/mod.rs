@@ -39,4 +39,4 @@ pub use http::{Listening, Options, bind, run};
 #[cfg(test)]
 pub(crate) use log::tests::Kept;
 pub use log::{Log, LogForm};
-pub use resident::{Opener, Residents};
+pub use resident::{Opener, Residents, Unchanged};

@@ -6,6 +6,9 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
+/// Says whether the files of an open index are what they were.
+pub type Unchanged = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// Opens an index, with threads that take work off a desk.
 pub trait Opener: Send + Sync + 'static {
     /// What requests call the index.
@@ -15,18 +18,21 @@ pub trait Opener: Send + Sync + 'static {
     ///
     /// # Errors
     /// The index cannot be opened; then `ready` was not called.
-    fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut()) -> anyhow::Result<()>;
+    fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut(Unchanged)) -> anyhow::Result<()>;
 
     /// Changes when another index takes the place of this one; `None` if there is none at the moment.
     fn stamp(&self) -> Option<[u64; 3]>;
 }
 
 /// The desk of an open index. When nobody has it any more, its threads do what is left, and the index is closed.
-struct Resident(Arc<Desk>);
+struct Resident {
+    desk: Arc<Desk>,
+    unchanged: Unchanged,
+}
 
 impl Drop for Resident {
     fn drop(&mut self) {
-        self.0.close();
+        self.desk.close();
     }
 }
 
@@ -70,9 +76,9 @@ impl Residents {
         let (opener, counts, own) = (Arc::clone(&self.opener), Arc::clone(&self.counts), Arc::clone(&desk));
         let thread = std::thread::Builder::new().name("index".to_owned()).spawn(move || {
             let mut open = false;
-            let outcome = opener.work(&own, &counts, &mut || {
+            let outcome = opener.work(&own, &counts, &mut |unchanged| {
                 open = true;
-                let _ = told.send(Ok(()));
+                let _ = told.send(Ok(unchanged));
             });
             // whoever still asks learns that nobody answers
             own.close();
@@ -85,9 +91,9 @@ impl Residents {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|thread| !thread.is_finished());
         threads.push(thread);
-        ready?;
+        let unchanged = ready?;
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = stamp;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Resident(desk)));
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Resident { desk, unchanged }));
         Ok(())
     }
 
@@ -101,14 +107,14 @@ impl Residents {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it takes work.
+    /// Whether it takes work, and its files are what they were when it was opened.
     pub fn is_ready(&self) -> bool {
-        self.current().is_some()
+        self.current().is_some_and(|resident| (resident.unchanged)())
     }
 
     /// Queries that wait.
     pub fn waiting(&self) -> usize {
-        self.current().map_or(0, |resident| resident.0.waiting())
+        self.current().map_or(0, |resident| resident.desk.waiting())
     }
 
     /// Puts a job on the desk.
@@ -117,7 +123,7 @@ impl Residents {
     /// The job, if there is no room.
     pub fn put(&self, job: Job) -> Result<(), Job> {
         match self.current() {
-            Some(resident) => resident.0.put(job),
+            Some(resident) => resident.desk.put(job),
             None => Err(job),
         }
     }

@@ -18,6 +18,8 @@ struct Fake {
     opened: AtomicU64,
     /// The second one waits for a word before it takes a job off the desk.
     go: Mutex<Receiver<()>>,
+    /// Its files were cut since it was opened.
+    cut: Arc<AtomicBool>,
 }
 
 impl Opener for Fake {
@@ -29,10 +31,12 @@ impl Opener for Fake {
         Some([0; 3])
     }
 
-    fn work(&self, desk: &Desk, _: &Counts, ready: &mut dyn FnMut()) -> anyhow::Result<()> {
+    fn work(&self, desk: &Desk, _: &Counts, ready: &mut dyn FnMut(Unchanged)) -> anyhow::Result<()> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         anyhow::ensure!(number != 2, "the third one cannot be opened");
-        ready();
+        self.cut.store(false, Ordering::Relaxed);
+        let cut = Arc::clone(&self.cut);
+        ready(Box::new(move || !cut.load(Ordering::Relaxed)));
         loop {
             if number == 1 {
                 let _ = self.go.lock().unwrap().recv();
@@ -51,6 +55,10 @@ impl Opener for Fake {
                     }
                 }
                 Work::Document(id) if id == "a/b c" => Outcome::Found(b"{}\n".to_vec()),
+                Work::Document(id) if id == "cut" => {
+                    self.cut.store(true, Ordering::Relaxed);
+                    Outcome::Failed("a file is shorter".to_owned())
+                }
                 Work::Document(_) => Outcome::NotFound,
                 Work::Stats => Outcome::Found(b"{\"documents\":1}\n".to_vec()),
             };
@@ -62,7 +70,7 @@ impl Opener for Fake {
 fn server(room: usize, time: Duration) -> (Arc<Server>, Sender<()>) {
     let (word, go) = channel();
     let counts = Arc::new(Counts::new());
-    let fake = Arc::new(Fake { opened: AtomicU64::new(0), go: Mutex::new(go) });
+    let fake = Arc::new(Fake { opened: AtomicU64::new(0), go: Mutex::new(go), cut: Arc::default() });
     let server = Server {
         indexes: vec![Residents::new(fake, Arc::clone(&counts), room).unwrap()],
         guard: Guard { hosts: vec!["localhost".to_owned()], ..Guard::default() },
@@ -199,6 +207,21 @@ fn test_nobody_waits_for_ever() {
         let response = server.respond(get("/search?q=a"), ([127, 0, 0, 1], 1).into()).await;
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()["retry-after"], "1");
+    });
+}
+
+/// Whoever watches over the server hears that an index is not what it was, until it is opened anew.
+#[test]
+fn test_an_index_that_was_cut_is_not_ready() {
+    let (server, word) = server(10, LONG);
+    drop(word);
+    block_on(async {
+        assert_eq!(ask(&server, get("/readyz")).await.0, 200);
+        assert_eq!(ask(&server, get("/document/cut")).await.0, 500);
+        assert_eq!(ask(&server, get("/readyz")).await.0, 503);
+        assert_eq!(ask(&server, get("/healthz")).await.0, 200);
+        server.indexes[0].reload().unwrap();
+        assert_eq!(ask(&server, get("/readyz")).await.0, 200);
     });
 }
 

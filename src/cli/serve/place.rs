@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::query::Scores;
 use crate::query::dispatch::{Batches, Next, Processor, Rules, Shared};
 use crate::query::engine::{Engine as _, EngineKind, Methods};
-use crate::serve::{Counts, Desk, Log, NameCache, Offer, Opener, ResultCache, Turn};
+use crate::serve::{Counts, Desk, Log, NameCache, Offer, Opener, ResultCache, Turn, Unchanged};
 use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -111,7 +111,7 @@ impl Opener for Place {
         Some([file.dev(), file.ino(), file.mtime_nsec() as u64 ^ (file.mtime() as u64) << 30])
     }
 
-    fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut()) -> anyhow::Result<()> {
+    fn work(&self, desk: &Desk, counts: &Counts, ready: &mut dyn FnMut(Unchanged)) -> anyhow::Result<()> {
         let index = Index::open(&self.path)?;
         // one of both kinds, which those of requests are compared with
         let own = Settings { scores: Some(self.settings.scores(&index)), ..self.settings.clone() };
@@ -161,7 +161,8 @@ impl Opener for Place {
             engine: if on_gpu.is_some() { kind } else { EngineKind::Cpu },
         };
         let methods = settings.methods()?;
-        ready();
+        let watches = index.watches();
+        ready(Box::new(move || watches.unchanged().is_ok()));
         std::thread::scope(|scope| {
             let threads = (0..self.threads).map(|number| {
                 let (worker, methods, number) = (&worker, &methods, (number < searching).then_some(number));

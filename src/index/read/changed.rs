@@ -1,11 +1,32 @@
 //! Whether the files of an open index are what they were.
 
 use super::reader::Index;
+use crate::base::map::Watch;
 use crate::{Error, Result};
 use std::fs::{File, Metadata};
 use std::path::Path;
+use std::sync::Arc;
+
+/// The files of an open index, for whoever does not have it.
+#[derive(Clone)]
+pub struct Watches(Vec<Arc<Watch>>);
+
+impl Watches {
+    /// As [`Index::unchanged`].
+    ///
+    /// # Errors
+    /// [`Error::Changed`].
+    pub fn unchanged(&self) -> Result<()> {
+        Ok(self.0.iter().try_for_each(|watch| watch.unchanged())?)
+    }
+}
 
 impl Index {
+    /// Its files, to ask later whether they are what they were.
+    pub fn watches(&self) -> Watches {
+        Watches(self.watches.clone())
+    }
+
     /// Whether every file is what it was when the index was opened. To be asked before what was read from the index is
     /// used: a file that somebody truncates reads as zeros from there on, and one that somebody overwrites as anything.
     /// (An index that gamut replaces is another directory, and stays as it is for those who read it.)
