@@ -5,8 +5,8 @@ use crate::text::{Analyzer, AnalyzerSpec, TermSink};
 use std::cell::RefCell;
 use thread_local::ThreadLocal;
 
-/// Analyses queries on any number of threads. An analyzer has scratch memory and is costly to make, so each thread keeps
-/// one. To take one of a common store took as long as to plan a query, on 32 cores.
+/// Analyses queries on any number of threads. An analyzer has scratch memory and is costly to make, so each thread
+/// keeps one. To take one of a common store took 32 cores longer than to plan a query did.
 pub(super) struct Analysis {
     spec: AnalyzerSpec,
     analyzers: ThreadLocal<RefCell<Analyzer>>,

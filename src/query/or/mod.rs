@@ -59,8 +59,8 @@ const ACCUMULATORS_FROM: usize = 500_000;
 
 /// The fastest method on a GPU for so many queries at once that ask for the best `k` documents each. On an H200 and 25
 /// million documents pruning wins in batches up to k = 8,000, and from 16,000 on it loses. A query alone takes as long
-/// by any method from there on, and at a million accumulators have the shortest median (`docs/measurements/queries-on-a-gpu.md`,
-/// "Where pruning ends").
+/// by any method from there on, and at a million accumulators have the shortest median
+/// (`docs/measurements/queries-on-a-gpu.md`, "Where pruning ends").
 pub fn planned(k: usize, queries: usize) -> &'static OrMethod {
     match queries {
         0 | 1 if k >= ACCUMULATORS_FROM => &ACCUMULATORS,
