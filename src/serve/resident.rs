@@ -14,7 +14,8 @@ pub trait Opener: Send + Sync + 'static {
     /// What requests call the index.
     fn name(&self) -> &str;
 
-    /// Opens the index as it is now, says so by `ready`, and works until the desk is closed and empty.
+    /// Opens the index as it is now, hands what tells of a change of its files to `ready`, and works until the desk is
+    /// closed and empty.
     ///
     /// # Errors
     /// The index cannot be opened; then `ready` was not called.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The files of an open index, for whoever does not have it.
 #[derive(Clone)]
-pub struct Watches(Vec<Arc<Watch>>);
+pub struct Watches(pub(super) Vec<Arc<Watch>>);
 
 impl Watches {
     /// As [`Index::unchanged`].
@@ -24,7 +24,7 @@ impl Watches {
 impl Index {
     /// Its files, to ask later whether they are what they were.
     pub fn watches(&self) -> Watches {
-        Watches(self.watches.clone())
+        self.watches.clone()
     }
 
     /// Whether every file is what it was when the index was opened. To be asked before what was read from the index is
@@ -34,7 +34,7 @@ impl Index {
     /// # Errors
     /// [`Error::Changed`].
     pub fn unchanged(&self) -> Result<()> {
-        Ok(self.watches.iter().try_for_each(|watch| watch.unchanged())?)
+        self.watches.unchanged()
     }
 
     /// As [`Self::unchanged`], but only whether zeros were read in place of a file's bytes: without system calls.
@@ -42,7 +42,7 @@ impl Index {
     /// # Errors
     /// [`Error::Changed`].
     pub fn not_faulted(&self) -> Result<()> {
-        Ok(self.watches.iter().try_for_each(|watch| watch.not_faulted())?)
+        Ok(self.watches.0.iter().try_for_each(|watch| watch.not_faulted())?)
     }
 
     /// Fails if another index has taken the name of the directory since this one was opened: a file that is asked for

@@ -3,11 +3,11 @@
 //! [`Index::open`] checks the manifest and every file's length and header. Later reads check their own data: damage
 //! gives [`Error::Damaged`], never a panic. Checksums are for [`crate::index::change::verify`].
 
-use super::changed::Identity;
+use super::changed::{Identity, Watches};
 use super::dictionary::Dictionary;
 use super::texts::TextTable;
 use super::words::wide;
-use crate::base::map::{Map, Watch};
+use crate::base::map::Map;
 use crate::codec::{self, Codec};
 use crate::error::damaged;
 use crate::index::format::deleted::{self, DELETED};
@@ -47,7 +47,7 @@ pub struct Index {
     tables: Option<TableFile>,
     codecs: Vec<CodecFiles>,
     /// One for each mapped file.
-    pub(super) watches: Vec<Arc<Watch>>,
+    pub(super) watches: Watches,
     /// Of the directory, when it was opened.
     pub(super) identity: Identity,
 }
@@ -274,7 +274,7 @@ impl Index {
             }
             codecs.push(CodecFiles { codec, postings, lists, end: end as usize });
         }
-        let watches = watches.into_inner();
+        let watches = Watches(watches.into_inner());
         let dir = dir.to_owned();
         Ok(Self {
             dir,

@@ -50,8 +50,8 @@ const DEFAULT_TABLES: u64 = 1 << 16;
 /// more threads search than there are cores, it may have to wait for milliseconds for one that has begun, and the
 /// device with it.
 pub(super) const ALONE: usize = 1 << 13;
-/// Others are woken for so many queries each, and for so many hits. To wake all of 32 cores for each batch took more of
-/// their time than the queries did.
+/// Others are woken for at least so many queries each, and for about so many hits. To wake all of 32 cores for each
+/// batch took more of their time than the queries did.
 const EACH: [usize; 2] = [16, 1 << 12];
 
 /// What getting an engine ready took.
