@@ -7,6 +7,7 @@
 //! | [`bits`] | fields of bits in words |
 //! | [`choice`] | rows of a registry by name |
 //! | `guard` | calls into crates that may panic |
+//! | [`gzip`] | files of gzip members |
 //! | [`in_order`] | tasks on several threads, results in order |
 //! | [`json`] | results as JSON |
 //! | [`kept`] | files in the user's cache |
@@ -27,6 +28,7 @@ pub(crate) mod avx512;
 pub mod bits;
 pub mod choice;
 pub(crate) mod guard;
+pub mod gzip;
 pub mod in_order;
 pub mod json;
 pub mod kept;

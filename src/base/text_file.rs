@@ -1,5 +1,6 @@
 //! Text files as people keep them: packed by gzip, zstd or bzip2, and with a byte order mark.
 
+use super::gzip::Members;
 use encoding_rs::{CoderResult, Decoder, Encoding};
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -51,7 +52,7 @@ pub fn is_zstd(bytes: &[u8]) -> bool {
 fn unpacked<'a>(source: impl Read + Send + 'a) -> io::Result<(Option<&'static str>, Box<dyn Read + Send + 'a>)> {
     let (start, source) = peek(source, 4)?;
     Ok(match &start[..] {
-        [0x1f, 0x8b, ..] => (Some("gzip"), Box::new(flate2::read::MultiGzDecoder::new(source))),
+        [0x1f, 0x8b, ..] => (Some("gzip"), Box::new(Members::new(BufReader::with_capacity(BUFFER, source)))),
         start if is_zstd(start) => (Some("zstd"), Box::new(zstd::stream::read::Decoder::new(source)?)),
         [b'B', b'Z', b'h', b'1'..=b'9'] => (Some("bzip2"), Box::new(bzip2::read::MultiBzDecoder::new(source))),
         _ => (None, Box::new(source)),

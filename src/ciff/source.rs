@@ -1,6 +1,7 @@
 //! A file from front to back: plain, or as gzip or zstd inflate it. What it is shows in its first bytes.
 
 use super::wire::{Bad, MAX_VARINT, varint};
+use crate::base::gzip::Members;
 use crate::base::map::Map;
 use crate::base::text_file::is_zstd;
 use crate::error::damaged;
@@ -63,7 +64,7 @@ impl CiffFile {
     pub(super) fn read(&self) -> Result<Source<'_>> {
         let input: Option<Box<dyn Read + Send + '_>> = match self.compression {
             Compression::None => None,
-            Compression::Gzip => Some(Box::new(flate2::bufread::MultiGzDecoder::new(Walk::new(&self.map)))),
+            Compression::Gzip => Some(Box::new(Members::new(Walk::new(&self.map)))),
             Compression::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(Walk::new(&self.map));
                 Some(Box::new(decoder.map_err(Error::io("inflate", &self.path))?))

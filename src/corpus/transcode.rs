@@ -8,6 +8,7 @@ use super::members::Compression;
 use super::walk::Source;
 use super::window::{Framing, RecordSink, Window};
 use super::{Skip, SkipKind};
+use crate::base::gzip::Members;
 
 /// Bytes per read.
 const STEP: usize = 256 << 10;
@@ -17,7 +18,7 @@ const STEP: usize = 256 << 10;
 pub(super) fn read(source: &Source<'_>, encoding: &'static Encoding, out: &mut dyn RecordSink) -> u64 {
     let mut reader: Box<dyn Read + '_> = match source.compression {
         Compression::None => Box::new(source.data),
-        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(source.data)),
+        Compression::Gzip => Box::new(Members::new(source.data)),
         Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(source.data)),
         Compression::Zstd => match zstd::stream::read::Decoder::with_buffer(source.data) {
             Ok(decoder) => Box::new(decoder),
