@@ -139,6 +139,10 @@ fn append(mut content: &[u8], tags: bool, out: &mut Vec<u8>) {
             content = end.map_or(&[], |end| &section[end + 3..]);
             continue;
         }
+        // it would go on in the next element
+        if is_unclosed_comment(content) {
+            return;
+        }
         let name = content[1..].strip_prefix(b"/").unwrap_or(&content[1..]);
         let end = memchr(b'>', content).filter(|_| !tags && name.first().is_some_and(u8::is_ascii_alphabetic));
         match end {
@@ -150,6 +154,13 @@ fn append(mut content: &[u8], tags: bool, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(content);
+}
+
+/// Whether a comment begins here that nothing closes.
+fn is_unclosed_comment(content: &[u8]) -> bool {
+    // `<!-->` is a comment, too
+    let closes = |end: &&[u8]| memmem::find(&content[2..], end).is_some();
+    content.starts_with(b"<!--") && ![&b"-->"[..], b"--!>"].iter().any(closes)
 }
 
 #[cfg(test)]
@@ -164,6 +175,18 @@ mod tests {
         assert!(collect(doc, &mut out));
         let expected = "<title>a b < c &lt;d> &amp; e</title>\nf > g h &lt;/i<J>k</J>open<p>\n";
         assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+
+    #[test]
+    fn test_an_unclosed_comment_ends_with_its_element() {
+        let collected = |doc: &str| {
+            let mut out = Vec::new();
+            assert!(collect(doc.as_bytes(), &mut out));
+            String::from_utf8(out).unwrap()
+        };
+        let doc = "<DOC><HEAD>a <!-- b</HEAD><TEXT>c <!-- d --> e <!--> f <!-- g --!> h</TEXT>";
+        assert_eq!(collected(doc), "a <p>\nc <!-- d --> e <!--> f <!-- g --!> h<p>\n");
+        assert_eq!(collected("<DOC><TEXT>a <!-- b</TEXT><HL>c -->"), "a <p>\nc --><p>\n");
     }
 
     #[test]
