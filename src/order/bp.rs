@@ -133,7 +133,7 @@ fn bisected(documents: &dyn Documents, min_df: u32, means: &Means) -> Result<Per
             });
         }
         let (start, forward) = rayon::join(
-            || Start::choose(documents, &lists),
+            || Start::choose(documents, &lists, means),
             || {
                 Forward::build(count, &dfs, min_df..=count, |list, out| {
                     means.go_on()?;

@@ -52,8 +52,8 @@ pub trait Documents: Sync {
     /// Hands on the URL of each document in turn; where there is none its id, which may be one.
     ///
     /// # Errors
-    /// They cannot be read.
-    fn each_url(&self, visit: &mut dyn FnMut(&str)) -> Result<()>;
+    /// They cannot be read; [`Error::Interrupted`].
+    fn each_url(&self, means: &Means, visit: &mut dyn FnMut(&str)) -> Result<()>;
 
     /// The rank of each document by its links, if it is known.
     fn ranks(&self) -> Option<&[f32]>;

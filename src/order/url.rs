@@ -16,9 +16,9 @@ pub static URL: Family = Family {
     params: &[],
     needs: Needs::Urls,
     check: |_| Ok(()),
-    make: |_, documents, _| {
+    make: |_, documents, means| {
         let mut keys = Keys::default();
-        documents.each_url(&mut |url| keys.push(url))?;
+        documents.each_url(means, &mut |url| keys.push(url))?;
         keys.sorted().ok_or_else(|| lacking("url", "no document of the index has a URL, or an id that is one"))
     },
 };

@@ -166,9 +166,10 @@ impl Documents for Index {
         Index::input_places(self)
     }
 
-    fn each_url(&self, visit: &mut dyn FnMut(&str)) -> Result<()> {
+    fn each_url(&self, means: &Means, visit: &mut dyn FnMut(&str)) -> Result<()> {
         let (frames, some) = (self.names.frames(), FRAMES * rayon::current_num_threads());
         for start in (0..frames).step_by(some) {
+            means.go_on()?;
             let frames = (start..frames.min(start + some)).into_par_iter();
             let names: Vec<Vec<DocName>> = frames.map(|i| self.names.read_frame(i)).collect::<Result<_>>()?;
             let names = names.iter().flatten();

@@ -92,6 +92,19 @@ fn test_the_bytes_of_a_build_in_that_order() {
     assert!(files(&index) == before);
 }
 
+/// Whoever ends it while the URLs are read does not wait for them.
+#[test]
+fn test_reading_urls_can_be_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), &documents());
+    for order in ["url", "bp"] {
+        let means = Means::new(2, 1 << 30);
+        means.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+        let found = permutation(dir.path(), &order.parse().unwrap(), &means);
+        assert!(matches!(found, Err(Error::Interrupted)), "{order}: {found:?}");
+    }
+}
+
 /// With little memory names are moved in several parts.
 #[test]
 fn test_names_move_in_parts() {

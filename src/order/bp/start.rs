@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::Result;
 use crate::base::bits::bits_of;
+use crate::base::means::Means;
 use crate::order::url::Keys;
 use crate::order::{Documents, Permutation};
 
@@ -33,11 +34,11 @@ impl Start {
     /// The better one of both orders. `lists` are those of [`Documents::lists`].
     ///
     /// # Errors
-    /// Those of [`Documents`].
-    pub(super) fn choose(documents: &dyn Documents, lists: &[(u32, u32)]) -> Result<Self> {
+    /// Those of [`Documents`]; [`crate::Error::Interrupted`].
+    pub(super) fn choose(documents: &dyn Documents, lists: &[(u32, u32)], means: &Means) -> Result<Self> {
         let count = documents.count();
         let mut keys = Keys::default();
-        documents.each_url(&mut |url| keys.push(url))?;
+        documents.each_url(means, &mut |url| keys.push(url))?;
         let by_url = keys.sorted();
         drop(keys);
         let sample = sample(documents, lists)?;
@@ -80,7 +81,6 @@ fn bits(lists: &[Vec<u32>], order: &Permutation) -> u64 {
 mod tests {
     use super::super::BP;
     use super::*;
-    use crate::base::means::Means;
     use crate::base::params::Settings;
     use std::ops::RangeInclusive;
 
@@ -108,7 +108,7 @@ mod tests {
         }
 
         fn start(&self) -> Start {
-            Start::choose(self, &self.lists(0..=u32::MAX).unwrap()).unwrap()
+            Start::choose(self, &self.lists(0..=u32::MAX).unwrap(), &Means::default()).unwrap()
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
         fn input_places(&self) -> Option<&[u32]> {
             None
         }
-        fn each_url(&self, visit: &mut dyn FnMut(&str)) -> Result<()> {
+        fn each_url(&self, _: &Means, visit: &mut dyn FnMut(&str)) -> Result<()> {
             self.urls.iter().for_each(|url| visit(url));
             Ok(())
         }
