@@ -21,7 +21,6 @@ mod pairs;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 
@@ -30,7 +29,7 @@ use super::query::not_negative;
 use super::statistics::Take;
 use super::{Engine, count, hardware_gpu, say};
 use crate::base::json;
-use crate::codec::{self, Codec, split_specs};
+use crate::codec::{self, split_specs};
 use crate::query::and::{AND, RANGES};
 use crate::query::method::EngineKind;
 
@@ -38,7 +37,7 @@ use crate::gpu::Gpu;
 
 pub(super) use output::Figure;
 pub(super) use pairs::Sweep;
-use pairs::{Clock, Methods, Point};
+use pairs::{Clock, Methods, Point, Readers};
 
 /// Intersect two lists with every method, check the results, and compare speeds.
 ///
@@ -192,7 +191,7 @@ pub(super) fn figures(args: &Args) -> anyhow::Result<Vec<Figure>> {
 struct Planned {
     points: Vec<Point>,
     recipe: Synthetic,
-    codecs: Vec<Arc<dyn Codec>>,
+    codecs: Vec<Readers>,
     methods: Methods,
     gpu: Option<Gpu>,
     clock: Clock,
@@ -208,6 +207,8 @@ impl Planned {
         let methods = methods(&args.methods, &args.engine)?;
         let gpu = if methods.gpu.is_empty() { None } else { hardware_gpu(&args.device)? };
         ensure!(gpu.is_some() || !methods.cpu.is_empty(), "all of these methods need a GPU, and there is none");
+        // without a GPU nothing is left out
+        let codecs = Readers::of(codecs, if gpu.is_some() { &methods.gpu } else { &[] });
         let recipe = Synthetic { spread: args.lists, documents, seed: args.seed };
         let clock = Clock { rounds: args.rounds, take: args.take, pairs: args.pairs, warm_up: args.warm_up };
         Ok(Self { points, recipe, codecs, methods, gpu, clock })
@@ -330,7 +331,7 @@ mod tests {
         let recipe = Synthetic { spread: Spread::Clustered, documents: 5000, seed: 3 };
         let clock = Clock { rounds: 1, take: Take::Fastest, pairs: 2, warm_up: 0.0 };
         let point = Point { sweep: Sweep::Ratio, shorter: 100, longer: 700, ratio: 7 };
-        let codecs = codec::parse_list("simdbp").unwrap();
+        let codecs = Readers::of(codec::parse_list("simdbp").unwrap(), &methods.gpu);
         let figures = pairs::measure(point, &recipe, &codecs, &methods, Some(&gpu), clock).unwrap();
         let shown: Vec<_> = figures.iter().map(|figure| (figure.engine, figure.method.as_str())).collect();
         assert_eq!(shown, [("cpu", "merge"), ("gpu", "gpu-binary"), ("gpu", "gpu-binary, kernels")]);

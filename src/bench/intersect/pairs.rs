@@ -53,7 +53,7 @@ const POSTINGS: u64 = 1 << 24;
 /// The methods to compare.
 pub(super) struct Methods {
     pub(super) cpu: Vec<(&'static AndMethod, &'static CpuAnd)>,
-    /// On the GPU, with parameters; only if they can read the codec.
+    /// On the GPU, with parameters.
     pub(super) gpu: Vec<String>,
 }
 
@@ -116,6 +116,23 @@ impl Pairs {
     }
 }
 
+/// A codec, and the methods of the GPU that can read it.
+pub(super) struct Readers {
+    codec: Arc<dyn Codec>,
+    gpu: Vec<String>,
+}
+
+impl Readers {
+    /// Of some codecs. Reports what cannot read one.
+    pub(super) fn of(codecs: Vec<Arc<dyn Codec>>, methods: &[String]) -> Vec<Self> {
+        let with_methods = |codec: Arc<dyn Codec>| {
+            let gpu = methods.iter().filter(|spec| readable(spec, codec.as_ref())).cloned().collect();
+            Self { codec, gpu }
+        };
+        codecs.into_iter().map(with_methods).collect()
+    }
+}
+
 /// A figure for each codec and method.
 ///
 /// # Errors
@@ -123,7 +140,7 @@ impl Pairs {
 pub(super) fn measure(
     point: Point,
     recipe: &Synthetic,
-    codecs: &[Arc<dyn Codec>],
+    codecs: &[Readers],
     methods: &Methods,
     gpu: Option<&Gpu>,
     clock: Clock,
@@ -133,7 +150,7 @@ pub(super) fn measure(
     let pairs = Pairs::new(point, recipe, count);
     let found = pairs.expected.iter().map(|both| both.len() as f64).sum::<f64>() / f64::from(count);
     let mut figures = Vec::new();
-    for codec in codecs {
+    for Readers { codec, gpu: on_gpu } in codecs {
         let encode = |docs: &Vec<u32>| Encoded::new(codec.as_ref(), docs);
         let encoded: Vec<[Encoded; 2]> = pairs.plain.iter().map(|pair| pair.each_ref().map(encode)).collect();
         let lists = encoded
@@ -150,7 +167,7 @@ pub(super) fn measure(
             add("cpu", method.name.to_owned(), &seconds);
         }
         let Some(gpu) = gpu else { continue };
-        let specs: Vec<&String> = methods.gpu.iter().filter(|spec| readable(spec, codec.as_ref())).collect();
+        let specs: Vec<&String> = on_gpu.iter().collect();
         if !specs.is_empty() {
             let (wall, kernels) =
                 device::measure(gpu, codec, &lists, recipe.documents, &specs, clock, |pair, spec, docs| {

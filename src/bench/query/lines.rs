@@ -9,7 +9,7 @@ use crate::query::engine::{GpuMethods, GriffinMethods};
 use crate::query::gpu::candidates;
 use crate::query::method::{EngineKind, Method, Registry};
 use crate::query::migrate::Migration;
-use crate::query::or::{OR, OrMethod, RANGES as OR_RANGES};
+use crate::query::or::{OR, OrMethod, RANGES as OR_RANGES, planned};
 use crate::query::topk::{GpuTopKWay, TOPK, TopKMethod};
 use crate::query::{Bm25, CpuMethods, Mode, Plan, Scores, Searcher, Topic};
 use crate::{Error, Result};
@@ -122,20 +122,20 @@ pub(super) struct Methods {
     gpu_topk: Vec<&'static TopKMethod>,
 }
 
-/// The methods of an engine among some names; "best" means `best`, and "all" means all.
+/// The methods of an engine among some names; "best" means those of `best`, and "all" means all.
 fn named<C, G>(
     registry: &Registry<C, G>,
     engine: EngineKind,
     names: &[String],
-    best: &'static Method<C, G>,
+    best: &[&'static Method<C, G>],
 ) -> Vec<&'static Method<C, G>> {
     let of_name = |name: &String| {
         let is = |row: &&Method<C, G>| name == "all" || [row.name, row.short].contains(&name.as_str());
         let found = registry.on(engine).filter(is);
-        found.chain((name == "best").then_some(best)).collect::<Vec<_>>()
+        found.chain(best.iter().copied().filter(|_| name == "best")).collect::<Vec<_>>()
     };
     let found: Vec<_> = names.iter().flat_map(of_name).collect();
-    if found.is_empty() { vec![best] } else { found }
+    if found.is_empty() { best.to_vec() } else { found }
 }
 
 /// The name of a method that may have parameters.
@@ -149,11 +149,12 @@ impl Methods {
         self.gpu_intersect.iter().any(|spec| spec == RANGES.name)
     }
 
-    /// From comma-separated lists.
+    /// From comma-separated lists, for the best `k` documents: the best method for OR of a GPU is that of its plan for
+    /// a query alone and that for a batch, where they differ.
     ///
     /// # Errors
     /// [`Error::UnknownName`].
-    pub(super) fn parse(or: &str, intersect: &str, topk: &str) -> Result<Self> {
+    pub(super) fn parse(or: &str, intersect: &str, topk: &str, k: usize) -> Result<Self> {
         let [or, intersect, topk] = [or, intersect, topk].map(split_specs);
         let best = CpuMethods::default();
         check(&OR, &or)?;
@@ -180,13 +181,15 @@ impl Methods {
             gpu_intersect.push(RANGES.name.to_owned());
         }
         let (cpu, gpu) = (EngineKind::Cpu, EngineKind::Gpu);
+        let mut gpu_best = vec![planned(k, 1), planned(k, 2)];
+        gpu_best.dedup_by_key(|or| or.name);
         Ok(Self {
-            or: named(&OR, cpu, &or, best.or),
-            gpu_or: named(&OR, gpu, &or, &OR_RANGES),
-            intersect: named(&AND, cpu, &intersect, best.intersect),
+            or: named(&OR, cpu, &or, &[best.or]),
+            gpu_or: named(&OR, gpu, &or, &gpu_best),
+            intersect: named(&AND, cpu, &intersect, &[best.intersect]),
             gpu_intersect,
-            topk: named(&TOPK, cpu, &topk, best.topk),
-            gpu_topk: named(&TOPK, gpu, &topk, GpuMethods::default().topk),
+            topk: named(&TOPK, cpu, &topk, &[best.topk]),
+            gpu_topk: named(&TOPK, gpu, &topk, &[GpuMethods::default().topk]),
         })
     }
 
@@ -344,7 +347,7 @@ mod tests {
 
     #[test]
     fn test_methods_by_name() {
-        let methods = Methods::parse("all", "merge,best", "best").unwrap();
+        let methods = Methods::parse("all", "merge,best", "best", 10).unwrap();
         assert_eq!(methods.or.len(), OR.on(EngineKind::Cpu).count());
         let shown = |lines: &[Line]| lines.iter().map(|line| (line.mode, line.method())).collect::<Vec<_>>();
         let best = CpuMethods::default();
@@ -352,17 +355,26 @@ mod tests {
         let expected = [(Mode::And, "merge"), (Mode::And, best.intersect.name), (Mode::AndOr, best.or.name)];
         let expected = expected.map(|(mode, name)| (mode, name.to_owned()));
         assert_eq!(shown(&methods.lines(3, &[Mode::And, Mode::AndOr])), expected);
-        let mixed = Methods::parse("wand", "merge", "best").unwrap().lines(0, &[Mode::AndOr]);
+        let mixed = Methods::parse("wand", "merge", "best", 10).unwrap().lines(0, &[Mode::AndOr]);
         assert_eq!(shown(&mixed), [(Mode::AndOr, "merge, wand".to_owned())]);
-        assert!(Methods::parse("quick", "best", "best").is_err());
-        assert!(Methods::parse("best", "quick:x=1", "best").is_err());
-        assert!(Methods::parse("best", "best", "quick").is_err());
-        assert!(Methods::parse("best", "ranges:x=1", "best").is_err());
-        let error = Methods::parse("quick", "best", "best").err().unwrap().to_string();
+        assert!(Methods::parse("quick", "best", "best", 10).is_err());
+        assert!(Methods::parse("best", "quick:x=1", "best", 10).is_err());
+        assert!(Methods::parse("best", "best", "quick", 10).is_err());
+        assert!(Methods::parse("best", "ranges:x=1", "best", 10).is_err());
+        let error = Methods::parse("quick", "best", "best", 10).err().unwrap().to_string();
         assert_eq!(error.matches(" ranges").count(), 2, "and ranges-exhaustive: {error}");
-        // a method of one engine leaves the other one its best
+        // where a GPU's plan goes by the number of queries, both are its best
         let codec = crate::codec::codec("simdbp").unwrap();
-        let methods = Methods::parse("accumulators,ranges", "pmf:levels=2,lrc,ranges", "best").unwrap();
+        let best_of = |k| {
+            let methods = Methods::parse("best", "best", "best", k).unwrap();
+            shown(&methods.gpu_lines(0, &[Mode::And, Mode::Or], codec.as_ref()).concat())
+        };
+        let row = |(mode, name): (Mode, &str)| (mode, name.to_owned());
+        let expected = [(Mode::And, "ranges"), (Mode::Or, "ranges"), (Mode::Or, "ranges-exhaustive")].map(row);
+        assert_eq!(best_of(10), expected[..2]);
+        assert_eq!(best_of(16_000), expected);
+        // a method of one engine leaves the other one its best
+        let methods = Methods::parse("accumulators,ranges", "pmf:levels=2,lrc,ranges", "best", 10).unwrap();
         assert_eq!(shown(&methods.lines(0, &[Mode::Or])), [(Mode::Or, best.or.name.to_owned())]);
         let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr], codec.as_ref());
         assert_eq!(shown(&gpu[0]), [(Mode::Or, "accumulators".to_owned())]);
@@ -370,13 +382,13 @@ mod tests {
         assert_eq!(shown(&gpu[2]), [(Mode::And, "pmf:levels=2".to_owned())], "lrc reads no simdbp");
         assert_eq!(methods.gpu_lines(0, &[Mode::AndOr], codec.as_ref()).len(), 1);
         // without ranges the intersector finds what has all terms
-        let methods = Methods::parse("accumulators", "pmf:levels=3", "best").unwrap();
+        let methods = Methods::parse("accumulators", "pmf:levels=3", "best", 10).unwrap();
         let gpu = methods.gpu_lines(0, &[Mode::And, Mode::Or, Mode::AndOr], codec.as_ref()).concat();
         let expected =
             [(Mode::Or, "accumulators"), (Mode::And, "pmf:levels=3"), (Mode::AndOr, "pmf:levels=3, accumulators")];
         assert_eq!(shown(&gpu), expected.map(|(mode, name)| (mode, name.to_owned())));
         // each method with each method for the top k
-        let methods = Methods::parse("best", "merge,hs", "selection,partial-sort,histogram,radix-sort").unwrap();
+        let methods = Methods::parse("best", "merge,hs", "selection,partial-sort,histogram,radix-sort", 10).unwrap();
         assert_eq!(
             shown(&methods.lines(0, &[Mode::And])),
             ["merge", "merge, partial-sort"].map(|name| (Mode::And, name.to_owned()))

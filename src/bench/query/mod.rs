@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.cold {
         return cold::run(args);
     }
-    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk, args.common.k as usize)?;
     check_workgroups(args, &methods)?;
     ensure!(args.rounds > 0 || args.check, "--rounds 0 measures nothing; give --check, too, to compare answers only");
     let outputs = args.common.outputs()?;
@@ -201,7 +201,7 @@ pub(super) struct Parts {
 /// # Errors
 /// As of [`run`].
 pub(super) fn figures(args: &Args) -> anyhow::Result<(Vec<Row>, Vec<Parts>)> {
-    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk, args.common.k as usize)?;
     check_workgroups(args, &methods)?;
     with_results(args, &methods, |results, _, _| {
         let parts = results.shares.into_iter().map(|shares| Parts {

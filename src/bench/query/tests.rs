@@ -123,7 +123,7 @@ fn test_a_wrong_answer_is_found() {
     let plans: Vec<Vec<Plan>> = places.iter().map(|place| lines::plan(&place.searcher, &topics).unwrap().0).collect();
     let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
-    let line = Methods::parse("best", "best", "best").unwrap().lines(0, &[Mode::Or]).remove(0);
+    let line = Methods::parse("best", "best", "best", 10).unwrap().lines(0, &[Mode::Or]).remove(0);
     let expected = cpu.plain(0, Mode::Or).unwrap();
     assert_eq!(cpu.check(&line, &cpu.answers(&line).unwrap(), &expected), 0);
     assert_eq!(cpu.check_index(1, Mode::Or, &expected).unwrap(), 0, "another order has the same answers");
@@ -144,7 +144,7 @@ fn test_lines_on_the_gpu_have_the_same_answers_and_all_figures() {
     let plans = vec![lines::plan(&places[0].searcher, &topics).unwrap().0];
     let clock = Clock { k: 5, rounds: 1, take: Take::Fastest, warm_up: 0.0, memory: None, workgroups: None };
     let cpu = Cpu { places: &places, plans: &plans, clock };
-    let methods = Methods::parse("best", "ranges,gpu-binary,wu", "best").unwrap();
+    let methods = Methods::parse("best", "ranges,gpu-binary,wu", "best", 10).unwrap();
     let codec = places[0].searcher.codec().codec();
     let mut shown = Vec::new();
     for lines in methods.gpu_lines(0, &[Mode::And, Mode::Or], codec) {
@@ -181,7 +181,7 @@ fn test_lines_on_both_processors_have_the_same_answers_and_their_figures() {
     let cpu = Cpu { places: &places, plans: &plans, clock };
     let rules: Vec<Migration> =
         ["ratio=128", "length=100000", "fixed=gpu-cpu"].iter().map(|rule| Migration::parse(rule).unwrap()).collect();
-    let methods = Methods::parse("best", "daat,gallop,merge-path", "best").unwrap();
+    let methods = Methods::parse("best", "daat,gallop,merge-path", "best", 10).unwrap();
     let codec = places[0].searcher.device_codec().codec();
     let lines = methods.lines_on_both(0, &[Mode::And, Mode::Or, Mode::AndOr], codec, &rules);
     assert_eq!(lines.len(), 6, "nothing moves in disjunctions");

@@ -59,7 +59,7 @@ use serve::{Server, Wall};
 /// # Errors
 /// Unknown names, a file that cannot be read or written, an answer that differs, or a device that fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk, args.common.k as usize)?;
     let outputs = args.common.outputs()?;
     with_rows(args, &methods, |rows, title, gpu| {
         outputs.write(|mut out| output::write_csv(&mut out, &rows), || output::chart(title, &rows))?;
@@ -85,7 +85,7 @@ pub(in crate::bench) struct Highest {
 /// # Errors
 /// As of [`run`].
 pub(in crate::bench) fn figures(args: &Args) -> anyhow::Result<Vec<Highest>> {
-    let methods = Methods::parse(&args.or, &args.intersect, &args.topk)?;
+    let methods = Methods::parse(&args.or, &args.intersect, &args.topk, args.common.k as usize)?;
     let highest = |row: Row| {
         let finished = row.levels.iter().filter(|level| !level.stopped);
         let delays = finished.filter_map(|level| Some((level.rate, Summary::of(&level.run.latencies)?.mean)));

@@ -102,7 +102,7 @@ fn test_all_engines_have_rows_with_right_answers() {
         trial: args.trial(Arrivals::Poisson(1)),
         model: Knowledge::default(),
     };
-    let methods = Methods::parse("best", "best", "best").unwrap();
+    let methods = Methods::parse("best", "best", "best", 10).unwrap();
     let rows = bench.rows(&methods, Some(&gpu)).unwrap();
     let shown: Vec<(&str, &str, usize, usize)> =
         rows.iter().map(|row| (&*row.name.engine, row.name.mode, row.name.threads, row.name.batch)).collect();
