@@ -3,7 +3,6 @@
 use crate::base::text_file::{self, TextFile};
 use crate::{Error, Result};
 use encoding_rs::WINDOWS_1252;
-use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 /// Most bytes of a line.
@@ -34,41 +33,25 @@ impl<'a> Lines<'a> {
     /// Appends the next line with its end; false if there is none.
     ///
     /// # Errors
-    /// As of [`Self::append_raw_to`].
-    pub(super) fn append_to(&mut self, text: &mut String) -> Result<bool> {
-        let mut raw = std::mem::take(&mut self.raw);
-        raw.clear();
-        let read = self.append_raw_to(&mut raw)?;
-        text.push_str(&decoded(&raw));
-        self.raw = raw;
-        Ok(read)
-    }
-
-    /// Appends the bytes of the next line with its end, for [`decoded`]; false if there is none.
-    ///
-    /// # Errors
     /// [`Error::Invalid`] if the file cannot be read, if it does not unpack, or for a line of more than 64 MiB.
-    pub(super) fn append_raw_to(&mut self, raw: &mut Vec<u8>) -> Result<bool> {
-        let read = self.file.text.by_ref().take(MAX_LINE + 1).read_until(b'\n', raw);
+    pub(super) fn append_to(&mut self, text: &mut String) -> Result<bool> {
+        self.raw.clear();
+        let read = self.file.text.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut self.raw);
         let read = read.map_err(|error| unread(&error, self.file.packed))?;
         if read as u64 > MAX_LINE {
             return Err(bad(format!("has more than {MAX_LINE} bytes in line {}", self.number + 1)));
         }
         self.number += u64::from(read > 0);
+        match std::str::from_utf8(&self.raw) {
+            Ok(line) => text.push_str(line),
+            Err(_) => text.push_str(&WINDOWS_1252.decode_without_bom_handling(&self.raw).0),
+        }
         Ok(read > 0)
     }
 
     /// The number of the last line, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
-    }
-}
-
-/// The text of a line.
-pub(super) fn decoded(raw: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(raw) {
-        Ok(line) => line.into(),
-        Err(_) => WINDOWS_1252.decode_without_bom_handling(raw).0,
     }
 }
 

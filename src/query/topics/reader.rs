@@ -1,11 +1,10 @@
 //! Topics one after the other: the format from the beginning of the file, then a topic a line.
 
-use super::lines::{Lines, bad, decoded};
+use super::lines::{Lines, bad};
 use super::markup::{find_ignoring_case, opening, trec, without_sections, xml};
 use super::{Topic, TopicFormat, id_of, tidy};
 use crate::query::WeightedTerms;
 use crate::{Error, Result};
-use rayon::prelude::*;
 use std::collections::{HashSet, VecDeque};
 use std::io::Read;
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,9 +14,6 @@ const HEAD: usize = 4 << 20;
 
 /// Topics whose ids are compared with those before them.
 const KNOWN: usize = 1 << 20;
-
-/// So many lines are worth more than one thread.
-const MANY: usize = 256;
 
 /// A file with tags that has more is refused.
 const MAX_MARKUP: usize = 1 << 30;
@@ -45,37 +41,8 @@ enum Source<'a> {
         /// The lines that decided, with their numbers.
         head: VecDeque<(u64, String)>,
         lines: Lines<'a>,
-        raw: RawLines,
+        line: String,
     },
-}
-
-/// Lines as they stand in the file.
-#[derive(Default)]
-struct RawLines {
-    bytes: Vec<u8>,
-    /// Of each line the number, and where it ends.
-    ends: Vec<(u64, usize)>,
-}
-
-impl RawLines {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    fn topic(&self, line: usize, format: TopicFormat) -> Option<Result<Topic>> {
-        let start = line.checked_sub(1).map_or(0, |before| self.ends[before].1);
-        let (number, end) = self.ends[line];
-        let text = decoded(&self.bytes[start..end]);
-        (!text.trim().is_empty()).then(|| topic(format, &text, number))
-    }
-
-    /// The topics of all lines that are not blank, with their numbers.
-    fn topics(&self, format: TopicFormat) -> Vec<(u64, Result<Topic>)> {
-        let of = |line: usize| Some((self.ends[line].0, self.topic(line, format)?));
-        let lines = 0..self.ends.len();
-        if lines.len() < MANY { lines.filter_map(of).collect() } else { lines.into_par_iter().filter_map(of).collect() }
-    }
 }
 
 impl<'a> TopicReader<'a> {
@@ -127,7 +94,7 @@ impl<'a> TopicReader<'a> {
         if let Some(error) = no_text(&head).or_else(|| (format == TopicFormat::Lines).then(|| mixed(&head)).flatten()) {
             return Err(error);
         }
-        Ok(Self::of(format, Source::Lines { head, lines, raw: RawLines::default() }))
+        Ok(Self::of(format, Source::Lines { head, lines, line: String::new() }))
     }
 
     fn markup(mut text: String, mut lines: Lines<'_>, fields: &[String]) -> Result<Self> {
@@ -169,89 +136,36 @@ impl<'a> TopicReader<'a> {
         }
     }
 
-    /// The next topics: `most` of them, or as many as are left. Their lines are read one after the other, and many of
-    /// them become topics on all threads.
-    ///
-    /// # Errors
-    /// As of the iterator. The topics before the one that is wrong are lost.
-    pub fn take_window(&mut self, most: usize) -> Result<Vec<Topic>> {
-        let mut window = Vec::new();
-        while window.len() < most && !self.failed {
-            let (next, mut error) = self.read(most - window.len());
-            if next.is_empty() && error.is_none() {
-                break;
+    fn read(&mut self) -> Result<Option<Topic>> {
+        let Source::Lines { head, lines, line } = &mut self.source else { return Ok(None) };
+        let number = match head.pop_front() {
+            Some((number, first)) => {
+                *line = first;
+                number
             }
-            for (number, topic) in next {
-                match topic.and_then(|topic| self.admitted(topic, number)) {
-                    Ok(topic) => window.push(topic),
-                    Err(first) => {
-                        error = Some(first);
-                        break;
-                    }
+            None => loop {
+                line.clear();
+                if !lines.append_to(line)? {
+                    return Ok(None);
                 }
-            }
-            if let Some(error) = error {
-                self.failed = true;
-                return Err(error);
-            }
-        }
-        Ok(window)
-    }
-
-    /// Topics of lines that were not read yet, `most` at most, and why no more can be read. Neither: there is no more.
-    fn read(&mut self, most: usize) -> (Vec<(u64, Result<Topic>)>, Option<Error>) {
-        let Source::Lines { head, lines, raw } = &mut self.source else {
-            let Source::Markup(topics) = &mut self.source else { return Default::default() };
-            return (topics.take(most).map(|topic| (0, Ok(topic))).collect(), None);
+                if !line.trim().is_empty() {
+                    break lines.number();
+                }
+            },
         };
-        loop {
-            raw.clear();
-            let mut error = None;
-            while raw.ends.len() < most {
-                let number = match head.pop_front() {
-                    Some((number, line)) => {
-                        raw.bytes.extend_from_slice(line.as_bytes());
-                        number
-                    }
-                    None => match lines.append_raw_to(&mut raw.bytes) {
-                        Ok(true) => lines.number(),
-                        Ok(false) => break,
-                        Err(why) => {
-                            error = Some(why);
-                            break;
-                        }
-                    },
-                };
-                raw.ends.push((number, raw.bytes.len()));
-            }
-            let topics = raw.topics(self.format);
-            // lines that are all blank are not the end
-            if !topics.is_empty() || error.is_some() || raw.ends.is_empty() {
-                return (topics, error);
-            }
-        }
-    }
-
-    /// A topic with its id, where it goes with those before it; `number` is its line's.
-    fn admitted(&mut self, mut topic: Topic, number: u64) -> Result<Topic> {
-        self.count += 1;
-        if self.format == TopicFormat::Json {
+        let (format, line) = (self.format, &*line);
+        let mut topic = topic(format, line, number, self.count)?;
+        if format == TopicFormat::Json {
             let has_id = !topic.id.is_empty();
             if *self.has_ids.get_or_insert(has_id) != has_id {
                 let (this, others) = if has_id { ("has an id", "none") } else { ("has no id", "one") };
                 return Err(bad_line(number, format!("{this}, and those before it have {others}")));
             }
+            if !has_id {
+                topic.id = (self.count + 1).to_string();
+            }
         }
-        if topic.id.is_empty() {
-            topic.id = self.count.to_string();
-        }
-        if self.ids.len() < KNOWN && !self.ids.insert(xxh3_64(topic.id.as_bytes())) {
-            let what = format!("topic {} of the file of topics", self.count);
-            let why =
-                format!("has the id \"{}\" of an earlier one, and a run file could not tell them apart", topic.id);
-            return Err(Error::Invalid { what, why });
-        }
-        Ok(topic)
+        Ok(Some(topic))
     }
 }
 
@@ -259,7 +173,25 @@ impl Iterator for TopicReader<'_> {
     type Item = Result<Topic>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.take_window(1).map(|mut window| window.pop()).transpose()
+        if self.failed {
+            return None;
+        }
+        let mut next = match &mut self.source {
+            Source::Markup(topics) => topics.next().map(Ok),
+            Source::Lines { .. } => self.read().transpose(),
+        };
+        if let Some(Ok(topic)) = &next
+            && self.ids.len() < KNOWN
+            && !self.ids.insert(xxh3_64(topic.id.as_bytes()))
+        {
+            let what = format!("topic {} of the file of topics", self.count + 1);
+            let why =
+                format!("has the id \"{}\" of an earlier one, and a run file could not tell them apart", topic.id);
+            next = Some(Err(Error::Invalid { what, why }));
+        }
+        self.failed = matches!(next, Some(Err(_)));
+        self.count += u64::from(next.is_some());
+        next
     }
 }
 
@@ -347,8 +279,8 @@ fn sniff<'l>(head: impl Iterator<Item = &'l str> + Clone) -> TopicFormat {
     }
 }
 
-/// The topic of a line, which is not blank; `number` is the line's. Its id is empty where the line has none.
-fn topic(format: TopicFormat, line: &str, number: u64) -> Result<Topic> {
+/// The topic of a line, which is not blank; `number` is the line's and `before` counts the topics before it.
+fn topic(format: TopicFormat, line: &str, number: u64, before: u64) -> Result<Topic> {
     let bad = |why: String| bad_line(number, why);
     let of = |parts: Option<(&str, &str)>, begun: &str| {
         let (id, text) = parts.ok_or_else(|| bad(format!("is no \"{begun}\", with which the file begins")))?;
@@ -362,7 +294,9 @@ fn topic(format: TopicFormat, line: &str, number: u64) -> Result<Topic> {
             let parts = numbered(line).and_then(|(id, text)| Some((id, after_priority(text)?)));
             of(parts, "id:priority:text")
         }
-        TopicFormat::Lines | TopicFormat::Trec | TopicFormat::Xml => Ok(Topic::new(String::new(), tidy(line))),
+        TopicFormat::Lines | TopicFormat::Trec | TopicFormat::Xml => {
+            Ok(Topic::new((before + 1).to_string(), tidy(line)))
+        }
     }
 }
 

@@ -153,7 +153,7 @@ fn read_all(mut topics: TopicReader<'_>, work: &Work<'_>, before: (u64, u64), to
     let (mut size, mut count) = (FIRST_WINDOW, before.0);
     loop {
         size = size.min(work.window.load(Ordering::Relaxed));
-        let next = topics.take_window(size);
+        let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>();
         let guess = (work.guess)(topics.seen());
         work.means.progress.revise(guess);
         let read = next.map(|topics| {
