@@ -11,9 +11,6 @@
 // a bit of the stream at least, and the number of blocks is limited. What is no stream fails. So does what is rare, as
 // a code without codewords for some bits: it is for the CPU.
 
-// Bytes of each member's stream, or FAILED and what is wrong.
-var<storage, read_write> ends: array<u32>;
-
 // One of FAULT_*.
 var<private> fault: u32;
 // The member's stream ends before this byte of `packed`.
@@ -39,6 +36,7 @@ fn main(
     fault = 0u;
     produced = 0u;
     carry = 0u;
+    handed_over = 0u;
     var is_last = false;
     var blocks = BLOCKS + member.bytes / BLOCK_BYTES;
     while !is_last && fault == 0u {
@@ -72,7 +70,8 @@ fn main(
         write_rest(lane);
     }
     if lane == 0u {
-        ends[number] = select(bytes, FAILED | fault, fault != 0u);
+        // bytes of the member's stream, or what is wrong
+        results[number] = select(bytes, FAILED | fault, fault != 0u);
     }
 }
 

@@ -1,3 +1,4 @@
+//#import params
 //#import inflate/bits
 
 // What a member inflates to, written in whole words: there are no smaller stores.
@@ -7,6 +8,11 @@
 // where they come from, so that no lane waits for another one.
 
 var<storage, read_write> text: array<u32>;
+// What the host reads: the ends of all members, and behind them all that `text` has. It may lie behind the bus. So it
+// is never read here, and gets whole lines, since the bus takes as long for a part of one.
+var<storage, read_write> results: array<u32>;
+
+const LINE_WORDS: u32 = 32u;
 
 // The member's first word in `text`.
 var<private> text_at: u32;
@@ -15,6 +21,8 @@ var<private> produced: u32;
 // The bytes behind the last whole word of them. The word is written when it is whole: so no lane writes a word that
 // others read.
 var<private> carry: u32;
+// So many words of text are in `results`.
+var<private> handed_over: u32;
 
 var<workgroup> tokens: array<u32, LANES>;
 // Where their texts begin, behind the text so far.
@@ -97,7 +105,7 @@ fn write_tokens(lane: u32, token: u32, start: u32, total: u32) {
         }
         put_word(w, word, end);
     }
-    advance_to(end);
+    advance_to(lane, end);
 }
 
 // Writes `size` bytes of `packed`, from byte `begin` on.
@@ -115,7 +123,7 @@ fn write_stored(lane: u32, begin: u32, size: u32) {
         }
         put_word(w, word, end);
     }
-    advance_to(end);
+    advance_to(lane, end);
 }
 
 // Writes a word, or keeps it if it is not whole yet.
@@ -127,17 +135,31 @@ fn put_word(w: u32, word: u32, end: u32) {
     }
 }
 
+// Puts words of text before `end` into `results`.
+fn hand_over(lane: u32, end: u32) {
+    for (var w = handed_over + lane; w < end; w += LANES) {
+        results[params.members + text_at + w] = text[text_at + w];
+    }
+    handed_over = max(handed_over, end);
+}
+
 // Lets all lanes see the text up to byte `end`.
-fn advance_to(end: u32) {
+fn advance_to(lane: u32, end: u32) {
     storageBarrier();
     workgroupBarrier();
     produced = end;
     carry = tail;
+    let first = params.members + text_at;
+    let whole = (first + (produced >> 2u)) & ~(LINE_WORDS - 1u);
+    if whole > first + handed_over {
+        hand_over(lane, whole - first);
+    }
 }
 
-// Writes the last word, if it is not whole.
+// Hands over what is left, with the last word, which may not be whole.
 fn write_rest(lane: u32) {
+    hand_over(lane, produced >> 2u);
     if lane == 0u && (produced & 3u) != 0u {
-        text[text_at + (produced >> 2u)] = carry;
+        results[params.members + text_at + (produced >> 2u)] = carry;
     }
 }

@@ -37,6 +37,8 @@ pub enum Usage {
     Shared,
     /// Copied to, read by the host.
     Download,
+    /// Written by kernels where the host reads it. Kernels read it slowly if it lies behind the bus.
+    Results,
 }
 
 /// A buffer of the device; freed when dropped.
@@ -326,7 +328,7 @@ impl Gpu {
         let report = &self.shared.report;
         let bytes = bytes.next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT).max(16);
         let (limit, limit_name) = match usage {
-            Usage::Storage | Usage::Shared if report.max_binding_bytes < report.max_buffer_bytes => {
+            Usage::Storage | Usage::Shared | Usage::Results if report.max_binding_bytes < report.max_buffer_bytes => {
                 (report.max_binding_bytes, "max_storage_buffer_binding_size")
             }
             _ => (report.max_buffer_bytes, "max_buffer_size"),
@@ -345,6 +347,7 @@ impl Gpu {
             Usage::Upload => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
             Usage::Shared => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
             Usage::Download => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            Usage::Results => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::STORAGE,
         };
         let descriptor = wgpu::BufferDescriptor { label: Some(what), size: bytes, usage, mapped_at_creation };
         let raw = self.checked(what, |s| {

@@ -41,6 +41,8 @@ pub struct Upload {
     ring: VecDeque<Staging>,
     /// The ring has at most so many buffers.
     most: usize,
+    /// So many of them are filled at a time.
+    together: usize,
     /// The last submitted copy.
     last: Option<wgpu::SubmissionIndex>,
 }
@@ -79,6 +81,13 @@ impl<T> Part<'_, T> {
     }
 }
 
+/// A mapped buffer, and what goes into it.
+struct Filling<'a, T> {
+    buffer: Buffer,
+    grains: Vec<Part<'a, T>>,
+    bytes: u64,
+}
+
 /// A copy from a staging buffer.
 struct Copied<'a> {
     from: u64,
@@ -89,7 +98,7 @@ struct Copied<'a> {
 
 impl Default for Upload {
     fn default() -> Self {
-        Self { ring: VecDeque::new(), most: RING, last: None }
+        Self { ring: VecDeque::new(), most: RING, together: 1, last: None }
     }
 }
 
@@ -97,6 +106,13 @@ impl Upload {
     /// For [`Self::send`] while the device computes. Holds up to 256 MiB.
     pub fn long() -> Self {
         Self { most: LONG_RING, ..Self::default() }
+    }
+
+    /// For [`Self::send`] while the device computes and the cores have other work. Holds up to 96 MiB, or 256 if it is `long`. They are filled together:
+    /// beside other work a core may wait long for its turn, and then all cores wait for its part once, not once a buffer.
+    pub fn ahead(long: bool) -> Self {
+        let most = if long { LONG_RING } else { RING };
+        Self { most, together: most, ..Self::default() }
     }
 
     /// Copies `from` to the start of `to` and waits. `visit` sees every piece of `from` once, on
@@ -164,47 +180,66 @@ impl Upload {
         let mut left: u64 = parts.iter().map(Part::bytes).sum();
         let mut rest = parts.iter().flat_map(grains).peekable();
         while left > 0 {
-            let buffer = self.turn(gpu, left)?;
-            let room = buffer.bytes;
-            let (mut grains, mut bytes) = (Vec::new(), 0);
-            while let Some(part) = rest.next_if(|part| bytes + part.bytes() <= room) {
-                bytes += part.bytes();
-                grains.push(part);
+            let mut fillings = Vec::new();
+            while left > 0 && fillings.len() < self.together {
+                let buffer = self.turn(gpu, left, fillings.len())?;
+                let (mut grains, mut bytes) = (Vec::new(), 0);
+                while let Some(part) = rest.next_if(|part| bytes + part.bytes() <= buffer.bytes) {
+                    bytes += part.bytes();
+                    grains.push(part);
+                }
+                left -= bytes;
+                fillings.push(Filling { buffer, grains, bytes });
             }
-            left -= bytes;
-            let view = gpu.checked("upload", |_| buffer.raw.slice(..bytes).get_mapped_range_mut())?;
-            let Ok(mut view) = view else {
+            let views = gpu.checked("upload", |_| {
+                let view = |filling: &Filling<'_, T>| filling.buffer.raw.slice(..filling.bytes).get_mapped_range_mut();
+                fillings.iter().map(view).collect::<Result<Vec<_>, _>>()
+            })?;
+            let Ok(mut views) = views else {
                 return Err(GpuError::Lost { message: "upload could not be written to".into() });
             };
-            fill(Mapped(view.slice(..)), &grains, visit);
-            drop(view);
-            let copies = copies(&grains);
-            let mapped = Arc::new(AtomicBool::new(false));
-            let copied = gpu.checked("upload", |shared| {
-                let from = &buffer.raw;
-                from.unmap();
-                let mut encoder = shared.device.create_command_encoder(&Default::default());
-                for copy in &copies {
-                    encoder.copy_buffer_to_buffer(from, copy.from, &copy.to.raw, copy.at, copy.bytes);
-                }
-                let submitted = shared.queue.submit([encoder.finish()]);
-                let mapped = Arc::clone(&mapped);
-                from.map_async(wgpu::MapMode::Write, .., move |result| mapped.store(result.is_ok(), Relaxed));
-                submitted
-            })?;
-            self.last = Some(copied.clone());
-            self.ring.push_back(Staging { buffer, copied, mapped });
+            let parts = views.iter_mut().zip(&fillings).map(|(view, filling)| (Mapped(view.slice(..)), filling));
+            let parts: Vec<_> = parts.collect();
+            parts.into_par_iter().for_each(|(to, filling)| fill(to, &filling.grains, visit));
+            drop(views);
+            self.submit(gpu, fillings)?;
         }
         Ok(())
     }
 
+    /// Sends copies out of buffers that are filled, and asks for these back.
+    fn submit<T>(&mut self, gpu: &Gpu, fillings: Vec<Filling<'_, T>>) -> Result<(), GpuError> {
+        let filled: Vec<_> = fillings.into_iter().map(|filling| (copies(&filling.grains), filling.buffer)).collect();
+        let flags: Vec<Arc<AtomicBool>> = filled.iter().map(|_| Arc::default()).collect();
+        let copied = gpu.checked("upload", |shared| {
+            let mut encoder = shared.device.create_command_encoder(&Default::default());
+            for (copies, buffer) in &filled {
+                buffer.raw.unmap();
+                for copy in copies {
+                    encoder.copy_buffer_to_buffer(&buffer.raw, copy.from, &copy.to.raw, copy.at, copy.bytes);
+                }
+            }
+            let submitted = shared.queue.submit([encoder.finish()]);
+            for ((_, buffer), mapped) in filled.iter().zip(&flags) {
+                let mapped = Arc::clone(mapped);
+                let note = move |result: Result<(), _>| mapped.store(result.is_ok(), Relaxed);
+                buffer.raw.map_async(wgpu::MapMode::Write, .., note);
+            }
+            submitted
+        })?;
+        let buffers = filled.into_iter().map(|(_, buffer)| buffer).zip(flags);
+        self.ring.extend(buffers.map(|(buffer, mapped)| Staging { buffer, copied: copied.clone(), mapped }));
+        self.last = Some(copied);
+        Ok(())
+    }
+
     /// A buffer, mapped, of a size that suits `left` bytes: the next of the ring if its copy is over, or a new one. If
-    /// there are enough, waits for the copy.
-    fn turn(&mut self, gpu: &Gpu, left: u64) -> Result<Buffer, GpuError> {
+    /// there are enough, with those that are `taken`, waits for the copy.
+    fn turn(&mut self, gpu: &Gpu, left: u64, taken: usize) -> Result<Buffer, GpuError> {
         // one grain fits at least
         let bytes = left.min(CHUNK).next_power_of_two().max(4096);
         gpu.wait("upload", Wait::For(None))?;
-        let full = self.ring.len() >= self.most;
+        let full = self.ring.len() + taken >= self.most;
         let ready = self.ring.front().is_some_and(|next| full || next.mapped.load(Relaxed));
         let next = if ready { self.ring.pop_front() } else { None };
         // the device keeps what it still copies from

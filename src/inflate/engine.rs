@@ -64,7 +64,7 @@ impl Room {
         if is_long(long) { long } else { within(STAGING).min(MOST_SHORT) }
     }
 
-    fn download(&self) -> u64 {
+    fn results(&self) -> u64 {
         (self.text + 4 * self.members) as u64
     }
 }
@@ -152,16 +152,15 @@ impl<'d> Load<'d> {
 #[derive(Debug)]
 struct Slot {
     device: OnDevice,
-    /// What came back: ends, and behind them texts.
-    down: Buffer,
+    /// What comes back: ends, and behind them texts.
+    results: Buffer,
 }
 
 #[derive(Debug)]
 struct OnDevice {
     packed: Buffer,
     members: Buffer,
-    text: Buffer,
-    ends: Buffer,
+    /// With the text on the device, of which copies of earlier text are read.
     bound: Bound,
 }
 
@@ -209,7 +208,7 @@ impl Inflate {
         let pipeline = gpu.pipeline(&kernel()?)?;
         let (back, free) = channel();
         // the next batch is copied while the device computes
-        let upload = if is_long(room.text as u64) { Upload::long() } else { Upload::default() };
+        let upload = Upload::ahead(is_long(room.text as u64));
         Ok(Self { gpu, pipeline, upload, room, timed, made: 0, free, back, making: None })
     }
 
@@ -290,7 +289,7 @@ impl Inflate {
     pub fn start(&mut self, load: &Load<'_>, wait: bool) -> Result<Option<Running>, GpuError> {
         assert!(!load.is_empty() && load.fits(&self.room, 0, 0, 0), "a batch has members, and room for them");
         let Some(slot) = self.slot(wait)? else { return Ok(None) };
-        let OnDevice { packed, members, text, ends, bound } = &slot.device;
+        let OnDevice { packed, members, bound } = &slot.device;
         let mut order: Vec<usize> = (0..load.len()).collect();
         // each is serial: the longest would end last
         order.sort_by_key(|&number| std::cmp::Reverse(load.members[number].bytes));
@@ -300,14 +299,7 @@ impl Inflate {
         parts.push(Part { from: bytemuck::cast_slice(&rows), to: members, at: 0 });
         self.upload.send(&self.gpu, &parts)?;
         let immediates = Params { members: rows.len() as u32 }.bytes();
-        let all_ends = 4 * rows.len() as u64;
-        let mut steps = vec![
-            Step::Run { name: "inflate", bound, immediates: &immediates, groups: rows.len() as u32 },
-            Step::CopyPart { from: (ends, 0), to: (&slot.down, 0), bytes: all_ends },
-        ];
-        if load.text > 0 {
-            steps.push(Step::CopyPart { from: (text, 0), to: (&slot.down, all_ends), bytes: load.text as u64 });
-        }
+        let steps = [Step::Run { name: "inflate", bound, immediates: &immediates, groups: rows.len() as u32 }];
         let pending = self.gpu.submit("inflate", &steps, self.timed)?;
         let mut places = vec![Place { end: 0, text: 0, size: 0, bytes: 0 }; rows.len()];
         for (row, number) in order.into_iter().enumerate() {
@@ -315,7 +307,7 @@ impl Inflate {
             let text = 4 * (rows.len() + to as usize);
             places[number] = Place { end: 4 * row, text, size: size as usize, bytes };
         }
-        Ok(Some(Running { slot, pending, places, bytes: all_ends + load.text as u64 }))
+        Ok(Some(Running { slot, pending, places, bytes: (4 * rows.len() + load.text) as u64 }))
     }
 
     /// Waits for a batch.
@@ -323,8 +315,8 @@ impl Inflate {
     /// # Errors
     /// The device was lost.
     pub fn finish(&mut self, running: Running) -> Result<Texts, GpuError> {
-        let Running { slot: Slot { device, down }, pending, places, bytes } = running;
-        let (mapped, times) = self.gpu.finish_mapped(pending, down, bytes)?;
+        let Running { slot: Slot { device, results }, pending, places, bytes } = running;
+        let (mapped, times) = self.gpu.finish_mapped(pending, results, bytes)?;
         let seconds = times.first().map(|&(_, seconds)| seconds);
         Ok(Texts { parts: Some((mapped, device)), places, seconds, back: self.back.clone() })
     }
@@ -352,11 +344,10 @@ impl Making {
         let packed = gpu.buffer("compressed members", (room.packed + PADDING) as u64, Usage::Storage)?;
         let members = gpu.buffer("members", (room.members * size_of::<Member>()) as u64, Usage::Storage)?;
         let text = gpu.buffer("inflated members", room.text as u64, Usage::Storage)?;
-        let ends = gpu.buffer("ends of members", 4 * room.members as u64, Usage::Storage)?;
-        let down = gpu.buffer("inflated members", room.download(), Usage::Download)?;
-        let buffers = [("packed", &packed), ("members", &members), ("text", &text), ("ends", &ends)];
+        let results = gpu.buffer("inflated members", room.results(), Usage::Results)?;
+        let buffers = [("packed", &packed), ("members", &members), ("text", &text), ("results", &results)];
         let bound = gpu.bind("inflate", &self.pipeline, &buffers)?;
-        Ok(Slot { device: OnDevice { packed, members, text, ends, bound }, down })
+        Ok(Slot { device: OnDevice { packed, members, bound }, results })
     }
 }
 
@@ -405,10 +396,10 @@ impl Texts {
 impl Drop for Texts {
     fn drop(&mut self) {
         if let Some((mapped, device)) = self.parts.take()
-            && let Some(down) = mapped.unmap()
+            && let Some(results) = mapped.unmap()
         {
             // nobody needs them any more if the other end is gone
-            let _ = self.back.send(Ok(Slot { device, down }));
+            let _ = self.back.send(Ok(Slot { device, results }));
         }
     }
 }

@@ -324,7 +324,7 @@ fn test_host_memory_is_counted() {
     for text in [1 << 20, (1 << 20) + 4, 100 << 20, 512 << 20, (512 << 20) + 4, 1 << 30, 3 << 30] {
         let room = Room::of(text);
         let down = room.text + 4 * room.members;
-        let device = room.packed + PADDING + 20 * room.members + room.text;
+        let device = room.packed + PADDING + 16 * room.members + room.text;
         let staging = if text > 512 << 20 { 8 } else { 3 } * (32 << 20);
         let host = (4 * down + room.packed + 5 * 112 * room.members + staging) as u64;
         for (shares, needed) in [(false, host), (true, host + 4 * device as u64)] {
@@ -384,7 +384,13 @@ fn lends_buffers(gpu: &Gpu, ready: usize) {
 #[test]
 fn test_a_planted_fault_is_noticed() {
     let Some(gpu) = testing::gpu() else { return };
-    let plants = [("count = min(count, before);", ""), ("carry = tail;", ""), ("if w >= 36u", "if w >= 37u")];
+    let plants = [
+        ("count = min(count, before);", ""),
+        ("carry = tail;", ""),
+        ("if w >= 36u", "if w >= 37u"),
+        ("text[text_at + w] = word;", ""),
+        ("hand_over(lane, produced >> 2u);", ""),
+    ];
     for (right, planted) in plants {
         let mut engine = engine(&gpu);
         engine.plant(right, planted);
