@@ -74,12 +74,14 @@ pub(super) trait Way {
     /// Whether the query can have results.
     fn has_answers(&self, plan: &Plan) -> bool;
 
-    /// Adds a query to a batch, and asks for its lists. At least as many documents as are wanted have the score `least`
-    /// or more, if it is not 0.
+    /// Adds a query to a batch, and asks for its lists.
     ///
     /// # Errors
     /// [`Error::Damaged`]
-    fn add(&mut self, context: &mut Context<'_>, rows: &mut Self::Rows, plan: &Plan, least: u32) -> Result<Added>;
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Self::Rows, plan: &Plan, turn: Turn) -> Result<Added>;
+
+    /// Whether there is more room for the hits of a query in [`Turn::Alone`] than in a batch of many.
+    fn has_more_room_alone(&self) -> bool;
 
     /// Sends a batch. Its lists are on the device.
     ///
@@ -104,14 +106,35 @@ pub(super) trait Way {
     fn clear_tables(&mut self);
 }
 
+/// How often a query was sent before, because there was too little room for its hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Never.
+    First,
+    /// Once. At least as many documents as are wanted have this score or more.
+    Again(u32),
+    /// It has a batch to itself, since so many hits have the score of the last one that is wanted. As many documents as
+    /// are wanted have this score, if it is not 0.
+    Alone(u32),
+}
+
+impl Turn {
+    /// A score that as many documents as are wanted reach; 0 if none is known.
+    pub(super) fn least(self) -> u32 {
+        match self {
+            Self::First => 0,
+            Self::Again(least) | Self::Alone(least) => least,
+        }
+    }
+}
+
 /// A query of a batch.
 #[derive(Clone, Copy)]
 struct Member {
     query: usize,
     /// Its scores are multiplied with this number.
     unit: f32,
-    /// The device had too little room for its hits before, but knew then how good the wanted ones are.
-    again: bool,
+    turn: Turn,
 }
 
 /// A batch of queries.
@@ -125,15 +148,15 @@ struct Waiting<'p> {
     plans: &'p [Plan],
     /// The first of those that were never sent.
     next: usize,
-    /// Those to be sent again, with the least score of interest.
-    again: VecDeque<(usize, u32)>,
+    /// Those to be sent again.
+    again: VecDeque<(usize, Turn)>,
 }
 
 impl Waiting<'_> {
-    /// The number of the next query, and its least score: a query to be sent again, or else one before `end`.
-    fn first(&self, end: usize) -> Option<(usize, u32)> {
+    /// The number of the next query: one to be sent again, or else one before `end`.
+    fn first(&self, end: usize) -> Option<(usize, Turn)> {
         let again = self.again.front().copied();
-        again.or_else(|| (self.next < end.min(self.plans.len())).then_some((self.next, 0)))
+        again.or_else(|| (self.next < end.min(self.plans.len())).then_some((self.next, Turn::First)))
     }
 
     /// Takes it off.
@@ -171,7 +194,8 @@ pub(super) enum Answer<'f> {
 
 /// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each,
 /// those of a batch together. A query that cannot have results gets no answer. A batch that is too large for the device
-/// is split. A query with more hits than room is sent once more, now that it is known how good its hits have to be.
+/// is split. A query with more hits than room is sent once more, now that it is known how good its hits have to be, and
+/// if they still are too many, by itself.
 /// `slots` are the slots without a batch. `meanwhile` is called once, when the last batch is on its way, and not at all
 /// if none was sent.
 ///
@@ -228,7 +252,7 @@ pub(super) fn run<W: Way>(
                         if batch.members.len() > 1 || !flights.is_empty() {
                             // smaller batches take less, and one on its way may hold the room
                             // a query that comes back is sent from the start
-                            waiting.again.extend(batch.members.iter().map(|member| (member.query, 0)));
+                            waiting.again.extend(batch.members.iter().map(|member| (member.query, Turn::First)));
                             wait = !flights.is_empty();
                         } else {
                             report.by_cpu += 1;
@@ -269,11 +293,14 @@ pub(super) fn run<W: Way>(
             slots.push(slot);
             report.add(&found);
             let mut answers = Vec::with_capacity(members.len());
-            for (place, Member { query, unit, again }) in members.into_iter().enumerate() {
-                match (found.pairs(place), found.least(place)) {
-                    (Some(_), _) => answers.push((query, Answer::Found(&found, place, unit))),
-                    (None, Some(least)) if !again && least > 0 => waiting.again.push_back((query, least)),
-                    (None, _) => {
+            for (place, Member { query, unit, turn }) in members.into_iter().enumerate() {
+                match (found.pairs(place), turn, found.least(place)) {
+                    (Some(_), ..) => answers.push((query, Answer::Found(&found, place, unit))),
+                    (None, Turn::First, Some(least)) => waiting.again.push_back((query, Turn::Again(least))),
+                    (None, Turn::First | Turn::Again(_), least) if way.has_more_room_alone() => {
+                        waiting.again.push_back((query, Turn::Alone(least.unwrap_or(turn.least()))));
+                    }
+                    (None, ..) => {
                         report.by_cpu += 1;
                         answers.push((query, Answer::OnCpu));
                     }
@@ -297,11 +324,11 @@ fn collect<W: Way>(
     let mut batch = Batch { members: Vec::new(), rows: W::Rows::default() };
     let plans = waiting.plans;
     let mut fill = || {
-        while let Some((query, least)) = waiting.first(end) {
+        while let Some((query, turn)) = waiting.first(end) {
             let plan = &plans[query];
             if way.has_answers(plan) {
-                match way.add(context, &mut batch.rows, plan, least)? {
-                    Added::Yes(unit) => batch.members.push(Member { query, unit, again: least > 0 }),
+                match way.add(context, &mut batch.rows, plan, turn)? {
+                    Added::Yes(unit) => batch.members.push(Member { query, unit, turn }),
                     Added::Full => return Ok(None),
                     Added::Lacks(lack) => return Ok(Some(End::Lacks(lack))),
                     Added::Never => return Ok(Some(End::Never)),

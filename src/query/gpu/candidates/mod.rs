@@ -36,7 +36,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-use super::batches::{Added, Context, Lack, Way};
+use super::batches::{Added, Context, Lack, Turn, Way};
 use super::found::Found;
 use super::residence::Request;
 use super::rows::{CandidateState, TermRow};
@@ -295,7 +295,7 @@ impl Way for Call<'_> {
         self.k > 0 && !plan.terms.is_empty() && plan.missing == 0
     }
 
-    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, _: u32) -> Result<Added> {
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, _: Turn) -> Result<Added> {
         let shortest = plan.terms.iter().map(|term| term.info.df).min().unwrap_or(0);
         if !self.candidates.limits.hold(rows, shortest) {
             return Ok(Added::Full);
@@ -332,5 +332,10 @@ impl Way for Call<'_> {
 
     fn clear_tables(&mut self) {
         self.candidates.clear_tables();
+    }
+
+    /// A query has room for its shortest list in any batch.
+    fn has_more_room_alone(&self) -> bool {
+        false
     }
 }

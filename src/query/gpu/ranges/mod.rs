@@ -39,7 +39,7 @@ pub(super) mod accumulators;
 pub mod kernels;
 mod passes;
 
-use super::batches::{Added, Context, Lack, Way};
+use super::batches::{Added, Context, Lack, Turn, Way};
 use super::found::{AllHits, BestRows, FirstHits, Found, GatheredHits, word, words};
 use super::kernels::Parts;
 use super::plan_rows::{add_steps, greatest_score, query_row};
@@ -72,6 +72,10 @@ const FIRST_K: u32 = 128;
 const FIRST_HITS: u32 = if cfg!(test) { 32 } else { 4096 };
 /// All queries of a batch together have room for at most so many hits.
 const BATCH_HITS: u64 = 1 << 26;
+/// A query in [`Turn::Alone`] has room for so many hits, or for this many times as many as in a batch of many. Tests
+/// have queries with more.
+const ALONE_HITS: u32 = if cfg!(test) { 1 << 15 } else { 1 << 22 };
+const ALONE_TIMES: u32 = 4;
 
 /// What answers by ranges, compiled for an index.
 #[derive(Debug)]
@@ -95,6 +99,8 @@ pub(super) struct Call<'d> {
     most_whole: usize,
     /// and room for so many ranges of short lists.
     most_candidates: u32,
+    /// A buffer holds so many hits.
+    most_hits: u32,
 }
 
 /// A table of range maxima that a batch has to make, or a list that it has to lay out by range.
@@ -116,6 +122,8 @@ pub(super) struct Rows {
     queries: Vec<QueryRow>,
     /// How many of them any range can have a match of.
     whole: usize,
+    /// It is a single query in [`Turn::Alone`].
+    alone: bool,
     /// Slots for the ranges of the other ones.
     candidates: u32,
     /// Tables that the terms need and that are not there yet.
@@ -153,9 +161,11 @@ impl ByRanges {
     /// [`crate::Error::Limit`] if `topk` does not choose so many.
     pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: &'d Chooser, or: Option<By>, k: u32) -> Result<Call<'d>> {
         let (by, all) = (or.unwrap_or(By::Ranges { prune: true }), or.is_none());
-        let mut call = Call { own: self, topk, by, all, k, most: 0, most_whole: 0, most_candidates: 0 };
+        let mut call = Call { own: self, topk, by, all, k, most: 0, most_whole: 0, most_candidates: 0, most_hits: 0 };
         (call.most, call.most_whole) = call.most_queries(gpu);
-        call.most_candidates = BATCH_CANDIDATES.min(gpu.report().max_binding_bytes / 8) as u32;
+        let pairs = gpu.report().max_binding_bytes / 8;
+        call.most_candidates = BATCH_CANDIDATES.min(pairs) as u32;
+        call.most_hits = u32::try_from(pairs).unwrap_or(u32::MAX);
         topk.check(call.room(), k)?;
         Ok(call)
     }
@@ -216,10 +226,21 @@ impl Call<'_> {
         first_wave.saturating_add(self.k.saturating_mul(8)).clamp(8192, documents.max(8192))
     }
 
-    fn sent(&self, queries: usize) -> Sent {
-        let (results, room) = (self.results(), self.room());
+    /// How many hits a query of a batch has room for.
+    fn room_in(&self, rows: &Rows) -> u32 {
+        if !rows.alone {
+            return self.room();
+        }
+        let most = ALONE_HITS.max(self.room().saturating_mul(ALONE_TIMES)).min(self.most_hits);
+        most.min(self.own.ranges.documents).max(self.room())
+    }
+
+    fn sent(&self, rows: &Rows) -> Sent {
+        let (results, room, queries) = (self.results(), self.room_in(rows), rows.queries.len());
         match self.topk {
             Chooser::Host => Sent::All(AllHits { queries, room }),
+            // as many as there are, not as many as there is room for
+            _ if rows.alone => Sent::All(AllHits { queries, room }),
             Chooser::Kernels(_) => Sent::Best(BestRows { queries, most: results, room }),
             // without pruning there may be many more hits than that
             Chooser::Histogram if queries == 1 && self.k <= FIRST_K && self.by != (By::Ranges { prune: false }) => {
@@ -279,7 +300,7 @@ impl Way for Call<'_> {
         self.k > 0 && !plan.terms.is_empty() && !(self.all && plan.missing > 0)
     }
 
-    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, least: u32) -> Result<Added> {
+    fn add(&mut self, context: &mut Context<'_>, rows: &mut Rows, plan: &Plan, turn: Turn) -> Result<Added> {
         let count = plan.terms.len();
         // bounds count on what terms add, and a document's terms are counted modulo 256
         let software = context.gpu.report().kind == AdapterKind::Software && matches!(self.by, By::Ranges { .. });
@@ -287,7 +308,9 @@ impl Way for Call<'_> {
         if count > most_terms || plan.has_negative() || (self.all && count > 255) {
             return Ok(Added::Never);
         }
-        if rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS {
+        let alone = matches!(turn, Turn::Alone(_));
+        let full = rows.queries.len() >= self.most || rows.terms.len() + count > BATCH_TERMS;
+        if full || rows.alone || (alone && !rows.queries.is_empty()) {
             return Ok(Added::Full);
         }
         let ranges = self.own.ranges;
@@ -308,7 +331,7 @@ impl Way for Call<'_> {
         }
         let first = rows.terms.len() as u32;
         let mut untabled = 0;
-        let mut least = least;
+        let mut least = turn.least();
         for (bound, term) in terms {
             let Request::Placed(placed) = context.residence.request(&term.info, true)? else {
                 // tables that were promised to earlier terms of this query are made with the batch
@@ -343,11 +366,12 @@ impl Way for Call<'_> {
             }
         }
         rows.queries.push(row);
+        rows.alone = alone;
         Ok(Added::Yes(plan.unit))
     }
 
     fn send(&mut self, context: &Context<'_>, slot: &mut Slot, rows: &Rows) -> Result<(Pending, Self::Sent)> {
-        let sent = self.sent(rows.queries.len());
+        let sent = self.sent(rows);
         let order = rows.order();
         Ok((self.submit(context, slot, rows, &order, sent)?, (sent, order)))
     }
@@ -395,4 +419,9 @@ impl Way for Call<'_> {
     }
 
     fn clear_tables(&mut self) {}
+
+    /// Kernels choose among as many as [`Self::room`] says.
+    fn has_more_room_alone(&self) -> bool {
+        !matches!(self.topk, Chooser::Kernels(_)) && !self.takes_all()
+    }
 }

@@ -152,7 +152,7 @@ impl Call<'_> {
     ) -> Result<Pending> {
         let (gpu, kernels, ranges) = (&context.gpu, &self.own.kernels, self.own.ranges);
         let count = rows.queries.len() as u32;
-        let room = self.room();
+        let room = self.room_in(rows);
         let mut jobs = Vec::new();
         let rounds = table_rounds(ranges, &rows.tables, &mut jobs);
         let unpack = over_blocks("unpack", 2, &rows.unpacked, &mut jobs);
@@ -283,7 +283,7 @@ impl Call<'_> {
         jobs: &mut Vec<BlocksJob>,
         prune: bool,
     ) -> Vec<Run> {
-        let (gpu, padded, room) = (&context.gpu, self.own.ranges.padded(), self.room());
+        let (gpu, padded, room) = (&context.gpu, self.own.ranges.padded(), self.room_in(rows));
         let (queries, whole) = (rows.queries.len() as u32, rows.whole as u32);
         let first_job = jobs.len() as u32;
         rows.share_out(order, RAREST_BLOCKS, |term| term.blocks, jobs);
