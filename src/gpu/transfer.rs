@@ -108,8 +108,9 @@ impl Upload {
         Self { most: LONG_RING, ..Self::default() }
     }
 
-    /// For [`Self::send`] while the device computes and the cores have other work. Holds up to 96 MiB, or 256 if it is `long`. They are filled together:
-    /// beside other work a core may wait long for its turn, and then all cores wait for its part once, not once a buffer.
+    /// For [`Self::send`] while the device computes and the cores have other work. Holds up to 96 MiB, or 256 if it is
+    /// `long`. They are filled together: beside other work a core may wait long for its turn, and then all cores wait for
+    /// its part once, not once a buffer.
     pub fn ahead(long: bool) -> Self {
         let most = if long { LONG_RING } else { RING };
         Self { most, together: most, ..Self::default() }
