@@ -1,5 +1,5 @@
-//! Files of gzip members, one behind the other, as `gzip -dc` reads them: zeros behind a member, with which tapes and
-//! block devices fill up, are no content.
+//! Files of gzip members, one behind the other. Zeros behind a member, with which tapes and block devices fill up, are
+//! passed over. `gzip -dc` does so at the end of a file; here a member may follow, and anything else is an error.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};

@@ -4,7 +4,7 @@ use super::device::Wait;
 use super::submit::{Pending, Times};
 use super::{Buffer, Gpu, GpuError};
 
-/// A download buffer that is mapped as long as this lives. Any thread may read it, and take it back. A lost device
+/// A buffer of results that is mapped as long as this lives. Any thread may read it, and take it back. A lost device
 /// leaves it mapped: wgpu takes buffers away only when a lost device is polled, and a [`Gpu`] that knows of the loss,
 /// as it does from the moment on, polls no more.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub struct Mapped {
 }
 
 impl Gpu {
-    /// Waits for a submission and keeps the first `bytes` of a download buffer mapped, which it filled: what nobody has
-    /// filled, wgpu would clear, and a GB takes a quarter of a second. Also returns the seconds of each run, if they
+    /// Waits for a submission and keeps the first `bytes` of a buffer mapped, which a copy or a kernel filled: of a buffer
+    /// of copies wgpu would clear what nobody has filled, and a GB takes a quarter of a second. Also returns the seconds of each run, if they
     /// were timed.
     ///
     /// # Errors

@@ -3,10 +3,11 @@
 //! Upload: a small ring of host-visible buffers that all cores fill in parallel while the device copies the earlier
 //! ones. On a discrete GPU such a buffer may lie in device memory behind the bus, where one thread writes 13 GB/s;
 //! several fill the bus. To make such a buffer takes longer than to copy what it holds, so the ring grows only while
-//! the device is behind. A buffer is waited for when its turn comes again, and nothing else is: what is submitted later
-//! comes behind the copies in the queue of the device, so it finds them done. Download: the whole result lands in
-//! host-visible memory, and every piece is mapped before the first key is overwritten. So a device that is lost on the
-//! way leaves the keys as they were.
+//! the device is behind. Beside other work ([`Upload::ahead`]) a whole ring is filled before any of it is copied. A
+//! buffer is waited for when its turn comes again, and nothing else is: what is submitted later comes behind the copies
+//! in the queue of the device, so it finds them done. Download: the whole result lands in host-visible memory, and every
+//! piece is mapped before the first key is overwritten. So a device that is lost on the way leaves the keys as they
+//! were.
 
 use bytemuck::Pod;
 use rayon::prelude::*;

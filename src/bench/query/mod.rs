@@ -105,7 +105,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = Migration::parse,
         default_value = "ratio=128", long_help = help::migrate())]
     migrate: Vec<Migration>,
-    /// Methods for OR, comma-separated, or best, or all [default: each engine's fastest method]
+    /// Methods for OR, comma-separated, or best, or all [default: each engine's fastest method; of a GPU that for a
+    /// query alone and that for a batch]
     #[arg(long, default_value = "best", value_name = "LIST", long_help = help::or())]
     or: String,
     /// Methods for AND, comma-separated, with parameters as in pmf:levels=3, or best, or all [default: each engine's

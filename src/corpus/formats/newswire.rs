@@ -9,6 +9,7 @@ use memchr::{memchr, memmem};
 use super::super::format::{Context, Cut, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink, SkipKind};
 use super::sgml;
+use crate::text::comment_end;
 
 /// See the module.
 pub struct Newswire;
@@ -139,9 +140,13 @@ fn append(mut content: &[u8], tags: bool, out: &mut Vec<u8>) {
             content = end.map_or(&[], |end| &section[end + 3..]);
             continue;
         }
-        // it would go on in the next element
-        if is_unclosed_comment(content) {
-            return;
+        // a title has no comments
+        if tags && content.starts_with(b"<!--") {
+            // it would go on in the next element
+            let Some(end) = comment_end(content, 4) else { return };
+            out.extend_from_slice(&content[..end]);
+            content = &content[end..];
+            continue;
         }
         let name = content[1..].strip_prefix(b"/").unwrap_or(&content[1..]);
         let end = memchr(b'>', content).filter(|_| !tags && name.first().is_some_and(u8::is_ascii_alphabetic));
@@ -154,13 +159,6 @@ fn append(mut content: &[u8], tags: bool, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(content);
-}
-
-/// Whether a comment begins here that nothing closes.
-fn is_unclosed_comment(content: &[u8]) -> bool {
-    // `<!-->` is a comment, too
-    let closes = |end: &&[u8]| memmem::find(&content[2..], end).is_some();
-    content.starts_with(b"<!--") && ![&b"-->"[..], b"--!>"].iter().any(closes)
 }
 
 #[cfg(test)]
@@ -187,6 +185,8 @@ mod tests {
         let doc = "<DOC><HEAD>a <!-- b</HEAD><TEXT>c <!-- d --> e <!--> f <!-- g --!> h</TEXT>";
         assert_eq!(collected(doc), "a <p>\nc <!-- d --> e <!--> f <!-- g --!> h<p>\n");
         assert_eq!(collected("<DOC><TEXT>a <!-- b</TEXT><HL>c -->"), "a <p>\nc --><p>\n");
+        assert_eq!(collected("<DOC><TEXT>a <!--!> b</TEXT><HL>c</HL>"), "a <p>\nc<p>\n");
+        assert_eq!(collected("<DOC><TITLE>a <!-- b</TITLE><TEXT>c"), "<title>a <!-- b</title>\nc<p>\n");
     }
 
     #[test]

@@ -174,10 +174,15 @@ fn test_costs_are_linear() {
     let heads = "<DOC>\n".repeat(1 << 20);
     let tags = format!("<DOC>\n<DOCNO>1</DOCNO>\n{}\n</DOC>\n", "<TEXT/><TEXT ".repeat(1 << 20));
     let pages = "<page>".repeat(1 << 20);
+    let of_text = |text: String| format!("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>{text}</TEXT>\n</DOC>\n");
+    let comments = ["<!--".repeat(1 << 20) + "-->", "<!----!>".repeat(1 << 20), "<!--".repeat(1 << 20)].map(of_text);
     let nested = format!("<page><id>1</id>{}{}</page>", "<a>".repeat(1 << 20), "</b>".repeat(1 << 20));
     let options = CorpusOptions::default();
     assert_eq!(damage(&read_bytes(heads.as_bytes(), &options)).len(), 2 * (1 << 20));
     assert_eq!(ids(&read_bytes(tags.as_bytes(), &options)), ["1"]);
+    for comments in comments {
+        assert_eq!(ids(&read_bytes(comments.as_bytes(), &options)), ["1"]);
+    }
     assert_eq!(damage(&read_bytes(pages.as_bytes(), &options)).len(), 2 * (1 << 20));
     assert_eq!(damage(&read_bytes(nested.as_bytes(), &options)), [BadSyntax]);
     let arrays = format!("{{\"id\": \"1\", \"x\": {}{}, \"text\": \"t\"}}", "[".repeat(4 << 20), "]".repeat(4 << 20));

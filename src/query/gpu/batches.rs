@@ -109,12 +109,12 @@ pub(super) trait Way {
 /// How often a query was sent before, because there was too little room for its hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Never.
+    /// Never, or for nothing: the device was out of memory.
     First,
     /// Once. At least as many documents as are wanted have this score or more.
     Again(u32),
-    /// It has a batch to itself, since so many hits have the score of the last one that is wanted. As many documents as
-    /// are wanted have this score, if it is not 0.
+    /// It has a batch to itself, as there was too little room for its hits, whatever is known of their scores. As many
+    /// documents as are wanted have this score, if it is not 0.
     Alone(u32),
 }
 
@@ -192,6 +192,11 @@ pub(super) enum Answer<'f> {
     OnCpu,
 }
 
+/// Whether less would have been possible.
+fn is_large(error: &GpuError) -> bool {
+    matches!(error, GpuError::OutOfMemory { .. } | GpuError::Limit { .. })
+}
+
 /// Takes queries through a device in their order, in batches of `sizes` queries, and hands out an answer for each,
 /// those of a batch together. A query that cannot have results gets no answer. A batch that is too large for the device
 /// is split. A query with more hits than room is sent once more, now that it is known how good its hits have to be, and
@@ -241,7 +246,6 @@ pub(super) fn run<W: Way>(
                     Ok((pending, sent)) => flights.push_back(Flight { slot, pending, sent, members: batch.members }),
                     Err(error) => {
                         way.abandon(context, &batch.rows);
-                        let is_large = |gpu| matches!(gpu, &GpuError::OutOfMemory { .. } | GpuError::Limit { .. });
                         if !matches!(&error, Error::Gpu(gpu) if is_large(gpu)) {
                             return Err(error);
                         }
@@ -249,7 +253,9 @@ pub(super) fn run<W: Way>(
                         if batch.members.len() > 1 {
                             way.halve(batch.members.len());
                         }
-                        if batch.members.len() > 1 || !flights.is_empty() {
+                        // what needs more than a batch has is not waited for: two such queries could wait for each other
+                        let alone = batch.members.iter().any(|member| matches!(member.turn, Turn::Alone(_)));
+                        if batch.members.len() > 1 || (!flights.is_empty() && !alone) {
                             // smaller batches take less, and one on its way may hold the room
                             // a query that comes back is sent from the start
                             waiting.again.extend(batch.members.iter().map(|member| (member.query, Turn::First)));
@@ -289,7 +295,15 @@ pub(super) fn run<W: Way>(
             meanwhile();
         }
         if let Some(Flight { mut slot, pending, sent, members }) = flights.pop_front() {
-            let found = way.finish(&context.gpu, &mut slot, pending, sent)?;
+            let found = match way.finish(&context.gpu, &mut slot, pending, sent) {
+                // its hits, whose number nobody knew before, take more memory than there is
+                Err(error) if is_large(&error) && members.len() == 1 => {
+                    report.by_cpu += 1;
+                    hand_out(vec![(members[0].query, Answer::OnCpu)])?;
+                    continue;
+                }
+                found => found?,
+            };
             slots.push(slot);
             report.add(&found);
             let mut answers = Vec::with_capacity(members.len());

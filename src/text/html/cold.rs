@@ -19,7 +19,9 @@ impl Scanner {
             (Some(b'/'), Some(byte)) if byte.is_ascii_alphabetic() => self.tag(input, pos + 2, true),
             (Some(b'/'), Some(_)) => raw::declaration_end(input, pos + 2),
             (Some(b'?'), _) => raw::declaration_end(input, pos + 1),
-            (Some(b'!'), _) if input[pos..].starts_with(b"<!--") => raw::comment_end(input, pos + 4),
+            (Some(b'!'), _) if input[pos..].starts_with(b"<!--") => {
+                raw::comment_end(input, pos + 4).unwrap_or(input.len())
+            }
             (Some(b'!'), _) if self.nest.has_sections() && input[pos..].starts_with(b"<![CDATA[") => {
                 let start = pos + 9;
                 let end = memchr::memmem::find(&input[start..], b"]]>").map_or(input.len(), |found| start + found);

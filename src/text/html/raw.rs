@@ -63,23 +63,23 @@ pub(super) fn script_end(input: &[u8], mut pos: usize) -> usize {
     }
 }
 
-/// After a comment whose `<!--` ends at `pos`.
-pub(super) fn comment_end(input: &[u8], mut pos: usize) -> usize {
+/// After a comment whose `<!--` ends at `pos`; `None` if nothing closes it.
+pub(crate) fn comment_end(input: &[u8], mut pos: usize) -> Option<usize> {
     for ending in [&b">"[..], b"->"] {
         if input[pos..].starts_with(ending) {
-            return pos + ending.len();
+            return Some(pos + ending.len());
         }
     }
     while let Some(found) = memmem::find(&input[pos..], b"--") {
         pos += found;
         for ending in [&b"-->"[..], b"--!>"] {
             if input[pos..].starts_with(ending) {
-                return pos + ending.len();
+                return Some(pos + ending.len());
             }
         }
         pos += 1;
     }
-    input.len()
+    None
 }
 
 /// After the first `>` from `pos` on: how declarations and bogus comments end.

@@ -21,7 +21,7 @@
 //! A pass takes longer than what it does for a few queries. So these have two waves and no `cuts`, and `bounds` picks
 //! the ranges of the first wave itself: the best of each tile. A few conjunctions with few such ranges go through
 //! `rarest`, `evaluate` and `gather` alone; and a single query has no `gather` if its k is small and ranges are
-//! skipped: the host leaves hits out.
+//! skipped, or if it has a batch to itself since its hits are too many: the host leaves hits out.
 //!
 //! For a conjunction, a range that lacks a term has no bound, and a document that lacks a term has no score. Scores are
 //! sums of whole numbers, so it does not matter in which order threads add. A query's threshold is the lower edge

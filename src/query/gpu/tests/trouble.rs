@@ -149,6 +149,32 @@ fn test_batches_over_the_limits_of_the_device() {
     }
 }
 
+/// Queries with too many hits for a batch are sent alone, and where the device has no room for that either, the CPU
+/// answers them, whatever else is on its way.
+#[test]
+fn test_queries_that_have_no_room_alone_end() {
+    let Some(gpu) = gpu() else { return };
+    let texts: Vec<String> =
+        (0..20_000).map(|doc| if doc == 7 { "same again rare" } else { "same again" }.into()).collect();
+    let built = Built::new(&texts, "vbyte");
+    let index = built.open();
+    let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+    let plans = plans(&searcher, &["same", "same again", "again"]);
+    let expected: Vec<_> = plans.iter().map(|plan| searcher.search(plan, Mode::Or, 10).unwrap()).collect();
+    for sizes in [&[1, 1, 1][..], &[2, 1], &[3]] {
+        let options = Options { preload: true, ..Options::default() };
+        let mut engine = engine(&searcher, &gpu, options).unwrap();
+        check_batch(&mut engine, &super::plans(&searcher, &["rare"]), 10, "lists and tables are there");
+        // enough for 8,192 hits each of two queries, and too little for 20,000 of one
+        gpu.allow(200_000, u64::MAX);
+        let found = engine.search(&Queries { plans: &plans, sizes, k: 10 }, Mode::Or);
+        gpu.allow(u64::MAX, u64::MAX);
+        let Answers { hits, effort } = found.unwrap();
+        assert_eq!(hits, expected, "{sizes:?}");
+        assert_eq!(effort.by_cpu(), 3, "{sizes:?}");
+    }
+}
+
 /// Flips words of the files of lists. No checksum is compared, but lists are looked at first, brought one by one or all
 /// at once: so there is an error or an answer.
 #[test]
