@@ -113,7 +113,7 @@ fn every_command_prints_what_its_schema_says() {
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     }
     let mut ok = |line: &str| check(dir, line, 0, &mut seen);
-    ok("eval qrels one.run two.run -q");
+    ok("eval qrels one.run two.run -q --diff 2");
     ok("synth s -n 3 --vocabulary 1000 --mean-length 20 -q");
     ok("synth g --postings 100k -n 1000 -q");
     ok("synth g --queries 10 -o g.tsv");

@@ -1,7 +1,8 @@
 //! Text files as people keep them: packed by gzip, zstd or bzip2, and with a byte order mark.
 
 use super::gzip::Members;
-use encoding_rs::{CoderResult, Decoder, Encoding};
+use encoding_rs::{CoderResult, Decoder, Encoding, WINDOWS_1252};
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Bytes that are read at a time.
@@ -34,6 +35,14 @@ pub fn read(source: impl Read + Send) -> io::Result<Vec<u8>> {
     let mut all = Vec::new();
     open(source).map_err(|(_, error)| error)?.text.read_to_end(&mut all)?;
     Ok(all)
+}
+
+/// The text of a line: UTF-8, or else Windows-1252, which includes Latin-1.
+pub fn line(raw: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(raw) {
+        Ok(line) => line.into(),
+        Err(_) => WINDOWS_1252.decode_without_bom_handling(raw).0,
+    }
 }
 
 /// The first `count` bytes, or all if there are fewer, and everything from the start.
@@ -141,6 +150,7 @@ mod tests {
                 assert!(read(&packed[..packed.len() - 1]).is_err());
             }
         }
+        assert_eq!((line(b"caf\xe9"), line("caf\u{e9}".as_bytes())), ("caf\u{e9}".into(), "caf\u{e9}".into()));
         assert_eq!(read(&b"\xff\xe9"[..]).unwrap(), b"\xff\xe9");
         assert_eq!(read(&b""[..]).unwrap(), b"");
     }

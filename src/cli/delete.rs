@@ -13,6 +13,7 @@ use crate::base::json::{document, path};
 use crate::base::memory::parse_size;
 use crate::index::Index;
 use crate::index::change::delete::{Delete, Deleted, Done, Marked, Pattern, Which, delete};
+use crate::index::run_ids::on_a_line;
 use crate::order::Order;
 
 /// Delete documents from a finished index.
@@ -109,7 +110,7 @@ fn print_found(args: &Args, which: &Which) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.json {
         true => document(&mut out, &found_report(&args.index, &ids)),
-        false => ids.iter().try_for_each(|id| writeln!(out, "{id}")),
+        false => ids.iter().try_for_each(|id| writeln!(out, "{}", on_a_line(id))),
     }
     .context("cannot write the result")?;
     out.flush().context("cannot write the result")?;

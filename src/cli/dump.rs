@@ -3,6 +3,7 @@
 use crate::base::json;
 use crate::cli::ui::printable;
 use crate::index::Index;
+use crate::index::run_ids::on_a_line;
 use crate::postings::{Cursor, END, Postings};
 use crate::query::{Bm25, Searcher};
 use anyhow::Context as _;
@@ -244,7 +245,7 @@ fn dump(index: &Index, cursor: &mut Cursor<'_>, limit: u64, json: bool, out: &mu
         for ((doc, tf), name) in docs.iter().zip(&tfs).zip(names) {
             match json {
                 true => json::line(out, &serde_json::json!({ "doc": doc, "tf": tf, "id": name.id })),
-                false => writeln!(out, "{doc}\t{tf}\t{}", name.id),
+                false => writeln!(out, "{doc}\t{tf}\t{}", on_a_line(&name.id)),
             }
             .context("cannot write the postings")?;
         }

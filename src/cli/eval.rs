@@ -365,47 +365,61 @@ fn side_by_side(out: &mut impl Write, args: &Args, measures: &[Measure], runs: &
         format!("Differences of means, two-sided; random: {SIGN_FLIPS} sign flips, all of them up to 20 queries");
     let head = head.map(str::to_owned).to_vec();
     Table { title, names: 3, head, rows: pairs.iter().map(row).collect() }.write(out)?;
-    match args.diff {
-        Some(most) => {
-            // Of how many documents there are, runs seldom differ.
-            let at = measures.iter().position(|measure| measure.combine() == Combine::Mean).unwrap_or(0);
-            moved(out, (at, &measures[at]), &names, runs, most)
-        }
-        None => Ok(()),
+    for Moved { at, run, queries } in args.diff.map_or_else(Vec::new, |most| moved(measures, runs, most)) {
+        let measure = &measures[at];
+        let row = |(query, [a, b]): (String, [f64; 2])| {
+            vec![query, measure.shown(a), measure.shown(b), format!("{:+.4}", a - b)]
+        };
+        let title = format!("{}: queries that moved most", measure.name);
+        let head = ["query", &names[0], &names[run], "difference"].map(str::to_owned).to_vec();
+        Table { title, names: 1, head, rows: queries.into_iter().map(row).collect() }.write(out)?;
     }
+    Ok(())
 }
 
 fn p_value(p: f64) -> String {
     if p > 0.0 && p < 0.00005 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// The queries whose values of a measure differ most between the first run and each other one.
-fn moved(
-    out: &mut impl Write,
-    (at, measure): (usize, &Measure),
-    names: &[String],
-    runs: &[Measured],
-    most: u64,
-) -> io::Result<()> {
-    let first = &runs[0].scores.queries;
-    for (name, run) in names.iter().zip(runs).skip(1) {
-        let both = first.iter().filter_map(|(query, a)| Some((query, a[at], run.scores.queries.get(query)?[at])));
-        let mut both: Vec<_> = both.filter(|(_, a, b)| a != b).collect();
-        both.sort_by(|a, b| (b.2 - b.1).abs().total_cmp(&(a.2 - a.1).abs()));
-        let row = |&(query, a, b): &(&Vec<u8>, f64, f64)| {
-            let query = String::from_utf8_lossy(query).into_owned();
-            vec![query, measure.shown(a), measure.shown(b), format!("{:+.4}", b - a)]
-        };
-        let title = format!("{}: queries that moved most", measure.name);
-        let head = ["query", &names[0], name, "difference"].map(str::to_owned).to_vec();
-        let rows = both.iter().take(usize::try_from(most).unwrap_or(usize::MAX)).map(row).collect();
-        Table { title, names: 1, head, rows }.write(out)?;
-    }
-    Ok(())
+/// The queries whose values of a measure differ most between the first run and another one.
+struct Moved {
+    /// Number of the measure.
+    at: usize,
+    /// Number of the other run.
+    run: usize,
+    /// With both values.
+    queries: Vec<(String, [f64; 2])>,
+}
+
+/// `most` queries of each run but the first, by the first measure that is a mean: of how many documents there are, runs
+/// seldom differ.
+fn moved(measures: &[Measure], runs: &[Measured], most: u64) -> Vec<Moved> {
+    let at = measures.iter().position(|measure| measure.combine() == Combine::Mean).unwrap_or(0);
+    let of_run = |(run, measured): (usize, &Measured)| {
+        let both = runs[0].scores.queries.iter().filter_map(|(query, values)| {
+            Some((String::from_utf8_lossy(query).into_owned(), [values[at], measured.scores.queries.get(query)?[at]]))
+        });
+        let mut queries: Vec<_> = both.filter(|(_, [a, b])| a != b).collect();
+        let distance = |[a, b]: [f64; 2]| (a - b).abs();
+        queries.sort_by(|(_, one), (_, other)| distance(*other).total_cmp(&distance(*one)));
+        queries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Moved { at, run, queries }
+    };
+    runs.iter().enumerate().skip(1).map(of_run).collect()
 }
 
 fn json(out: &mut impl Write, args: &Args, measures: &[Measure], runs: &[Measured]) -> io::Result<()> {
-    let object = report(&args.qrels.display().to_string(), measures, runs, args.queries, args.seed);
+    let mut object = report(&args.qrels.display().to_string(), measures, runs, args.queries, args.seed);
+    if let Some(most) = args.diff {
+        let of_run = |Moved { at, run, queries }: Moved| {
+            let query = |(query, values): (String, [f64; 2])| serde_json::json!({ "query": query, "values": values });
+            serde_json::json!({
+                "measure": measures[at].name, "runs": [&runs[0].name, &runs[run].name],
+                "queries": queries.into_iter().map(query).collect::<Vec<_>>(),
+            })
+        };
+        object["moved"] = moved(measures, runs, most).into_iter().map(of_run).collect::<Vec<_>>().into();
+    }
     serde_json::to_writer_pretty(&mut *out, &object)?;
     writeln!(out)
 }

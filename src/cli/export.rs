@@ -115,6 +115,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Fails if a file would be lost.
 fn check(output: &Path, force: bool) -> Result<()> {
+    // which is standard output
+    if output.as_os_str() == "-" {
+        return Ok(());
+    }
     let is_there = std::fs::metadata(output).is_ok_and(|meta| meta.is_file());
     if is_there && !force { Err(Error::Exists { path: output.to_owned() }) } else { Ok(()) }
 }

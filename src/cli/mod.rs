@@ -105,9 +105,12 @@ pub fn main_of(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            let printed = error.print();
+            return match printed {
+                // help and versions are results
+                Err(lost) if !error.use_stderr() => failed(&lost.into()),
+                _ => ExitCode::from(if error.use_stderr() { 2 } else { 0 }),
+            };
         }
     };
     let outcome = match &cli.command {
@@ -136,18 +139,25 @@ pub fn main_of(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
         Command::Man(args) => man::run(args, &command()).map(|()| ExitCode::SUCCESS),
         Command::Schema(args) => schema::run(args).map(|()| ExitCode::SUCCESS),
     };
-    outcome.unwrap_or_else(|error| {
-        if is_broken_pipe(&error) {
-            return ExitCode::SUCCESS;
-        }
-        eprintln!("gamut: {}", message(&error));
-        ExitCode::from(2)
-    })
+    outcome.unwrap_or_else(|error| failed(&error))
+}
+
+/// Tells an error.
+fn failed(error: &anyhow::Error) -> ExitCode {
+    if is_broken_pipe(error) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("gamut: {}", message(error));
+    ExitCode::from(2)
 }
 
 /// The error and its causes on one line, without repeating a cause that the error above it quotes.
 fn message(error: &anyhow::Error) -> String {
     let mut line = String::new();
+    // files are named where they are written
+    if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::StorageFull) {
+        line.push_str("cannot write to standard output");
+    }
     for cause in error.chain() {
         let text = cause.to_string();
         if !line.contains(&text) {
@@ -162,7 +172,8 @@ fn message(error: &anyhow::Error) -> String {
     {
         line.push_str("; allow more of them with `ulimit -n`, or give fewer files at a time");
     }
-    line.replace('\n', " ")
+    // it may name an id or a file of a stranger
+    ui::printable(&line)
 }
 
 /// True if the reader of our output went away (`gamut dump … | head`): no error of ours.

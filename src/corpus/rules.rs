@@ -24,7 +24,7 @@ coded as its header says, gamut uses it as it is, with a warning. A record that
 is cut short counts as far as it goes. Damage costs one record: gamut reports
 it and goes on at the next record. Bytes before the first record are damage.
 gamut passes over a file that it cannot read, counts it as damage, and names it
-even with --quiet.";
+even with --quiet, of many the first 20.";
 
 /// 65536 → "64 KiB".
 fn size(bytes: usize) -> String {

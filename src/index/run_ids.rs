@@ -26,6 +26,13 @@ pub fn escaped(text: &str, ends: impl Fn(char) -> bool, out: &mut String) {
     }
 }
 
+/// The text with escapes for control characters, so that it stays on its line and changes no terminal.
+pub fn on_a_line(text: &str) -> String {
+    let mut out = String::new();
+    escaped(text, char::is_control, &mut out);
+    out
+}
+
 /// The id that a run file's column stands for, if it has escapes of white space or of control characters. Other escapes
 /// were in the id already, as in the URLs of a crawl.
 pub fn unescaped(column: &str) -> Option<String> {

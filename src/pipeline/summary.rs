@@ -174,12 +174,17 @@ impl Skipped {
 }
 
 impl BuildReport {
-    /// A line for whole files that could not be read, if there are any.
+    /// A line for whole files that could not be read, if there are any, with the names of the first ones.
     pub fn unread(&self) -> Option<String> {
+        /// So many are named.
+        const NAMED: usize = 20;
         let files = *self.skipped.by_kind.get(&SkipKind::Unreadable)?;
-        let first = self.skipped.losses.iter().find(|loss| loss.kind == SkipKind::Unreadable)?;
+        let losses = self.skipped.losses.iter().filter(|loss| loss.kind == SkipKind::Unreadable);
+        let named: Vec<String> = losses.take(NAMED).map(|loss| format!("{}: {}", loss.file, loss.detail)).collect();
         let verb = if files == 1 { "was" } else { "were" };
-        Some(format!("{} {verb} not read to the end; first: {}: {}", counted(files, "file"), first.file, first.detail))
+        let more = files.saturating_sub(named.len() as u64);
+        let more = if more > 0 { format!("; and {}", counted(more, "more file")) } else { String::new() };
+        Some(format!("{} {verb} not read to the end: {}{more}", counted(files, "file"), named.join("; ")))
     }
 }
 

@@ -223,7 +223,7 @@ pub fn of_json(body: &[u8], limits: &Limits) -> Result<Asked, String> {
             One::Words(q) => of(&Body { q: Some(q.clone()), ..Body::default() }),
             One::Object(body) => of(body),
         };
-        ask.map_err(|error| format!("query {number}: {error}"))
+        ask.map_err(|error| format!("queries[{number}]: {error}"))
     };
     let asks = queries.iter().enumerate().map(one).collect::<Result<_, _>>()?;
     Ok(Asked { asks, many: true })
@@ -294,8 +294,8 @@ mod tests {
             (r#"{"queries": []}"#, "from 1 to 3"),
             (r#"{"queries": ["a", "b", "c", "d"]}"#, "from 1 to 3"),
             (r#"{"queries": ["a"], "q": "b"}"#, "either queries"),
-            (r#"{"queries": ["a", {"queries": ["b"]}]}"#, "query 1"),
-            (r#"{"queries": ["a b c d e f"]}"#, "query 0: the query has 6 words"),
+            (r#"{"queries": ["a", {"queries": ["b"]}]}"#, "queries[1]"),
+            (r#"{"queries": ["a b c d e f"]}"#, "queries[0]: the query has 6 words"),
             (r#"{"q": "a", "mode": "And"}"#, "choose one of"),
             (r#"{"q": "a", "scores": "BM25"}"#, "choose one of"),
         ] {

@@ -6,6 +6,7 @@ use super::editor::Editor;
 use super::explain::duration;
 use super::settings::{AUTO, SETTINGS, Settings};
 use crate::Error;
+use crate::base::text_file;
 use crate::index::Index;
 use crate::query::engine::{EngineKind, Fallback};
 use anyhow::Context as _;
@@ -47,7 +48,7 @@ impl<R: BufRead> Source for Lines<R> {
         if line.is_empty() {
             return Ok(Input::End);
         }
-        Ok(Input::Line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()))
+        Ok(Input::Line(text_file::line(&line).trim_end_matches(['\n', '\r']).to_owned()))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::base::text_file::{self, TextFile};
 use crate::{Error, Result};
-use encoding_rs::WINDOWS_1252;
 use std::io::{self, BufRead, Read};
 
 /// Most bytes of a line.
@@ -42,10 +41,7 @@ impl<'a> Lines<'a> {
             return Err(bad(format!("has more than {MAX_LINE} bytes in line {}", self.number + 1)));
         }
         self.number += u64::from(read > 0);
-        match std::str::from_utf8(&self.raw) {
-            Ok(line) => text.push_str(line),
-            Err(_) => text.push_str(&WINDOWS_1252.decode_without_bom_handling(&self.raw).0),
-        }
+        text.push_str(&text_file::line(&self.raw));
         Ok(read > 0)
     }
 

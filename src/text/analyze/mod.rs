@@ -39,11 +39,13 @@ pub use tokenizers::{
 
 use super::{AnalyzerSpec, READABLE_AFTER_TERM, RULES, TermSink};
 use crate::base::simd::Available;
+use crate::base::text_file;
 use crate::{Error, Result};
 use adapter::{Adapter, Tokens};
 use lucene::Lucene;
 use registry::{Cut, TURKISH, UNKNOWN, find};
 use std::borrow::Cow;
+use std::fs::File;
 use std::path::Path;
 use terms::{Cache, Rules};
 use words::Words;
@@ -102,7 +104,7 @@ impl AnalyzerSpec {
 }
 
 fn read_stop_words(path: &Path, spec: &AnalyzerSpec) -> Result<Vec<String>> {
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    let bytes = File::open(path).and_then(text_file::read).map_err(Error::io("read", path))?;
     let text = String::from_utf8(bytes).map_err(|error| Error::Invalid {
         what: format!("--stop-words {}", path.display()),
         why: format!("not UTF-8 at byte {}; convert the file", error.utf8_error().valid_up_to()),
