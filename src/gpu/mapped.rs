@@ -15,9 +15,9 @@ pub struct Mapped {
 }
 
 impl Gpu {
-    /// Waits for a submission and keeps the first `bytes` of a buffer mapped, which a copy or a kernel filled: of a buffer
-    /// of copies wgpu would clear what nobody has filled, and a GB takes a quarter of a second. Also returns the seconds of each run, if they
-    /// were timed.
+    /// Waits for a submission and keeps the first `bytes` of a buffer mapped, which a copy or a kernel filled: of a
+    /// buffer of copies wgpu would clear what nobody has filled, and a GB takes a quarter of a second. Also returns the
+    /// seconds of each run, if they were timed.
     ///
     /// # Errors
     /// Anything that [`GpuError`] names.

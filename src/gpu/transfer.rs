@@ -5,9 +5,9 @@
 //! several fill the bus. To make such a buffer takes longer than to copy what it holds, so the ring grows only while
 //! the device is behind. Beside other work ([`Upload::ahead`]) a whole ring is filled before any of it is copied. A
 //! buffer is waited for when its turn comes again, and nothing else is: what is submitted later comes behind the copies
-//! in the queue of the device, so it finds them done. Download: the whole result lands in host-visible memory, and every
-//! piece is mapped before the first key is overwritten. So a device that is lost on the way leaves the keys as they
-//! were.
+//! in the queue of the device, so it finds them done. Download: the whole result lands in host-visible memory, and
+//! every piece is mapped before the first key is overwritten. So a device that is lost on the way leaves the keys as
+//! they were.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -110,8 +110,8 @@ impl Upload {
     }
 
     /// For [`Self::send`] while the device computes and the cores have other work. Holds up to 96 MiB, or 256 if it is
-    /// `long`. They are filled together: beside other work a core may wait long for its turn, and then all cores wait for
-    /// its part once, not once a buffer.
+    /// `long`. They are filled together: beside other work a core may wait long for its turn, and then all cores wait
+    /// for its part once, not once a buffer.
     pub fn ahead(long: bool) -> Self {
         let most = if long { LONG_RING } else { RING };
         Self { most, together: most, ..Self::default() }

@@ -6,9 +6,9 @@
 //! **The kernel.** A workgroup of 32 lanes has one member. All lanes decode the same symbols, and lane k keeps token k
 //! of 32; then the lanes write the tokens' text in whole words and follow copies of copies to their source. First-level
 //! tables have 8 bits for literals and 7 for distances, so that a member takes 2,164 bytes of workgroup memory and many
-//! share a processor of the GPU. The longest members begin first, since each is as serial as on a CPU. Each word of text
-//! is written twice: on the device, where copies of earlier text find it, and where the host reads it. So texts cross the
-//! bus while the kernel runs, and no copy follows it.
+//! share a processor of the GPU. The longest members begin first, since each is as serial as on a CPU. Each word of
+//! text is written twice: on the device, where copies of earlier text find it, and where the host reads it. So texts
+//! cross the bus while the kernel runs, and no copy follows it.
 //!
 //! **Trust.** The kernel stays in bounds and ends for any bytes. What it is not sure of, it refuses: damage, rare
 //! codes, and text of another size than the member says. It has no CRC. Whoever takes a text computes the CRC-32 that

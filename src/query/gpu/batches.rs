@@ -253,7 +253,7 @@ pub(super) fn run<W: Way>(
                         if batch.members.len() > 1 {
                             way.halve(batch.members.len());
                         }
-                        // what needs more than a batch has is not waited for: two such queries could wait for each other
+                        // what needs more than a batch has does not wait: two such queries could wait for each other
                         let alone = batch.members.iter().any(|member| matches!(member.turn, Turn::Alone(_)));
                         if batch.members.len() > 1 || (!flights.is_empty() && !alone) {
                             // smaller batches take less, and one on its way may hold the room

@@ -59,8 +59,8 @@ const ACCUMULATORS_FROM: usize = 500_000;
 
 /// The fastest method on a GPU for so many queries at once that ask for the best `k` documents each. On an H200 and 25
 /// million documents pruning won in batches up to k = 8,000, and lost at 16,000 and at most of the greater k that were
-/// tried. Since then queries with very many hits take less time, and that was not measured again. A query alone takes as
-/// long by any method from there on, and at a million accumulators have the shortest median
+/// tried. Since then queries with very many hits take less time, and that was not measured again. A query alone takes
+/// as long by any method from there on, and at a million accumulators have the shortest median
 /// (`docs/measurements/queries-on-a-gpu.md`, "Where pruning ends").
 pub fn planned(k: usize, queries: usize) -> &'static OrMethod {
     match queries {
