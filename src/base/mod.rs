@@ -6,6 +6,7 @@
 //! | `avx512` | registers of 64 bytes, if it has them |
 //! | [`bits`] | fields of bits in words |
 //! | [`choice`] | rows of a registry by name |
+//! | [`comment`] | where comments of HTML end |
 //! | `guard` | calls into crates that may panic |
 //! | [`gzip`] | files of gzip members |
 //! | [`in_order`] | tasks on several threads, results in order |
@@ -27,6 +28,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub mod bits;
 pub mod choice;
+pub mod comment;
 pub(crate) mod guard;
 pub mod gzip;
 pub mod in_order;

@@ -41,7 +41,6 @@ mod simd;
 
 pub use analyze::*;
 pub use extract::{Extracted, Extractor, Keep};
-pub(crate) use html::comment_end;
 pub use html::{Link, MAX_LINKS, without_references};
 
 /// Takes the terms of a text, in order.

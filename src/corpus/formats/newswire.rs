@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use super::super::format::{Context, Cut, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink, SkipKind};
 use super::sgml;
-use crate::text::comment_end;
+use crate::base::comment;
 
 /// See the module.
 pub struct Newswire;
@@ -143,7 +143,7 @@ fn append(mut content: &[u8], tags: bool, out: &mut Vec<u8>) {
         // a title has no comments
         if tags && content.starts_with(b"<!--") {
             // it would go on in the next element
-            let Some(end) = comment_end(content, 4) else { return };
+            let Some(end) = comment::end(content, 4) else { return };
             out.extend_from_slice(&content[..end]);
             content = &content[end..];
             continue;

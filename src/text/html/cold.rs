@@ -4,6 +4,7 @@ use super::nest::{self, Open};
 use super::raw::{self, ends_name};
 use super::tags::{TAGS, Tag};
 use super::{Hidden, Link, MAX_LINKS, Scanner, entity};
+use crate::base::comment;
 use memchr::memchr;
 use simdutf8::basic::from_utf8;
 
@@ -19,9 +20,7 @@ impl Scanner {
             (Some(b'/'), Some(byte)) if byte.is_ascii_alphabetic() => self.tag(input, pos + 2, true),
             (Some(b'/'), Some(_)) => raw::declaration_end(input, pos + 2),
             (Some(b'?'), _) => raw::declaration_end(input, pos + 1),
-            (Some(b'!'), _) if input[pos..].starts_with(b"<!--") => {
-                raw::comment_end(input, pos + 4).unwrap_or(input.len())
-            }
+            (Some(b'!'), _) if input[pos..].starts_with(b"<!--") => comment::end(input, pos + 4).unwrap_or(input.len()),
             (Some(b'!'), _) if self.nest.has_sections() && input[pos..].starts_with(b"<![CDATA[") => {
                 let start = pos + 9;
                 let end = memchr::memmem::find(&input[start..], b"]]>").map_or(input.len(), |found| start + found);

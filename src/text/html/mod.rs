@@ -36,7 +36,6 @@ mod oracle;
 mod tests;
 
 pub use entity::without_references;
-pub(crate) use raw::comment_end;
 
 use super::simd::BLOCK;
 use crate::base::simd::Available;

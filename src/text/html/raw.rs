@@ -1,6 +1,6 @@
 //! Where things end whose inside is no markup: comments, raw text, scripts; and attributes, exactly.
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memchr2};
 
 /// True for the bytes that end a tag's name.
 pub(super) fn ends_name(byte: u8) -> bool {
@@ -61,25 +61,6 @@ pub(super) fn script_end(input: &[u8], mut pos: usize) -> usize {
             pos += 1;
         }
     }
-}
-
-/// After a comment whose `<!--` ends at `pos`; `None` if nothing closes it.
-pub(crate) fn comment_end(input: &[u8], mut pos: usize) -> Option<usize> {
-    for ending in [&b">"[..], b"->"] {
-        if input[pos..].starts_with(ending) {
-            return Some(pos + ending.len());
-        }
-    }
-    while let Some(found) = memmem::find(&input[pos..], b"--") {
-        pos += found;
-        for ending in [&b"-->"[..], b"--!>"] {
-            if input[pos..].starts_with(ending) {
-                return Some(pos + ending.len());
-            }
-        }
-        pos += 1;
-    }
-    None
 }
 
 /// After the first `>` from `pos` on: how declarations and bogus comments end.
