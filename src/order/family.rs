@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::str::FromStr;
 
 use super::{FAMILIES, Permutation, names};
 use crate::base::means::Means;
-use crate::base::params::{Param, Settings};
+use crate::base::params::{Domain, Param, Settings};
 use crate::{Error, Result};
 
 /// An order before its parameters are chosen: one row of [`FAMILIES`].
@@ -108,6 +109,12 @@ impl Order {
     /// What it needs of an index.
     pub fn needs(&self) -> Needs {
         self.family.needs
+    }
+
+    /// The file that it reads, if it reads one.
+    pub fn file(&self) -> Option<&Path> {
+        let path = self.family.params.iter().find(|param| matches!(param.domain, Domain::Path))?;
+        Some(Path::new(self.settings.text(path.name)))
     }
 
     /// Checks, before any work, whether the order can be made.

@@ -30,7 +30,9 @@ pub(super) const OLD: &str = "old";
 
 /// A directory beside its target, removed when dropped unless it is to be kept.
 pub(crate) struct Unfinished {
-    dir: tempfile::TempDir,
+    dir: PathBuf,
+    /// It has another name now, or is gone.
+    gone: bool,
     keep: Arc<AtomicBool>,
     /// Tells other processes that this one lives. Dropped after the directory is gone.
     _lock: Option<File>,
@@ -38,8 +40,9 @@ pub(crate) struct Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if self.keep.load(Ordering::Relaxed) {
-            self.dir.disable_cleanup(true);
+        if !self.gone && !self.keep.load(Ordering::Relaxed) {
+            // What cannot be removed is swept by whoever comes next.
+            let _ = fs::remove_dir_all(&self.dir);
         }
     }
 }
@@ -68,15 +71,20 @@ impl Unfinished {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
             let dir = builder.tempdir_in(&parent).map_err(Error::io("create a directory in", &parent))?;
             match claim(dir.path()) {
-                Claim::Ours(lock) => return Ok(Self { dir, keep: Arc::default(), _lock: Some(lock) }),
-                Claim::NoLocks => return Ok(Self { dir, keep: Arc::default(), _lock: None }),
+                Claim::Ours(lock) => return Ok(Self::of(dir.keep(), Some(lock))),
+                Claim::NoLocks => return Ok(Self::of(dir.keep(), None)),
                 // Somebody swept it before it was locked.
                 Claim::Theirs => {}
             }
         }
     }
 
-    /// The one that a build of this target can go on with, if there is one; the newest of several.
+    fn of(dir: PathBuf, lock: Option<File>) -> Self {
+        Self { dir, gone: false, keep: Arc::default(), _lock: lock }
+    }
+
+    /// The one that a build of this target can go on with, if there is one; the newest of several. It keeps its name and
+    /// stays. Sweeps what dead processes left of others.
     ///
     /// # Errors
     /// [`Error::Invalid`] if another process is at it; [`Error::Io`].
@@ -93,16 +101,14 @@ impl Unfinished {
                 return Err(Error::Invalid { what: left.display().to_string(), why });
             }
         };
-        let mut new = Self::beside(target)?;
-        // A directory takes the place of an empty one in one step, and its lock goes with it.
-        fs::rename(&left, new.path()).map_err(Error::io("rename", &left))?;
-        new._lock = lock;
-        new.keep.store(true, Ordering::Relaxed);
-        Ok(Some(new))
+        sweep(target);
+        let left = Self::of(left, lock);
+        left.keep.store(true, Ordering::Relaxed);
+        Ok(Some(left))
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        &self.dir
     }
 
     /// Whether it stays if it is dropped.
@@ -112,7 +118,7 @@ impl Unfinished {
 
     /// Removes it.
     pub(super) fn close(mut self) -> io::Result<()> {
-        self.dir.disable_cleanup(true);
+        self.gone = true;
         match fs::remove_dir_all(self.path()) {
             // Another process may sweep what has no lock any more.
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -122,7 +128,7 @@ impl Unfinished {
 
     /// It has another name now, and stays.
     pub(super) fn was_moved(mut self) {
-        self.dir.disable_cleanup(true);
+        self.gone = true;
     }
 }
 
@@ -356,7 +362,9 @@ mod tests {
         first.keep().store(true, Ordering::Relaxed);
         assert!(matches!(Unfinished::left_for(&target), Err(Error::Invalid { .. })), "it is in use");
         drop(first);
+        let noted = hidden(&target);
         let again = Unfinished::left_for(&target).unwrap().unwrap();
+        assert_eq!(hidden(&target), noted, "a path that somebody noted stays");
         assert_eq!(fs::read(again.path().join(MARK)).unwrap(), b"here");
         assert!(matches!(Unfinished::left_for(&target), Err(Error::Invalid { .. })), "it is in use again");
         let path = again.path().to_owned();

@@ -16,7 +16,9 @@ use crate::{Error, Result};
 /// Bytes at the beginning, in the middle and at the end of an input that are compared.
 const LOOK: u64 = 64 << 10;
 
-/// An input file.
+const ANALYZER: &str = "--analyzer";
+
+/// An input file, or that of the order.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Input {
     name: String,
@@ -57,10 +59,17 @@ impl Request {
     /// # Errors
     /// [`Error::Io`] if an input cannot be read.
     pub(crate) fn of(options: &BuildOptions, corpus: &Corpus) -> Result<Self> {
-        let inputs = corpus.files().iter().enumerate().map(|(i, file)| {
-            let (sums, modified) = look(&file.path, file.bytes).map_err(Error::io("read", &file.path))?;
-            Ok(Input { name: corpus.name(i).to_owned(), bytes: file.bytes, sums, modified })
-        });
+        let input = |name: String, path: &Path, bytes: u64| {
+            let (sums, modified) = look(path, bytes).map_err(Error::io("read", path))?;
+            Ok(Input { name, bytes, sums, modified })
+        };
+        let files = corpus.files().iter().enumerate();
+        let mut inputs: Vec<Input> =
+            files.map(|(i, file)| input(corpus.name(i).to_owned(), &file.path, file.bytes)).collect::<Result<_>>()?;
+        if let Some(path) = options.order.file() {
+            let bytes = path.metadata().map_err(Error::io("open", path))?.len();
+            inputs.push(input(path.display().to_string(), path, bytes)?);
+        }
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let yes = |value: bool| if value { "given" } else { "not given" }.to_owned();
         let codecs: Vec<String> = options.codecs.iter().map(|codec| crate::codec::spec(codec.as_ref())).collect();
@@ -68,7 +77,7 @@ impl Request {
         let given = [
             ("--codec", codecs.join(",")),
             ("--order", options.order.to_string()),
-            ("--analyzer", serde_json::to_string(&options.analyzer).unwrap_or_default()),
+            (ANALYZER, serde_json::to_string(&options.analyzer).unwrap_or_default()),
             ("--part", options.corpus.part.to_string()),
             ("--format", text(&options.corpus.format)),
             ("--id-field", text(&options.corpus.id_field)),
@@ -87,7 +96,7 @@ impl Request {
         Ok(Self {
             gamut: env!("CARGO_PKG_VERSION").to_owned(),
             options: given.map(|(name, value)| (name.to_owned(), value)).into(),
-            inputs: inputs.collect::<Result<_>>()?,
+            inputs,
         })
     }
 
@@ -110,6 +119,10 @@ impl Request {
             // what an earlier program did not know was not given to it
             let then = begun.options.get(name).map_or("", String::as_str);
             if then != now {
+                // many words, and perhaps a file of them
+                if name == ANALYZER {
+                    return refuse(format!("{ANALYZER}, or a list of words that it takes, is another one"));
+                }
                 return refuse(format!("{name} was {}, and is {}", shown(then), shown(now)));
             }
         }
