@@ -347,3 +347,59 @@ fn a_flipped_bit_is_found_in_every_file() {
         fs::remove_dir_all(&begun.output).unwrap();
     }
 }
+
+/// The complete index in the input's order, from which another order is made: a bit of any of its files, and it is
+/// built again.
+#[test]
+fn a_damaged_index_in_the_inputs_order_is_built_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let inputs = inputs(dir.path());
+    let mut plain = options(inputs, dir.path().join("reference"));
+    plain.order = "random:3".parse().unwrap();
+    build(&plain).unwrap();
+    let begun = BuildOptions { resume: true, output: dir.path().join("index"), ..plain.clone() };
+    until(&begun, 0, "encoding").0.unwrap_err();
+    let files = index_bytes(&folder(dir.path()).join("index"));
+    assert!(files.len() > 10);
+    for name in files.keys().filter(|name| *name != "build-report.json") {
+        until(&begun, 0, "encoding").0.unwrap_err();
+        let path = folder(dir.path()).join("index").join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 4;
+        fs::write(&path, bytes).unwrap();
+        let (built, said) = until(&begun, 0, "");
+        built.unwrap();
+        assert!(name == "manifest.json" || said.iter().any(|line| line.contains("begins anew")), "{name}: {said:?}");
+        assert_same(&begun.output, &plain.output, name);
+        assert_eq!(entries(dir.path()), ["index", "reference"]);
+        fs::remove_dir_all(&begun.output).unwrap();
+    }
+}
+
+/// Flips a bit of the links that were put aside, when they are to be ranked.
+struct FlipsLinks(PathBuf);
+
+impl Progress for FlipsLinks {
+    fn begin(&self, stage: Stage, _: u64) {
+        if stage.name == "ranking" {
+            let path = folder(&self.0).join("runs/links");
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[40] ^= 1;
+            fs::write(&path, bytes).unwrap();
+        }
+    }
+    fn advance(&self, _: u64) {}
+    fn note(&self, _: &str) {}
+}
+
+#[test]
+fn links_that_change_while_pages_are_parsed_end_the_build() {
+    let dir = tempfile::tempdir().unwrap();
+    let inputs = inputs(dir.path());
+    let mut flipped = BuildOptions { resume: true, ..options(inputs, dir.path().join("index")) };
+    flipped.means.progress = Arc::new(FlipsLinks(dir.path().to_owned()));
+    let error = build(&flipped).unwrap_err();
+    assert!(matches!(&error, Error::Changed { path, .. } if path.ends_with("runs/links")), "{error}");
+    assert_eq!(entries(dir.path()), Vec::<String>::new());
+}

@@ -84,7 +84,7 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
         (writer, ranked) = spawn(shared, {
             let shared = shared.clone();
             move || {
-                let (values, report) = links::rank(&shared, spool)?;
+                let (values, report) = links::rank(&shared, spool).inspect_err(|error| give_up(&shared, error))?;
                 writer.pagerank(&values)?;
                 Ok((writer, Some(report)))
             }
@@ -293,17 +293,20 @@ fn work(
             return Err(Error::Interrupted);
         }
         let from = Instant::now();
-        merge::merge(runs, range, &mut batch).inspect_err(|error| {
-            if matches!(error, Error::Changed { .. }) {
-                shared.safe.give_up();
-            }
-        })?;
+        merge::merge(runs, range, &mut batch).inspect_err(|error| give_up(shared, error))?;
         let lists = encoder.encode(&batch);
         shared.clock.record(Lane::Merge(number), from);
         let parcel = Parcel { number: i, lists, keys: batch.docs.len() as u64, _permit: permit };
         if out.blocking_send(parcel).is_err() {
             return Err(Error::Interrupted);
         }
+    }
+}
+
+/// What was put aside is damaged, so nobody can go on with it.
+fn give_up(shared: &Shared, error: &Error) {
+    if matches!(error, Error::Changed { .. }) {
+        shared.safe.give_up();
     }
 }
 

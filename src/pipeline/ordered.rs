@@ -4,6 +4,7 @@
 //! hidden directory, and reordered from there to its place. `gamut reorder` does the same, and gives the same bytes.
 //! With `--resume` the hidden directory stays if the process ends, and so does the index in it once it is complete.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -53,23 +54,32 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
         links: options.links || options.order.needs() == Needs::Links,
         ..options.clone()
     };
-    let mut report = match resume::finished(options, &first)? {
-        Some(report) => report,
-        None => parse::in_input_order(&unordered).map_err(tell)?,
-    };
-
-    let began = Instant::now();
-    let impacts = options.impacts || options.weights();
-    let extras = Extras { impacts, tables: options.tables, means: &options.means };
-    let place = Place { output: Some(&options.output), force: options.force, text: None };
-    put_in_order(&first, &options.order, place, extras).map_err(|why| match &why {
-        // Whoever comes again finds no URLs either. (A permutation may be another one then.)
-        Error::Invalid { what, .. } if options.order.needs() == Needs::Urls && what.starts_with("order") => {
-            dir.keep().store(false, Ordering::Relaxed);
-            why
+    let mut left = resume::finished(options, &first)?;
+    let (mut report, began) = loop {
+        let was_left = left.is_some();
+        let report = match left.take() {
+            Some(report) => report,
+            None => parse::in_input_order(&unordered).map_err(tell)?,
+        };
+        let began = Instant::now();
+        let impacts = options.impacts || options.weights();
+        let extras = Extras { impacts, tables: options.tables, means: &options.means };
+        let place = Place { output: Some(&options.output), force: options.force, text: None };
+        match put_in_order(&first, &options.order, place, extras) {
+            Ok(_) => break (report, began),
+            // Of an index that another process left and that is damaged, nothing can be made.
+            Err(error @ Error::Damaged { .. }) if was_left && is_in(&error, &first) => {
+                options.means.progress.note(&format!("warning: {error}; the build begins anew"));
+                std::fs::remove_dir_all(&first).map_err(Error::io("remove", &first))?;
+            }
+            // Whoever comes again finds no URLs either. (A permutation may be another one then.)
+            Err(why) if lacks_urls(&why, options) => {
+                dir.keep().store(false, Ordering::Relaxed);
+                return Err(why);
+            }
+            Err(why) => return Err(tell(why)),
         }
-        _ => tell(why),
-    })?;
+    };
     report.order = options.order.to_string();
     report.index = options.output.to_string_lossy().into_owned();
     report.index_bytes = Manifest::read(&options.output)?.files.iter().map(|file| file.bytes).sum();
@@ -79,6 +89,16 @@ pub fn build(options: &BuildOptions) -> Result<BuildReport> {
     rewrite_report(&options.output, &mut report);
     resume::outer_is_done(&dir)?;
     Ok(report)
+}
+
+/// Whether it is about a file of this directory.
+fn is_in(error: &Error, dir: &Path) -> bool {
+    let Ok(dir) = dir.canonicalize() else { return false };
+    matches!(error, Error::Damaged { path, .. } if path.starts_with(dir))
+}
+
+fn lacks_urls(error: &Error, options: &BuildOptions) -> bool {
+    matches!(error, Error::Invalid { what, .. } if options.order.needs() == Needs::Urls && what.starts_with("order"))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ const MIN_WINDOW: u64 = 4 << 20;
 ///
 /// # Errors
 /// [`Error::Memory`] if the graph does not fit the budget with what else the process holds, [`Error::Interrupted`],
-/// [`Error::Io`].
+/// [`Error::Changed`], [`Error::Io`].
 pub fn rank(shared: &Shared, mut spool: Spool) -> Result<(Vec<f32>, LinkReport)> {
     let from = Instant::now();
     let pool = threads(shared.plan.threads)?;

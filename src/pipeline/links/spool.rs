@@ -2,11 +2,13 @@
 //! be resumed gives it a name.
 //!
 //! A frame is a batch, in words of 64 bits: numbers of documents, targets and redirects; the documents' own hashes; one
-//! past the last target of each; targets; redirects, two words each.
+//! past the last target of each; targets; redirects, two words each; the XXH3 of all words before.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::{BatchLinks, LinkReport};
 use crate::index::{FileSpec, Output};
@@ -82,6 +84,7 @@ impl SpoolWriter {
         self.frame.extend(links.ends.iter().map(|&end| u64::from(end)));
         self.frame.extend(&links.targets);
         self.frame.extend(links.redirects.as_flattened());
+        self.frame.push(xxh3_64(bytemuck::cast_slice(&self.frame)));
         let bytes: &[u8] = bytemuck::cast_slice(&self.frame);
         match &mut self.file {
             Sink::Nameless(file) => file.write_all(bytes).map_err(Error::io("write a file in", &self.dir))?,
@@ -98,23 +101,26 @@ impl SpoolWriter {
     /// All that was written.
     pub fn finish(self) -> Result<Spool> {
         let Self { file, dir, counts, documents, .. } = self;
-        let file = match file {
+        let (file, path) = match file {
             Sink::Nameless(file) => {
-                file.into_inner().map_err(|error| Error::io("write a file in", &dir)(error.into_error()))?
+                let file = file.into_inner();
+                (file.map_err(|error| Error::io("write a file in", &dir)(error.into_error()))?, dir)
             }
             Sink::Kept(mut output) => {
                 output.mark()?;
-                File::open(output.path()).map_err(Error::io("open", output.path()))?
+                let path = output.path().to_owned();
+                (File::open(&path).map_err(Error::io("open", &path))?, path)
             }
         };
-        Ok(Spool { file, dir, counts, documents })
+        Ok(Spool { file, path, counts, documents })
     }
 }
 
 /// What was put aside.
 pub struct Spool {
     file: File,
-    dir: PathBuf,
+    /// Where it lies, or in which directory.
+    path: PathBuf,
     /// What is known of the links so far.
     pub counts: LinkReport,
     /// Documents.
@@ -158,13 +164,23 @@ impl Frame {
 }
 
 impl Spool {
-    /// Calls `visit` with every frame, in order.
+    /// Calls `visit` with every frame, in order, each once it was compared with its checksum.
+    ///
+    /// # Errors
+    /// [`Error::Changed`], [`Error::Io`], and those of `visit`.
     pub fn each(&mut self, mut visit: impl FnMut(Frame) -> Result<()>) -> Result<()> {
-        self.file.seek(SeekFrom::Start(0)).map_err(Error::io("read a file in", &self.dir))?;
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                let what = "the links that were put aside there are not what gamut wrote".to_owned();
+                Error::Changed { path: self.path.clone(), what }
+            }
+            _ => Error::io("read", &self.path)(error),
+        };
+        self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let mut input = BufReader::with_capacity(BUFFER, &self.file);
         let mut left = self.counts.spool_bytes;
         while left > 0 {
-            let (frame, bytes) = read(&mut input, left).map_err(Error::io("read a file in", &self.dir))?;
+            let (frame, bytes) = read(&mut input, left).map_err(failed)?;
             left -= bytes;
             visit(frame)?;
         }
@@ -172,23 +188,31 @@ impl Spool {
     }
 }
 
-/// Reads a frame of at most `left` bytes, and says how many they were.
+/// Reads a frame of at most `left` bytes, and says how many they were. What is not what was written is invalid data.
 fn read(input: &mut impl io::Read, left: u64) -> io::Result<(Frame, u64)> {
     let mut head = [0u64; HEAD];
     input.read_exact(bytemuck::cast_slice_mut(&mut head))?;
     let [documents, targets, redirects] = head;
     let words = documents.checked_mul(2).and_then(|words| words.checked_add(targets));
-    let words = words.and_then(|words| words.checked_add(redirects.checked_mul(2)?));
+    let words = words.and_then(|words| words.checked_add(redirects.checked_mul(2)?)?.checked_add(1));
     let bytes = words.and_then(|words| words.checked_add(HEAD as u64)?.checked_mul(8)).filter(|&bytes| bytes <= left);
     let (Some(words), Some(bytes)) = (words, bytes) else { return Err(io::ErrorKind::InvalidData.into()) };
-    let mut frame = Frame { words: vec![0; words as usize], documents: documents as usize, targets: targets as usize };
-    input.read_exact(bytemuck::cast_slice_mut(&mut frame.words))?;
-    Ok((frame, bytes))
+    let mut words = vec![0; words as usize];
+    input.read_exact(bytemuck::cast_slice_mut(&mut words))?;
+    let mut hash = Xxh3::new();
+    let sum = words.pop();
+    hash.update(bytemuck::cast_slice(&head));
+    hash.update(bytemuck::cast_slice(&words));
+    if sum != Some(hash.digest()) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok((Frame { words, documents: documents as usize, targets: targets as usize }, bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt as _;
 
     #[test]
     fn test_batches_come_back() {
@@ -224,7 +248,18 @@ mod tests {
             assert_eq!(found[2], (vec![], vec![], vec![[8, 9]]));
         }
         assert!(spool.each(|_| Err(Error::Interrupted)).is_err());
+        // A bit of every byte.
+        let file = spool.file.try_clone().unwrap();
+        for at in 0..spool.counts.spool_bytes {
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, at).unwrap();
+            let flip = |bits: u8| file.write_all_at(&[byte[0] ^ bits], at).unwrap();
+            flip(1 << (at % 8));
+            assert!(matches!(spool.each(|_| Ok(())), Err(Error::Changed { .. })), "byte {at}");
+            flip(0);
+        }
+        spool.each(|_| Ok(())).unwrap();
         spool.file.set_len(40).unwrap();
-        assert!(matches!(spool.each(|_| Ok(())), Err(Error::Io { .. })));
+        assert!(matches!(spool.each(|_| Ok(())), Err(Error::Changed { .. })));
     }
 }
