@@ -55,7 +55,7 @@ pub struct Position {
     pub file: usize,
     /// Where reading begins, in bytes of the file on disk.
     pub from: u64,
-    /// Records and losses to pass over from there on.
+    /// Records and losses to pass over from there on; in a Parquet file rows.
     pub entries: u64,
     /// Bytes of the file on disk that were read up to here.
     pub disk: u64,

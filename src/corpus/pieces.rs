@@ -19,9 +19,9 @@ pub struct Pieces {
     file: usize,
     /// Its map, and how far it is cut.
     range: Option<(Arc<Map>, usize)>,
-    /// The rows of a Parquet file, and how many stretches of them are taken.
+    /// What is left of a Parquet file.
     #[cfg(feature = "parquet")]
-    table: Option<(Arc<super::rows::Table>, usize)>,
+    rows: Option<RowsLeft>,
     ahead: VecDeque<Ahead>,
     /// Files before this one need no thread any more.
     started: usize,
@@ -29,6 +29,15 @@ pub struct Pieces {
     feed: Option<Receiver<Arc<dyn Documents>>>,
     /// Where the first piece begins.
     first: Position,
+}
+
+/// Rows of a Parquet file that no piece has yet.
+#[cfg(feature = "parquet")]
+struct RowsLeft {
+    table: Arc<super::rows::Table>,
+    stretches: VecDeque<super::rows::Stretch>,
+    /// Bytes on disk of those that pieces have.
+    disk: u64,
 }
 
 impl Pieces {
@@ -41,7 +50,7 @@ impl Pieces {
             file,
             range: None,
             #[cfg(feature = "parquet")]
-            table: None,
+            rows: None,
             ahead: VecDeque::new(),
             started: file,
             feed,
@@ -60,6 +69,8 @@ impl Pieces {
         match way {
             _ if !self.goes_on(file) => way,
             Way::Ahead => way,
+            #[cfg(feature = "parquet")]
+            Way::Rows => way,
             _ if self.first.entries > 0 => Way::Ahead,
             Way::Ranges(_) => way,
             _ => Way::Ranges(self.plan.options.piece_bytes.div_ceil(4)),
@@ -143,26 +154,33 @@ impl Iterator for Pieces {
                 }
                 #[cfg(feature = "parquet")]
                 Way::Rows => {
-                    let table = match self.table.take() {
-                        Some(table) => table,
+                    let mut rows = match self.rows.take() {
+                        Some(rows) => rows,
                         None => match open(&entry.info.path, &plan.options) {
-                            Ok(table) => (table, 0),
+                            Ok(table) => {
+                                let begin = self.begin(file);
+                                let stretches = table.stretches_from(begin.entries).collect();
+                                RowsLeft { table, stretches, disk: begin.disk }
+                            }
                             Err(skip) => {
                                 self.file += 1;
                                 return self.piece(file, Work::Lost(skip), entry.info.bytes);
                             }
                         },
                     };
-                    let (table, at) = table;
-                    let Some(&stretch) = table.stretches().get(at) else {
+                    let Some(stretch) = rows.stretches.pop_front() else {
                         self.file += 1;
                         continue;
                     };
-                    let is_last = at + 1 == table.stretches().len();
-                    self.table = Some((table.clone(), at + 1));
+                    rows.disk += stretch.disk;
+                    let after = match rows.stretches.is_empty() {
+                        true => Position::front(file + 1),
+                        false => Position { file, from: 0, entries: stretch.end(), disk: rows.disk },
+                    };
+                    let table = rows.table.clone();
+                    self.rows = Some(rows);
                     let piece = self.piece(file, Work::Rows { table, stretch }, stretch.disk);
-                    // stretches depend on how much memory there is, so a later process goes on behind the file
-                    return piece.map(|piece| Piece { after: piece.after.filter(|_| is_last), ..piece });
+                    return piece.map(|piece| Piece { after: Some(after), ..piece });
                 }
                 Way::Ranges(size) => {
                     let (map, from) = match self.range.take() {

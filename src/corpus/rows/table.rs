@@ -20,7 +20,10 @@ const MOST_FOOTER: usize = 256 << 20;
 const MOST_ROWS_A_BYTE: u64 = 8192;
 /// What is decompressed counts as no more than so many times the size of what it is made from.
 const MOST_RATIO: u64 = 1024;
-/// A stretch has no more rows.
+/// What the values of a unit take, in bytes, about: damage costs the rows of a unit behind it, however much memory there
+/// is.
+const UNIT: u64 = if cfg!(test) { 1 << 9 } else { 1 << 20 };
+/// A unit has no more rows.
 const MOST_ROWS: u64 = 65_536;
 /// What the values of the rows read at a time take, in bytes, about.
 const AT_A_TIME: u64 = 1 << 20;
@@ -39,19 +42,28 @@ pub(in crate::corpus) struct Table {
     stretches: Vec<Stretch>,
 }
 
-/// Neighbouring rows of a row group.
+/// Neighbouring units of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::corpus) struct Stretch {
     pub(in crate::corpus) group: usize,
     /// The first row, in its group.
     from: u64,
     rows: u64,
+    /// Rows of a unit.
+    unit: u64,
     /// The first row of the group, in the file.
     group_row: u64,
     /// Bytes on disk that it stands for.
     pub(in crate::corpus) disk: u64,
     /// Rows read at a time.
     batch: u64,
+}
+
+impl Stretch {
+    /// The row of the file behind it.
+    pub(in crate::corpus) fn end(&self) -> u64 {
+        self.group_row + self.from + self.rows
+    }
 }
 
 /// Keeps the file mapped while bytes of it are in use.
@@ -105,9 +117,13 @@ impl Table {
         Ok(table)
     }
 
-    /// The units of work, in the order of the rows.
-    pub(in crate::corpus) fn stretches(&self) -> &[Stretch] {
-        &self.stretches
+    /// The stretches from a row of the file on, at which a unit begins.
+    pub(in crate::corpus) fn stretches_from(&self, row: u64) -> impl Iterator<Item = Stretch> + '_ {
+        self.stretches.iter().filter(move |stretch| stretch.end() > row).map(move |stretch| {
+            let before = row.saturating_sub(stretch.group_row + stretch.from);
+            let disk = (u128::from(stretch.disk) * u128::from(stretch.rows - before) / u128::from(stretch.rows)) as u64;
+            Stretch { from: stretch.from + before, rows: stretch.rows - before, disk, ..*stretch }
+        })
     }
 
     /// The file.
@@ -159,12 +175,13 @@ impl Table {
                 return Err(bad("lies over another one".to_owned()));
             }
             let each = plain / rows.max(1) + 1;
-            let most = (piece / each).clamp(1, MOST_ROWS);
+            let unit = (UNIT / each).clamp(1, MOST_ROWS);
+            let most = unit * (piece / each / unit).max(1);
             for from in (0..rows).step_by(most as usize) {
                 let rows_here = most.min(rows - from);
                 let disk = (u128::from(packed) * u128::from(rows_here) / u128::from(rows)) as u64;
                 let batch = (AT_A_TIME / each).clamp(1, 1024);
-                stretches.push(Stretch { group: number, from, rows: rows_here, group_row, disk, batch });
+                stretches.push(Stretch { group: number, from, rows: rows_here, unit, group_row, disk, batch });
             }
             group_row += rows;
         }
@@ -176,12 +193,17 @@ impl Table {
         // a column that is missing is an error before
         context.fields = FieldsFound::ALL;
         let mut rows = Rows { table: self, stretch, context, sink, bytes: 0, done: 0 };
-        if let Err(why) = rows.read() {
-            let row = stretch.group_row + stretch.from + rows.done;
-            let last = stretch.group_row + stretch.from + stretch.rows - 1;
-            let detail = format!("rows {row} to {last} of the file cannot be read: {}", plain(&why));
-            let skip = Skip { kind: SkipKind::BadCompression, offset: rows.offset(), detail };
-            rows.sink.skip(skip);
+        while rows.done < stretch.rows {
+            if let Err(why) = rows.read() {
+                // behind damage it goes on with the next unit
+                let row = stretch.from + rows.done;
+                let next = ((row / stretch.unit + 1) * stretch.unit).min(stretch.from + stretch.rows);
+                let [first, last] = [row, next - 1].map(|row| stretch.group_row + row);
+                let detail = format!("rows {first} to {last} of the file cannot be read: {}", plain(&why));
+                let skip = Skip { kind: SkipKind::BadCompression, offset: rows.offset(), detail };
+                rows.sink.skip(skip);
+                rows.done = next - stretch.from;
+            }
         }
         rows.bytes
     }
@@ -255,14 +277,18 @@ impl Rows<'_> {
         self.table.offset(self.stretch.group)
     }
 
+    /// Reads on to the end, or to damage.
     fn read(&mut self) -> Result<(), String> {
         let Table { bytes, metadata, .. } = self.table;
         let group = metadata.row_group(self.stretch.group);
-        let (from, rows) = (self.stretch.from, self.stretch.rows);
+        let (from, rows, unit) = (self.stretch.from, self.stretch.rows, self.stretch.unit);
+        let here = from + self.done;
         let mut columns: Vec<Column> =
-            self.table.wanted().map(|column| Column::open(bytes, group, column, from)).collect::<Result<_, _>>()?;
+            self.table.wanted().map(|column| Column::open(bytes, group, column, here)).collect::<Result<_, _>>()?;
         while self.done < rows {
-            let count = self.stretch.batch.min(rows - self.done) as usize;
+            // as whoever begins at the unit would read it
+            let left = unit - (from + self.done) % unit;
+            let count = self.stretch.batch.min(rows - self.done).min(left) as usize;
             columns.iter_mut().try_for_each(|column| column.read(count))?;
             for row in 0..count {
                 self.document(&columns, row);

@@ -1,6 +1,6 @@
 //! Parquet files made by the crate's own writer, whole and damaged.
 
-use crate::corpus::{Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Skip, SkipKind};
+use crate::corpus::{Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Position, Skip, SkipKind};
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -119,15 +119,25 @@ impl DocSink for Found {
     }
 }
 
-/// Reads paths piece by piece; returns what was found, and the number of pieces.
-fn read(paths: &[PathBuf], options: &CorpusOptions) -> crate::Result<(Found, usize)> {
+/// Reads paths piece by piece; returns what was found, and behind each piece how much was found and where a reader can
+/// go on.
+fn read(paths: &[PathBuf], options: &CorpusOptions) -> crate::Result<(Found, Vec<(usize, usize, Position)>)> {
+    read_from(paths, options, Position::default())
+}
+
+fn read_from(
+    paths: &[PathBuf],
+    options: &CorpusOptions,
+    from: Position,
+) -> crate::Result<(Found, Vec<(usize, usize, Position)>)> {
     let corpus = Corpus::open(paths, options)?;
-    let (mut found, mut reader, mut handover, mut pieces) = (Found::default(), corpus.reader(), Handover::new(), 0);
-    for mut piece in corpus.pieces(2) {
+    let (mut found, mut reader, mut pieces) = (Found::default(), corpus.reader(), Vec::new());
+    let mut handover = Handover::at(from);
+    for mut piece in corpus.pieces_from(2, from) {
         let end = reader.read(&piece, &mut found);
         piece.free();
-        pieces += 1;
         assert!(matches!(handover.check(&piece, &end), HandoverResult::Accept));
+        pieces.push((found.documents.len(), found.skips.len(), handover.position().expect("a place to go on")));
     }
     Ok((found, pieces))
 }
@@ -181,9 +191,15 @@ proptest! {
             }
         }
         write(&path, &rows, &shape);
-        let options = CorpusOptions { piece_bytes: piece, ..CorpusOptions::default() };
-        let (found, _) = read(&[path], &options).unwrap();
+        let options = |piece| CorpusOptions { piece_bytes: piece, ..CorpusOptions::default() };
+        let (found, pieces) = read(std::slice::from_ref(&path), &options(piece)).unwrap();
         let expected = expected(&rows);
+        // from everywhere, with other pieces
+        for (documents, skips, position) in pieces {
+            let (rest, _) = read_from(std::slice::from_ref(&path), &options(piece * 3 % 4001 + 1), position).unwrap();
+            prop_assert_eq!(&rest.documents[..], &found.documents[documents..]);
+            prop_assert_eq!(&rest.skips[..], &found.skips[skips..]);
+        }
         prop_assert_eq!(found.skips.len(), count - expected.len());
         prop_assert!(found.skips.iter().all(|skip| skip.kind == SkipKind::MissingField));
         prop_assert_eq!(found.documents, expected);
@@ -209,7 +225,8 @@ proptest! {
         let options = CorpusOptions { piece_bytes: 500, ..CorpusOptions::default() };
         match read(&[path], &options) {
             Ok((found, pieces)) => {
-                prop_assert!(found.documents.len() + found.skips.len() <= 120 + pieces, "{} pieces", pieces);
+                // a loss for a unit, at least a row of which is gone
+                prop_assert!(found.documents.len() + found.skips.len() <= 120 + pieces.len(), "{pieces:?}");
                 prop_assert!(found.skips.iter().all(|skip| !skip.detail.contains('\n')));
             }
             Err(error) => prop_assert!(!error.to_string().contains('\n'), "{}", error),
@@ -280,7 +297,7 @@ fn test_files_that_lie_give_one_line() {
     assert_eq!(corpus.passed_over()[0].0, path);
 }
 
-/// A page whose data is gone costs its stretch, and no other.
+/// A page whose data is gone costs its units, and no other, wherever pieces are cut.
 #[test]
 fn test_a_damaged_page_costs_its_rows() {
     let dir = tempfile::tempdir().unwrap();
@@ -293,7 +310,14 @@ fn test_a_damaged_page_costs_its_rows() {
     let at = bytes.windows(4).position(|window| window == [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
     bytes[at + 6..at + 10].fill(0xff);
     std::fs::write(&path, &bytes).unwrap();
-    let (found, _) = read(&[path], &CorpusOptions { piece_bytes: 600, ..CorpusOptions::default() }).unwrap();
+    let paths = [path];
+    let with = |piece| read(&paths, &CorpusOptions { piece_bytes: piece, ..CorpusOptions::default() }).unwrap();
+    let (found, pieces) = with(600);
+    for piece in [1, 1500, 2000, 5000, 1 << 20] {
+        let (same, others) = with(piece);
+        assert_eq!(same, found, "pieces of {piece}");
+        assert!(piece < 1500 || others.len() < pieces.len());
+    }
     assert!(!found.skips.is_empty() && found.skips[0].detail.contains("rows 0 to "), "{:?}", found.skips);
     assert_eq!(found.skips[0].kind, SkipKind::BadCompression);
     assert_eq!(found.documents.last().unwrap()[0], "d199");
