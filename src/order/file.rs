@@ -7,7 +7,7 @@ use std::path::Path;
 /// `file`.
 pub static FILE: Family = Family {
     name: "file",
-    about: "by the lines `old new` of a file, which may come in any order",
+    about: "by the lines `old new` of a file, which may come in any order, packed by gzip, zstd or bzip2, or not",
     paper: None,
     params: &[Param { name: "path", about: "where that file is", domain: Domain::Path, default: "" }],
     needs: Needs::Nothing,

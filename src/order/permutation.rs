@@ -1,9 +1,10 @@
 //! A permutation of docIDs, and its text.
 
 use crate::base::random::SplitMix64;
+use crate::base::text_file;
 use crate::{Error, Result};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufRead as _, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A bijection of the docIDs.
@@ -118,14 +119,16 @@ impl Permutation {
         Err(Error::Invalid { what: path.display().to_string(), why: "is no file".to_owned() })
     }
 
-    /// Reads what [`Self::write`] writes, lines in any order, for `documents` docIDs.
+    /// Reads what [`Self::write`] writes, lines in any order, for `documents` docIDs; gzip, zstd and bzip2, too.
     ///
-    /// [`Error::Io`]; [`Error::Damaged`], with the byte where the first wrong line begins, if a line is not two docIDs,
-    /// or a docID is repeated or missing.
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Damaged`], with the byte of the text where the first wrong line begins, if a line is not
+    /// two docIDs, or a docID is repeated or missing.
     pub fn read(path: &Path, documents: u32) -> Result<Self> {
         const NONE: u32 = u32::MAX;
         Self::check_file(path)?;
-        let mut input = BufReader::with_capacity(1 << 18, File::open(path).map_err(Error::io("open", path))?);
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let mut input = text_file::open(file).map_err(|(_, error)| Error::io("read", path)(error))?.text;
         let mut new_of_old = vec![NONE; documents as usize];
         let mut taken = vec![false; documents as usize];
         let (mut line, mut at, mut count) = (Vec::new(), 0u64, 0u32);
@@ -188,7 +191,9 @@ mod tests {
             assert_eq!(Permutation::read(file.path(), documents).unwrap(), shuffled);
             assert_eq!(Permutation::from_old_of_new(&shuffled.old_of_new()), shuffled);
         }
-        assert_eq!(read(b"1 0\r\n0\t 1", 2).unwrap().new_of_old(), [1, 0]);
+        let text = b"1 0\r\n0\t 1";
+        assert_eq!(read(text, 2).unwrap().new_of_old(), [1, 0]);
+        assert_eq!(read(&zstd::encode_all(&text[..], 1).unwrap(), 2).unwrap().new_of_old(), [1, 0]);
     }
 
     #[test]
