@@ -132,8 +132,13 @@ impl Record<'_> {
                 true
             }
             Size::Long(length) => {
-                let is = length.map_or_else(|| "is longer".to_owned(), |n| format!("says it has {n} bytes, more"));
-                let detail = format!("the record {is} than the limit of {max} bytes; divide the document");
+                let detail = match length {
+                    Some(n) => {
+                        let parts = n.div_ceil(max as u64);
+                        format!("a record of {n} bytes: the limit is {max}; divide the document into {parts} or more")
+                    }
+                    None => format!("the record is longer than the limit of {max} bytes; divide the document"),
+                };
                 sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
                 false
             }
@@ -248,6 +253,13 @@ pub trait Format: Sync {
 
     /// The first offset in `1..limit` at which a record seems to begin.
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
+
+    /// The length of a record over the size limit that does not say one, by all that follows from its start on; `None`
+    /// if that does not tell.
+    fn long(&self, rest: &[u8]) -> Option<u64> {
+        let _ = rest;
+        None
+    }
 
     /// What stands at the start of `bytes`; `at_end` says that nothing follows them. Records
     /// longer than `max` bytes are [`Frame::Long`]; no more than `max` + 4096 bytes need be there.

@@ -107,6 +107,12 @@ impl<'f> Framing<'f> {
 
     /// A length over the limit is believed only if another record, or the end, is seen where it leads.
     fn long(&mut self, bytes: &[u8], prefix: usize, next: Option<u64>, known: Option<&[u8]>) -> Step {
+        if let (None, Some(rest)) = (next, known)
+            && let Some(length) = self.format.long(rest)
+        {
+            self.skip = length;
+            return Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Long(Some(length)) };
+        }
         if let (Some(next), Some(rest)) = (next, known) {
             if next > rest.len() as u64 {
                 self.searching = true;

@@ -26,6 +26,11 @@ pub(super) fn frame_line(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     }
 }
 
+/// The length of a line over the size limit; see [`Format::long`].
+pub(super) fn long_line(rest: &[u8]) -> Option<u64> {
+    Some(memchr(b'\n', rest).unwrap_or(rest.len()) as u64)
+}
+
 /// True if the head starts with a line that is a JSON object.
 pub(super) fn starts_with_object_line(head: &Head<'_>) -> bool {
     let bytes = head.trimmed();
@@ -68,6 +73,10 @@ impl Format for JsonLines {
 
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize> {
         walk::next_line(bytes, limit)
+    }
+
+    fn long(&self, rest: &[u8]) -> Option<u64> {
+        long_line(rest)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

@@ -61,6 +61,10 @@ impl Format for Text {
         None
     }
 
+    fn long(&self, rest: &[u8]) -> Option<u64> {
+        Some(rest.len() as u64)
+    }
+
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
         frame_file(bytes, at_end, max)
     }

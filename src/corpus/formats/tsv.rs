@@ -76,6 +76,10 @@ impl Format for Tsv {
         walk::next_line(bytes, limit)
     }
 
+    fn long(&self, rest: &[u8]) -> Option<u64> {
+        jsonl::long_line(rest)
+    }
+
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {
         jsonl::frame_line(bytes, at_end, max)
     }

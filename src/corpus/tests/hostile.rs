@@ -59,6 +59,33 @@ fn test_lengths_over_the_limit() {
     expect(&parts, &["u:1", "u:3"], &[]);
 }
 
+/// What a loss over the limit would take is told where the end of the record can be seen.
+#[test]
+fn test_the_length_of_a_record_over_the_limit_is_told() {
+    let object = |id: &str, letters: usize| format!("{{\"id\": \"{id}\", \"text\": \"{}\"}}\n", "x".repeat(letters));
+    let lines = [object("1", 1), object("2", 3 << 20), object("3", 1)];
+    let told = |bytes: &[u8]| {
+        let events = read_bytes(bytes, &small());
+        assert_eq!(damage(&events), [TooLarge]);
+        let skip = |event: &Event| match event {
+            Event::Skip(skip) => Some(skip.detail.clone()),
+            Event::Doc { .. } => None,
+        };
+        events.iter().find_map(skip).unwrap()
+    };
+    let long = lines[1].len() - 1;
+    assert_eq!(
+        told(lines.concat().as_bytes()),
+        format!("a record of {long} bytes: the limit is 1048576; divide the document into 4 or more")
+    );
+    assert_eq!(told(lines[..2].concat().trim_end().as_bytes()), told(lines.concat().as_bytes()));
+    assert_eq!(
+        told(&gzip(lines.concat().as_bytes(), 6)),
+        "the record is longer than the limit of 1048576 bytes; divide the document"
+    );
+    assert!(told("words ".repeat(1 << 19).as_bytes()).starts_with("a record of 3145728 bytes: "));
+}
+
 #[test]
 fn test_heads_that_cannot_be_read() {
     let endless = [b"WARC/1.0\r\n".to_vec(), b"X-Field: yyyyyyyyyyyyyy\r\n".repeat(60_000)].concat();

@@ -209,6 +209,12 @@ impl<'a> Oracle<'a> {
                     self.sink.skip(Skip { kind: SkipKind::BadLength, offset, detail });
                     true
                 }
+                Frame::Long { prefix, next: None } if self.format.long(rest).is_some() => {
+                    let length = self.format.long(rest);
+                    self.emit(&rest[..prefix], offset, Size::Long(length));
+                    at += length.map_or(0, |length| length as usize);
+                    continue;
+                }
                 Frame::Long { prefix, next } => {
                     self.emit(&rest[..prefix], offset, Size::Long(next));
                     let after = next.map(|next| (next as usize, rest[next as usize..].trim_ascii_start()));
