@@ -23,6 +23,7 @@ use crate::query::gpu::candidates;
 use crate::query::{Bm25, Mode, Plan, Searcher, TopicReader};
 use anyhow::{Context as _, ensure};
 use measure::{Query, Times};
+use output::Here;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write as _;
@@ -91,6 +92,11 @@ pub struct Args {
     json: bool,
 }
 
+fn here(index: &Index) -> Here {
+    let postings = index.statistics().postings;
+    Here { now: seconds_since_1970(), postings, threads: rayon::current_num_threads() }
+}
+
 /// Measures, learns, keeps and prints; or prints what was kept.
 ///
 /// # Errors
@@ -107,8 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if args.json {
             return Ok(json::print(&output::object(&kept.calibrations, None))?);
         }
-        let now = seconds_since_1970();
-        return Ok(std::io::stdout().lock().write_all(output::known(&kept, now).as_bytes())?);
+        return Ok(std::io::stdout().lock().write_all(output::known(&kept, here(&index)).as_bytes())?);
     };
     ensure!(!args.mode.contains(&Mode::AndOr), "--mode and-or costs what and and or cost; leave it out");
     let searcher = Searcher::new(&index, args.codec.as_deref(), Bm25::default())?;
@@ -143,7 +148,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(json::print(&output::object(std::slice::from_ref(&calibration), Some(&path)))?);
     }
     let mut out = std::io::stdout().lock();
-    out.write_all(output::one(&calibration, seconds_since_1970()).as_bytes())?;
+    out.write_all(output::one(&calibration, here(&index)).as_bytes())?;
     writeln!(out, "kept in {}", path.display())?;
     Ok(())
 }

@@ -4,15 +4,27 @@ use crate::bench::table::Table;
 use std::path::Path;
 
 use crate::query::cost::file::{Calibration, DeviceFacts, Kept, Mean, StepFacts};
+use crate::query::cost::pays_from;
 
 /// Mean relative errors of Ding et al., section 9, for the CPU and the GPU.
 const PAPER: [&str; 2] = ["20 %", "22 %"];
 
-/// All that is known of an index, at a time in seconds since 1970.
-pub(super) fn known(kept: &Kept, now: u64) -> String {
+/// Where and when a calibration is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Here {
+    /// Seconds since 1970.
+    pub now: u64,
+    /// Postings of the index.
+    pub postings: u64,
+    /// Threads of this machine.
+    pub threads: usize,
+}
+
+/// All that is known of an index.
+pub(super) fn known(kept: &Kept, here: Here) -> String {
     match &kept.calibrations[..] {
         [] => "nothing is known of this index; a rule stands for what queries cost\n".to_owned(),
-        all => all.iter().map(|calibration| one(calibration, now)).collect::<Vec<_>>().join("\n"),
+        all => all.iter().map(|calibration| one(calibration, here)).collect::<Vec<_>>().join("\n"),
     }
 }
 
@@ -58,13 +70,13 @@ fn plain(name: &str) -> String {
 }
 
 /// One calibration.
-pub(super) fn one(calibration: &Calibration, now: u64) -> String {
+pub(super) fn one(calibration: &Calibration, here: Here) -> String {
     let Calibration { facts, cpu, gpu, steps } = calibration;
     let mut out = format!(
         "codec {}: {} queries, measured {} ago\n",
         plain(&facts.codec),
         facts.queries,
-        age(now.saturating_sub(facts.when))
+        age(here.now.saturating_sub(facts.when))
     );
     if let Some(DeviceFacts { id, opening, per_posting }) = &facts.device {
         out += &format!(
@@ -98,15 +110,24 @@ pub(super) fn one(calibration: &Calibration, now: u64) -> String {
         head: row(["model", "error", "Ding et al., section 9"]),
         rows,
     };
-    let rows = facts.means.iter().map(|Mean { all, k, queries, cpu, gpu }| {
+    let rows = facts.means.iter().map(|mean| {
+        let Mean { all, k, queries, cpu, gpu } = mean;
+        let from = facts.device.as_ref().filter(|_| gpu.is_some()).map_or("-".to_owned(), |device| {
+            pays_from(mean, device, here.postings, here.threads).map_or("never".to_owned(), |from| from.to_string())
+        });
         let gpu = gpu.map_or(["-", "-"].map(str::to_owned), |times| times.map(us));
         let mode = if *all { "and" } else { "or" };
-        [vec![mode.to_owned(), k.to_string(), queries.to_string(), us(*cpu)], gpu.to_vec()].concat()
+        [vec![mode.to_owned(), k.to_string(), queries.to_string(), us(*cpu)], gpu.to_vec(), vec![from]].concat()
     });
     let times = Table {
-        title: "mean time of a query".to_owned(),
+        title: format!(
+            "mean time of a query, and from how many of a file on the GPU pays, which is opened first and gets all lists, beside {} threads",
+            here.threads
+        ),
         names: 1,
-        head: ["mode", "k", "queries", "CPU, one thread", "GPU, alone", "GPU, in a batch"].map(str::to_owned).to_vec(),
+        head: ["mode", "k", "queries", "CPU, one thread", "GPU, alone", "GPU, in a batch", "GPU pays from"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: rows.collect(),
     };
     let mut tables = Vec::new();

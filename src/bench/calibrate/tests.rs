@@ -80,13 +80,13 @@ fn test_both_processors_are_measured() {
     let none = measure::Device { times: vec![None; 60], ..device };
     let left = learned("simdbp", &all, &cpu, Some((&gpu, &none)), 0.25).unwrap();
     assert_eq!((&left.facts.device, &left.gpu), (&None, &None));
-    let text = output::one(&both, both.facts.when + 7300);
+    let text = output::one(&both, Here { now: both.facts.when + 7300, postings: 1000, threads: 4 });
     for part in
         ["codec simdbp: 60 queries, measured 2 hours ago", &gpu.report().name, "20 %", "22 %", "GPU, in batches"]
     {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(output::known(&Kept::default(), 0).contains("a rule stands for"));
+    assert!(output::known(&Kept::default(), Here { now: 0, postings: 0, threads: 1 }).contains("a rule stands for"));
 }
 
 #[test]
@@ -119,10 +119,15 @@ fn test_single_steps_are_measured_on_both() {
     let device = measure::Device { times, ready: 0.1, per_posting: 1e-9 };
     let mut calibration = learned(&searcher.codec_name(), &all, &cpu, Some((&gpu, &device)), 0.1).unwrap();
     add_steps(&mut calibration, &searcher, &gpu, &methods, &all, 1).unwrap();
-    let text = output::one(&calibration, calibration.facts.when);
-    for part in
-        ["steps by svs and merge-path: ", "CPU, a step", "GPU, a step", "a move to the CPU", "a move to the GPU"]
-    {
+    let text = output::one(&calibration, Here { now: calibration.facts.when, postings: 1_000_000_000, threads: 1 });
+    for part in [
+        "steps by svs and merge-path: ",
+        "CPU, a step",
+        "GPU, a step",
+        "a move to the CPU",
+        "a move to the GPU",
+        "GPU pays from",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
     // what brought lists, or ran elsewhere the second time, is no step

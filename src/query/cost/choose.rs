@@ -1,6 +1,6 @@
 //! Which processor pays: for many queries at once, and for one.
 
-use super::file::{Calibration, DeviceId, Kept};
+use super::file::{Calibration, DeviceFacts, DeviceId, Kept, Mean};
 use super::learned::{Learned, OnGpu};
 use super::{CostModel, Costs, Features, Rule};
 use crate::query::{Mode, Plan};
@@ -117,6 +117,15 @@ impl Forecast {
 /// How many threads that are alone do what so many do together.
 fn together(threads: usize) -> f64 {
     (threads.max(1) as f64).powf(TOGETHER)
+}
+
+/// From how many queries of a file on a GPU pays that has to be opened, and to which so many postings are brought, beside
+/// so many threads: of queries that cost what this mean is. `None` if it never does, or was not measured.
+pub fn pays_from(mean: &Mean, device: &DeviceFacts, postings: u64, threads: usize) -> Option<u64> {
+    let [_, batched] = mean.gpu?;
+    let won = mean.cpu / together(threads) - batched;
+    let before = device.opening + postings as f64 * device.per_posting;
+    (won > 0.0).then(|| (before / won).ceil() as u64)
 }
 
 /// Whether a server does better with the GPU of a calibration than with so many threads: by the mean queries of the log

@@ -20,7 +20,7 @@ pub(super) mod steps;
 mod tests;
 mod trees;
 
-pub use choose::{Forecast, Knowledge, server_pays};
+pub use choose::{Forecast, Knowledge, pays_from, server_pays};
 pub use learned::{FEWEST, Learned, Measured, OnGpu, PARTS};
 pub use rule::Rule;
 pub use steps::{MeasuredSteps, StepFeatures, StepModels};

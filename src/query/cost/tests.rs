@@ -241,3 +241,15 @@ fn test_means_are_by_mode_and_k() {
     let of = |mode, k| calibration.mean(mode, k).map(|mean| mean.k);
     assert_eq!([of(Mode::And, 1), of(Mode::And, 50), of(Mode::And, 500)], [Some(10), Some(10), Some(1000)]);
 }
+
+#[test]
+fn test_a_gpu_pays_from_the_query_that_wins_its_opening_back() {
+    let id = device("card");
+    let device = DeviceFacts { id, opening: 0.5, per_posting: 1e-9 };
+    let mean = |cpu, gpu| Mean { all: true, k: 10, queries: 100, cpu, gpu };
+    // 16 threads do what 8 would do alone: 0.1 ms a query, of which a GPU wins 0.09
+    let pays = |mean: &Mean| pays_from(mean, &device, 400_000_000, 16);
+    assert_eq!(pays(&mean(0.8e-3, Some([1.0, 1e-5]))), Some(10_000));
+    assert_eq!(pays(&mean(0.8e-3, Some([1.0, 1e-4]))), None);
+    assert_eq!(pays(&mean(0.8e-3, None)), None);
+}
