@@ -311,6 +311,10 @@ impl<'a> Searcher<'a> {
     pub fn plan_of(&self, topic: &Topic) -> Result<Plan> {
         self.query(topic).and_then(|query| self.plan(&query)).map_err(|error| match error {
             Error::Invalid { what, why } => Error::Invalid { what: format!("topic {}: {what}", topic.id), why },
+            Error::Limit { what, value, limit, hint } => {
+                let why = format!("{value} is over the limit of {limit}; {hint}");
+                Error::Invalid { what: format!("topic {}: {what}", topic.id), why }
+            }
             error => error,
         })
     }

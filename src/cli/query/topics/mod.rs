@@ -163,6 +163,16 @@ enum Target {
     Partial(Box<Partial>, Job),
 }
 
+impl Target {
+    /// The files that a later run goes on with; nothing, if none does.
+    fn partial(&self) -> String {
+        match self {
+            Self::Whole(_) => String::new(),
+            Self::Partial(partial, _) => partial.names(),
+        }
+    }
+}
+
 /// Writes to the target, with a mark at times.
 struct Writer {
     target: Target,
@@ -396,14 +406,16 @@ pub fn run<'a>(
     let (mode, k) = (settings.mode, settings.k);
     let window = &AtomicUsize::new(window(k, settings.engine_kind() == EngineKind::Gpu));
     let (schedule, form, clock) = (&schedule, &form, &clock);
-    let work = Work { mode, k, schedule, form, window, guess: &guess, clock, means: &means, over: &over };
+    let partial = target.partial();
+    let (name, partial) = (&*name, &*partial);
+    let work =
+        Work { mode, k, schedule, name, partial, form, window, guess: &guess, clock, means: &means, over: &over };
     let mut writer = Writer::new(target, MARK);
     clock.opened();
     let answered = answer_all(searcher, engines, reader, &work, done, &mut writer);
     drop(means);
     let done = answered.map_err(|error| match error {
         Error::Interrupted if args.resume => anyhow::anyhow!("interrupted; the same command goes on from here"),
-        Error::Invalid { .. } => anyhow::Error::from(error).context(format!("in {name}")),
         error => error.into(),
     })?;
     writer.finish()?;

@@ -45,6 +45,8 @@ impl Case<'_> {
             mode,
             k: 20,
             schedule: &schedule,
+            name: "standard input",
+            partial: "what was left",
             form,
             window,
             guess,
@@ -210,7 +212,9 @@ fn test_a_run_goes_on_only_if_it_is_the_same() {
     assert_eq!(done.topics, 20);
     for others in [topics(60).replace("red", "pie"), topics(19), topics(60).replace("q0\t", "q\t")] {
         let error = case(others).answer(done.clone(), &mut second).unwrap_err().to_string();
-        assert!(error.contains("other topics than the 20"), "{error}");
+        let expected =
+            "in standard input: the first topics: are others than the 20 that are answered; remove what was left";
+        assert!(error.contains(expected), "{error}");
     }
     let longer = topics(60) + "q60\tred\n";
     assert_eq!(case(longer.clone()).answer(done, &mut second).unwrap().topics, 61, "what is not answered may change");

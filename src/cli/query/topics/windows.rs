@@ -29,6 +29,10 @@ pub struct Work<'a> {
     pub mode: Mode,
     pub k: usize,
     pub schedule: &'a Schedule,
+    /// Where the topics come from, for errors.
+    pub name: &'a str,
+    /// Files of an earlier run with which this one goes on.
+    pub partial: &'a str,
     pub form: &'a Form,
     /// Topics of a window at most; may grow on the way.
     pub window: &'a AtomicUsize,
@@ -132,7 +136,7 @@ pub fn answer_all<'a>(
     std::thread::scope(|scope| {
         let before = (done.topics, done.digest);
         scope.spawn(move || read_all(topics, work, before, &read));
-        scope.spawn(move || plan_all(reads, searcher, &planned));
+        scope.spawn(move || plan_all(reads, searcher, work.name, &planned));
         scope.spawn(move || name_all(answers, searcher, work, &named));
         let writer = scope.spawn(move || write(names, searcher, work, done, sink));
         let outcome = ask(&mut engines, windows, work, answered);
@@ -145,15 +149,15 @@ pub fn answer_all<'a>(
 /// Reads windows, until there is no topic left or nobody takes them.
 fn read_all(mut topics: TopicReader<'_>, work: &Work<'_>, before: (u64, u64), to: &SyncSender<Result<Read>>) {
     let mut sum = Xxh3::new();
-    if let Err(error) = skip(&mut topics, &mut sum, before) {
-        let _ = to.send(Err(error));
+    if let Err(error) = skip(&mut topics, &mut sum, before, work.partial) {
+        let _ = to.send(Err(within(work.name, error)));
         return;
     }
     // a small one first: the engine begins sooner, and has something to write sooner
     let (mut size, mut count) = (FIRST_WINDOW, before.0);
     loop {
         size = size.min(work.window.load(Ordering::Relaxed));
-        let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>();
+        let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>().map_err(|error| within(work.name, error));
         let guess = (work.guess)(topics.seen());
         work.means.progress.revise(guess);
         let read = next.map(|topics| {
@@ -173,11 +177,11 @@ fn read_all(mut topics: TopicReader<'_>, work: &Work<'_>, before: (u64, u64), to
 }
 
 /// Plans windows as they come, until there is an error or nobody takes them.
-fn plan_all(windows: Receiver<Result<Read>>, searcher: &Searcher<'_>, to: &SyncSender<Result<Planned>>) {
+fn plan_all(windows: Receiver<Result<Read>>, searcher: &Searcher<'_>, name: &str, to: &SyncSender<Result<Planned>>) {
     for read in windows {
         let planned = read.and_then(|read| {
-            let plans = read.topics.par_iter().map(|topic| searcher.plan_of(topic)).collect::<Result<_>>()?;
-            Ok(Planned { read, plans })
+            let plans = read.topics.par_iter().map(|topic| searcher.plan_of(topic)).collect::<Result<_>>();
+            Ok(Planned { plans: plans.map_err(|error| within(name, error))?, read })
         });
         let last = planned.is_err();
         if to.send(planned).is_err() || last {
@@ -186,8 +190,16 @@ fn plan_all(windows: Receiver<Result<Read>>, searcher: &Searcher<'_>, to: &SyncS
     }
 }
 
+/// What is wrong with topics, with where they come from.
+fn within(name: &str, error: Error) -> Error {
+    match error {
+        Error::Invalid { what, why } => Error::Invalid { what: format!("in {name}: {what}"), why },
+        error => error,
+    }
+}
+
 /// Passes over topics that are done, and fails if they are others.
-fn skip(topics: &mut TopicReader<'_>, sum: &mut Xxh3, (count, digest): (u64, u64)) -> Result<()> {
+fn skip(topics: &mut TopicReader<'_>, sum: &mut Xxh3, (count, digest): (u64, u64), partial: &str) -> Result<()> {
     let mut left = count;
     while left > 0
         && let Some(topic) = topics.next()
@@ -196,8 +208,8 @@ fn skip(topics: &mut TopicReader<'_>, sum: &mut Xxh3, (count, digest): (u64, u64
         left -= 1;
     }
     if count > 0 && (left > 0 || sum.digest() != digest) {
-        let why = format!("begins with other topics than the {count} that are answered; begin anew, without --resume");
-        return Err(Error::Invalid { what: "the file of topics".to_owned(), why });
+        let why = format!("are others than the {count} that are answered; remove {partial} to begin anew");
+        return Err(Error::Invalid { what: "the first topics".to_owned(), why });
     }
     Ok(())
 }
