@@ -7,6 +7,7 @@ use anyhow::Context as _;
 
 use crate::base::json;
 use crate::base::means::Means;
+use crate::cli::query::SCORE;
 use crate::cli::ui;
 use crate::index::change::reencode::{Change, PartChange, reencode};
 use crate::index::{Index, verify};
@@ -173,7 +174,7 @@ fn answer(
     let hits = searcher.search(&searcher.plan(&searcher.parse(words)?)?, mode, SHOWN)?;
     for (rank, hit) in (1..).zip(&hits) {
         let name = searcher.index().name(hit.doc)?;
-        writeln!(out, "{rank:>3}  {:8.4}  {}  {}", hit.score, name.id, name.title)
+        writeln!(out, "{rank:>3}  {:<SCORE$}  {}  {}", hit.score.to_string(), name.id, name.title)
             .context("cannot write the answer")?;
         shown.push(serde_json::json!({ "rank": rank, "score": hit.score, "id": name.id, "title": name.title }));
     }

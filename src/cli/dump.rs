@@ -81,7 +81,7 @@ fn find(index: &Index, id: &str) -> crate::Result<Vec<u32>> {
         let documents = index.statistics().documents;
         let _ = writeln!(
             io::stderr(),
-            "gamut: the index has no ids.bin, so all of its {documents} ids are read; a new index has it"
+            "gamut: the index has no ids.bin, so all of its {documents} ids are read; `gamut reorder` adds it"
         );
     }
     let docs = index.find_ids_of_runs(&[id])?.concat();

@@ -108,9 +108,9 @@ pub struct Args {
     #[arg(long, default_value = "auto", value_name = "NAME", help = sorter_help())]
     sorter: String,
     /// Where members of gzip files are inflated: auto, gpu, cpu. With gpu, a GPU inflates the members of large WARC
-    /// files (and of others that have many) ahead of the workers, and takes a quarter of --memory for that; the CPU
-    /// inflates what is long, damaged or refused, so that the index has the same bytes. auto takes a hardware GPU if
-    /// `gamut bench inflate --keep` has found it as fast as all threads together, and else the CPU
+    /// files (and of others that have many) ahead of the workers, and takes up to a quarter of --memory for that;
+    /// the CPU inflates what is long, damaged or refused, so that the index has the same bytes. auto takes a hardware
+    /// GPU if `gamut bench inflate --keep` has found it at least half as fast as all threads together, and else the CPU
     #[arg(long, default_value = "auto", value_name = "PLACE")]
     inflate: String,
     /// Name or number of the GPU, as `gamut devices` prints them

@@ -85,11 +85,8 @@ impl ValueEnum for Scores {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::Bm25 => value("bm25", "BM25, in single precision"),
-            Self::Impacts => value(
-                "impacts",
-                "Quantised impacts: integers, the same to the bit on every engine; the index must have them",
-            ),
+            Self::Bm25 => value("bm25", "BM25, the same to the bit on every engine"),
+            Self::Impacts => value("impacts", "Quantised impacts: sums of integers; the index must have them"),
         }
     }
 }

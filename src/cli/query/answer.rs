@@ -277,18 +277,21 @@ struct JsonAnswer<'a> {
     explain: Option<explain::Json<'a>>,
 }
 
+/// Columns of a score: most have seven digits and a point, or less.
+pub const SCORE: usize = 9;
+
 impl Answer {
     /// Writes a line a hit, and the explanation.
     ///
     /// # Errors
     /// Of `out`.
     pub fn write(&self, out: &mut impl Write, settings: &Settings, engine: &Fallback<'_>) -> io::Result<()> {
-        let digits = if engine.searcher().scores() == Scores::Impacts { 0 } else { 4 };
         let marking = marking();
         for (rank, hit) in (1..).zip(&self.hits) {
             let name = &self.names[&hit.doc];
-            let line =
-                format!("{rank:>3}  {:8.digits$}  {}  {}", hit.score, printable(&name.id), printable(&name.title));
+            // As a run file has it: hits of different scores look different.
+            let score = hit.score.to_string();
+            let line = format!("{rank:>3}  {score:<SCORE$}  {}  {}", printable(&name.id), printable(&name.title));
             writeln!(out, "{}", line.trim_end())?;
             if let Some(snippet) = self.snippets.get(rank - 1).filter(|snippet| !snippet.text.is_empty()) {
                 writeln!(out, "     {}", line_of(snippet, marking))?;

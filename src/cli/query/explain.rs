@@ -6,8 +6,10 @@ use super::settings::Settings;
 use super::steps;
 use crate::cli::ui::printable;
 use crate::pipeline::report::count as grouped;
+use crate::query::and::{DAAT, RANGES, RANKED_AND};
 use crate::query::engine::{Effort, EngineKind, Fallback, Methods, Trace};
 use crate::query::gpu::{Report, Use};
+use crate::query::or::{BLOCK_MAX_MAXSCORE, EXHAUSTIVE};
 use crate::query::{Mode, TableOf, TermFacts, Work};
 use std::io::{self, Write};
 
@@ -158,6 +160,20 @@ impl Explained {
         methods.names(kind, settings.mode, settings.k)
     }
 
+    /// What the CPU's `ranges` did where it had no table.
+    fn instead(&self, what: &str, name: &str) -> Option<&'static str> {
+        let of_cpu = self.answered() == EngineKind::Cpu && name == RANGES.name;
+        if !of_cpu || self.work().any(|(_, work)| work.is_some_and(|work| work.table != TableOf::None)) {
+            return None;
+        }
+        let negative = self.facts.iter().any(|facts| facts.weight < 0.0);
+        match what {
+            "all terms" => Some(if negative { RANKED_AND.name } else { DAAT.name }),
+            "any term" => Some(if negative { EXHAUSTIVE.name } else { BLOCK_MAX_MAXSCORE.name }),
+            _ => None,
+        }
+    }
+
     fn answered(&self) -> EngineKind {
         self.effort.answered()
     }
@@ -187,8 +203,14 @@ impl Explained {
             settings.k,
         );
         writeln!(out, "plan     {mode}; best {k} by {scores}; codec {}", searcher.codec_name())?;
-        let methods: Vec<String> =
-            self.methods(settings).into_iter().map(|(what, name)| format!("{what} by {name}")).collect();
+        let methods: Vec<String> = self
+            .methods(settings)
+            .into_iter()
+            .map(|(what, name)| match self.instead(what, &name) {
+                Some(other) => format!("{what} by {name}, which without tables is {other}"),
+                None => format!("{what} by {name}"),
+            })
+            .collect();
         let devices = if self.answered() == EngineKind::Cpu { &[] } else { engine.devices() };
         let name: String = devices.iter().map(|device| format!(", {}", device.gpu().report().name)).collect();
         writeln!(out, "engine   {}{name}: {}", self.answered().name(), methods.join(", "))?;

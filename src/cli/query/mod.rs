@@ -27,7 +27,7 @@ use crate::index::Index;
 use crate::query::engine::help;
 #[cfg(test)]
 pub use answer::ask;
-pub use answer::{Asked, Found, Names, names};
+pub use answer::{Asked, Found, Names, SCORE, names};
 pub use auto::{Engines as AutoEngines, for_server, knowledge, may_pay};
 pub use devices::Devices;
 pub use settings::{EngineChoice, Settings};

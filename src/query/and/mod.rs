@@ -42,6 +42,7 @@ use crate::postings::List;
 
 pub use daat::DAAT;
 pub use ranges::RANGES;
+pub use ranked_and::RANKED_AND;
 pub use svs::SVS;
 
 /// A way to find the documents that have all terms.

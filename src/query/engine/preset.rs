@@ -4,6 +4,7 @@ use super::methods::Names;
 use crate::base::choice::named;
 use crate::index::Index;
 use crate::query::Mode;
+use crate::query::and::{AND, AndMethod, CpuAnd};
 use crate::query::method::EngineKind;
 use crate::{Error, Result};
 
@@ -43,12 +44,12 @@ const OWN: Chosen = Chosen { intersect: None, or: None, topk: None };
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ding",
-        about: "pfor-recursive; GPU: pmf, accumulators, group-heap; CPU: daat, every posting of a disjunction scored, heap",
+        about: "pfor-recursive; GPU: pmf, accumulators, group-heap; CPU: ranked-and, every posting of a disjunction scored, heap",
         paper: "Ding, He, Yan, Suel: Using graphics processors for IR query processing (WWW 2009)",
         codec: "pfor-recursive",
         cpu_codec: None,
         engine: EngineKind::Cpu,
-        cpu: Chosen { intersect: Some("daat"), or: Some("exhaustive"), topk: Some("heap") },
+        cpu: Chosen { intersect: Some("ranked-and"), or: Some("exhaustive"), topk: Some("heap") },
         gpu: Chosen { intersect: Some("pmf"), or: Some("accumulators"), topk: Some("group-heap") },
         batch: "order",
     },
@@ -107,9 +108,12 @@ pub fn preset(name: &str) -> Result<&'static Preset> {
 }
 
 impl Preset {
-    /// Fills in the open choices: the methods that queries of a mode use.
+    /// Fills in the open choices: the methods that queries of a mode use. For both processors together only methods that
+    /// go list after list; where a preset has others, the engine's own stay.
     pub fn fill(&self, kind: EngineKind, mode: Mode, names: &mut Names) {
-        let both: Vec<&str> = self.cpu.intersect.into_iter().chain(self.gpu.intersect).collect();
+        let is_pairwise = |method: &AndMethod| method.cpu.as_ref().is_some_and(CpuAnd::is_pairwise);
+        let moves = |name: &&str| AND.chosen(EngineKind::Cpu, name).is_ok_and(is_pairwise);
+        let both: Vec<&str> = self.cpu.intersect.filter(moves).into_iter().chain(self.gpu.intersect).collect();
         let both = both.join(",");
         let together = Chosen { intersect: None, ..self.cpu };
         let (chosen, intersect) = match kind {

@@ -18,6 +18,8 @@ use super::topk::{Hit, TopK};
 use crate::postings::{END, Postings};
 
 pub use accumulators::ACCUMULATORS;
+pub use block_max_maxscore::BLOCK_MAX_MAXSCORE;
+pub use exhaustive::EXHAUSTIVE;
 pub use ranges::RANGES;
 pub use ranges_exhaustive::RANGES_EXHAUSTIVE;
 

@@ -16,7 +16,7 @@ const STATE_WORDS: u32 = 16;
 pub static BUCKET_SELECT: TopKMethod = TopKMethod {
     name: "bucket-select",
     short: "bucket-select",
-    about: "of all hits: finds the k-th best by counting in 2,048 buckets, again in the bucket that has it, and sorts those that are no worse",
+    about: "of all hits (by ranges on a GPU: of those above its threshold): finds the k-th best by counting in 2,048 buckets, again in the bucket that has it, and sorts those that are no worse",
     paper: "Alabi, Blanchard, Gordon and Steinbach: Fast k-selection algorithms for graphics processing units (JEA 17, 2012, \
             doi:10.1145/2133803.2345676); Liu et al.: Griffin (PPoPP 2018), section 3.1.3",
     cpu: None,

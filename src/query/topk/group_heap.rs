@@ -14,7 +14,7 @@ const TILE_PAIRS: u32 = 2 * (TILE / GROUP + 1);
 pub static GROUP_HEAP: TopKMethod = TopKMethod {
     name: "group-heap",
     short: "group-heap",
-    about: "of all hits: builds a heap of degree 512, takes the best hit k times, and then searches only that hit's groups again",
+    about: "of all hits (by ranges on a GPU: of those above its threshold): builds a heap of degree 512, takes the best hit k times, and then searches only that hit's groups again",
     paper: "Ding et al. (WWW 2009, doi:10.1145/1526709.1526766), section 8.2",
     cpu: None,
     gpu: Some(GpuTopKWay::Kernels(GpuTopKKernels {

@@ -6,7 +6,7 @@ use super::{GpuTopKWay, Ranked, TopK, TopKMethod};
 pub static PARTIAL_SORT: TopKMethod = TopKMethod {
     name: "partial-sort",
     short: "partial-sort",
-    about: "collects every hit, from a GPU to the CPU, selects the best k and sorts those; gives no threshold, so nothing is skipped",
+    about: "collects every hit, from a GPU to the CPU, selects the best k and sorts those; gives no threshold, so nothing is skipped but what a GPU's ranges does",
     paper: "Liu et al.: Griffin (PPoPP 2018), section 3.1.3; Hoare: Algorithm 65, Find (CACM 4(7), 1961, doi:10.1145/366622.366647)",
     cpu: Some(collecting),
     gpu: Some(GpuTopKWay::Host),

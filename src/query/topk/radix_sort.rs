@@ -15,7 +15,7 @@ const DIGITS: u32 = 1 << DIGIT_BITS;
 pub static RADIX_SORT: TopKMethod = TopKMethod {
     name: "radix-sort",
     short: "radix-sort",
-    about: "of all hits: sorts them by score and place in the input, four bits at a time, and takes the first k",
+    about: "of all hits (by ranges on a GPU: of those above its threshold): sorts them by score and place in the input, four bits at a time, and takes the first k",
     paper: "Liu et al.: Griffin (PPoPP 2018), section 3.1.3; Satish, Harris and Garland: Designing efficient sorting algorithms for \
             manycore GPUs (IPDPS 2009, doi:10.1109/IPDPS.2009.5161005)",
     cpu: None,
