@@ -149,9 +149,8 @@ pub fn inflate_share(budget: u64, threads: usize) -> u64 {
     (budget / 4).min(most_inflate_share(threads))
 }
 
-/// Batches of 16 MiB of text for each thread, 64 MiB to 1 GiB in all. An H200 inflates 5 GB/s in batches of 64 MiB, 14
-/// in 256 MiB and 19 in 1 GiB, and a thread parses 0.3 GB/s, so larger ones gain nothing; and the memory that host and
-/// device share takes long to allocate, 0.3 s a GB.
+/// Batches of 16 MiB of text for each thread, 64 MiB to 1 GiB in all. A GPU inflates faster in larger ones, but a thread
+/// parses 0.3 GB/s, so they gain nothing; and the memory that host and device share takes long to allocate, 0.3 s a GB.
 fn most_inflate_share(threads: usize) -> u64 {
     Room::host_bytes((threads as u64 * (16 * MIB)).clamp(64 * MIB, 1024 * MIB), false)
 }
