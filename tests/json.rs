@@ -134,6 +134,7 @@ fn every_command_prints_what_its_schema_says() {
     let rows = ok(line)[0]["pipelines"].as_array().unwrap().clone();
     let names: Vec<_> = rows.iter().map(|row| row["pipeline"].as_str().unwrap()).collect();
     assert_eq!(names, ["cpu+auto", "cpu+cpu", "serial+auto", "serial+cpu"]);
+    ok("bench read a.jsonl --rounds 1");
     ok("bench inflate s/synth-00000.warc.gz --rounds 1 --batch 1MiB");
     ok("bench papers --list");
     ok("demo -o demo");

@@ -12,6 +12,7 @@ mod orders;
 pub mod papers;
 mod plot;
 pub mod query;
+pub mod read;
 mod rounds;
 pub mod sort;
 mod statistics;

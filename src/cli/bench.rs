@@ -1,10 +1,10 @@
 //! `gamut bench`
 
 use crate::bench::query::load;
-use crate::bench::{build, codecs, inflate, intersect, papers, query, sort, transfer};
+use crate::bench::{build, codecs, inflate, intersect, papers, query, read, sort, transfer};
 
-/// Measure codecs, queries, load, intersections, transfers, sorters, inflating and whole builds, and make the papers'
-/// figures.
+/// Measure codecs, queries, load, intersections, transfers, sorters, reading, inflating and whole builds, and make the
+/// papers' figures.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
@@ -19,6 +19,8 @@ pub enum Command {
     Transfer(transfer::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Sort(sort::Args),
+    #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
+    Read(read::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
     Inflate(inflate::Args),
     #[allow(missing_docs, reason = "clap shows the doc comment of the arguments")]
@@ -39,6 +41,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Intersect(args) => intersect::run(args),
         Command::Transfer(args) => transfer::run(args),
         Command::Sort(args) => sort::run(args),
+        Command::Read(args) => read::run(args),
         Command::Inflate(args) => inflate::run(args),
         Command::Build(args) => build::run(args),
         Command::Papers(args) => papers::run(args),

@@ -43,6 +43,7 @@ schemas! {
     "bench load" "bench-load",
     "bench papers" "bench-papers",
     "bench query" "bench-query",
+    "bench read" "bench-read",
     "bench sort" "bench-sort",
     "bench transfer" "bench-transfer",
     "calibrate" "calibrate",
