@@ -149,8 +149,9 @@ pub fn inflate_share(budget: u64, threads: usize) -> u64 {
     (budget / 4).min(most_inflate_share(threads))
 }
 
-/// Batches of 16 MiB of text for each thread, 64 MiB to 1 GiB in all. A GPU inflates faster in larger ones, but a thread
-/// parses 0.3 GB/s, so they gain nothing; and the memory that host and device share takes long to allocate, 0.3 s a GB.
+/// Batches of 16 MiB of text for each thread, 64 MiB to 1 GiB in all. A GPU inflates faster in larger ones, but a
+/// thread parses 0.3 GB/s, so they gain nothing; and the memory that host and device share takes long to allocate, 0.3
+/// s a GB.
 fn most_inflate_share(threads: usize) -> u64 {
     Room::host_bytes((threads as u64 * (16 * MIB)).clamp(64 * MIB, 1024 * MIB), false)
 }

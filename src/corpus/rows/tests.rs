@@ -119,17 +119,15 @@ impl DocSink for Found {
     }
 }
 
-/// Reads paths piece by piece; returns what was found, and behind each piece how much was found and where a reader can
-/// go on.
-fn read(paths: &[PathBuf], options: &CorpusOptions) -> crate::Result<(Found, Vec<(usize, usize, Position)>)> {
+/// Behind a piece: documents and losses so far, and where a reader can go on.
+type Behind = (usize, usize, Position);
+
+/// Reads paths piece by piece; returns what was found, and where the pieces ended.
+fn read(paths: &[PathBuf], options: &CorpusOptions) -> crate::Result<(Found, Vec<Behind>)> {
     read_from(paths, options, Position::default())
 }
 
-fn read_from(
-    paths: &[PathBuf],
-    options: &CorpusOptions,
-    from: Position,
-) -> crate::Result<(Found, Vec<(usize, usize, Position)>)> {
+fn read_from(paths: &[PathBuf], options: &CorpusOptions, from: Position) -> crate::Result<(Found, Vec<Behind>)> {
     let corpus = Corpus::open(paths, options)?;
     let (mut found, mut reader, mut pieces) = (Found::default(), corpus.reader(), Vec::new());
     let mut handover = Handover::at(from);

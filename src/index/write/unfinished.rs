@@ -83,8 +83,8 @@ impl Unfinished {
         Self { dir, gone: false, keep: Arc::default(), _lock: lock }
     }
 
-    /// The one that a build of this target can go on with, if there is one; the newest of several. It keeps its name and
-    /// stays. Sweeps what dead processes left of others.
+    /// The one that a build of this target can go on with, if there is one; the newest of several. It keeps its name
+    /// and stays. Sweeps what dead processes left of others.
     ///
     /// # Errors
     /// [`Error::Invalid`] if another process is at it; [`Error::Io`].

@@ -119,8 +119,8 @@ fn together(threads: usize) -> f64 {
     (threads.max(1) as f64).powf(TOGETHER)
 }
 
-/// From how many queries of a file on a GPU pays that has to be opened, and to which so many postings are brought, beside
-/// so many threads: of queries that cost what this mean is. `None` if it never does, or was not measured.
+/// From how many queries of a file on a GPU pays that has to be opened, and to which so many postings are brought,
+/// beside so many threads: of queries that cost what this mean is. `None` if it never does, or was not measured.
 pub fn pays_from(mean: &Mean, device: &DeviceFacts, postings: u64, threads: usize) -> Option<u64> {
     let [_, batched] = mean.gpu?;
     let won = mean.cpu / together(threads) - batched;

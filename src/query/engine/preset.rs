@@ -108,8 +108,8 @@ pub fn preset(name: &str) -> Result<&'static Preset> {
 }
 
 impl Preset {
-    /// Fills in the open choices: the methods that queries of a mode use. For both processors together only methods that
-    /// go list after list; where a preset has others, the engine's own stay.
+    /// Fills in the open choices: the methods that queries of a mode use. For both processors together only methods
+    /// that go list after list; where a preset has others, the engine's own stay.
     pub fn fill(&self, kind: EngineKind, mode: Mode, names: &mut Names) {
         let is_pairwise = |method: &AndMethod| method.cpu.as_ref().is_some_and(CpuAnd::is_pairwise);
         let moves = |name: &&str| AND.chosen(EngineKind::Cpu, name).is_ok_and(is_pairwise);
