@@ -277,8 +277,8 @@ struct JsonAnswer<'a> {
     explain: Option<explain::Json<'a>>,
 }
 
-/// Columns of a score: most have seven digits and a point, or less.
-pub const SCORE: usize = 9;
+/// Columns of a score: nearly all have nine digits and a point, or less.
+pub const SCORE: usize = 10;
 
 impl Answer {
     /// Writes a line a hit, and the explanation.
