@@ -61,6 +61,8 @@ struct Found {
     body_bytes: u64,
     text_bytes: u64,
     words: u64,
+    /// Records that were damaged.
+    lost: u64,
 }
 
 /// Takes documents as far as its stage.
@@ -101,7 +103,9 @@ impl DocSink for Sink {
         }
     }
 
-    fn skip(&mut self, _: Skip) {}
+    fn skip(&mut self, skip: Skip) {
+        self.found.lost += u64::from(skip.kind.is_damage());
+    }
 }
 
 /// The crawl, and a sink for each stage.
@@ -135,7 +139,11 @@ fn read(reader: &mut PieceReader, handover: &mut Handover, mut piece: Piece, sin
         piece.free();
         match handover.check(&piece, &end) {
             HandoverResult::Accept => return,
-            HandoverResult::Discard | HandoverResult::Lost(_) => return sink.found = before,
+            HandoverResult::Discard => return sink.found = before,
+            HandoverResult::Lost(skip) => {
+                sink.found = before;
+                return sink.skip(skip);
+            }
             HandoverResult::Redo(again) => (sink.found, piece) = (before, again),
         }
     }
@@ -175,6 +183,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 "body_bytes": found.body_bytes,
                 "text_bytes": found.text_bytes,
                 "words": found.words,
+                "lost": found.lost,
                 "seconds": seconds,
                 "documents_per_second": found.documents as f64 / median(seconds),
             })
@@ -185,6 +194,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }))?);
     }
     table(file_bytes, &rows).write(&mut std::io::stdout().lock())?;
+    match rows[0].1.lost {
+        0 => {}
+        lost => super::say(&format!("{lost} records were damaged; `gamut index` names them")),
+    }
     Ok(())
 }
 
@@ -228,9 +241,9 @@ mod tests {
         let seconds = interleave(3, 1, 2, &mut reading).unwrap();
         assert!(seconds.iter().all(|way| way[0].len() == 2));
         let found: Vec<Found> = reading.sinks.iter().map(|sink| sink.found).collect();
-        let all = Found { documents: 100, body_bytes: 6 * 4950, text_bytes: 6 * 4950, words: 100 + 2 * 4950 };
-        assert_eq!(found[2].words, all.words);
-        assert!(found.iter().all(|found| (found.documents, found.body_bytes) == (100, all.body_bytes)));
+        // a title of one word, and texts of 0, 2, 4 … words
+        assert_eq!(found[2].words, 100 + 2 * 4950);
+        assert!(found.iter().all(|found| (found.documents, found.body_bytes, found.lost) == (100, 6 * 4950, 1)));
         assert_eq!([0, 1, 2].map(|i| found[i].text_bytes > 0), [false, true, true]);
         let rows: Vec<_> = STAGES.iter().zip(&found).map(|(stage, found)| (stage.1, *found, vec![0.5, 2.0])).collect();
         let shown = table(1000, &rows).rows;

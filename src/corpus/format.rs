@@ -109,6 +109,8 @@ pub enum Size {
     Short(String),
     /// It is over the size limit and only its first bytes are there. Its length, if it says one.
     Long(Option<u64>),
+    /// The same, and it has so many bytes for sure.
+    Over(u64),
 }
 
 /// One framed record.
@@ -131,13 +133,16 @@ impl Record<'_> {
                 sink.skip(Skip { kind: SkipKind::Truncated, offset: self.offset, detail: why.clone() });
                 true
             }
-            Size::Long(length) => {
-                let detail = match length {
-                    Some(n) => {
+            Size::Long(_) | Size::Over(_) => {
+                let detail = match self.size {
+                    Size::Over(n) => {
                         let parts = n.div_ceil(max as u64);
                         format!("a record of {n} bytes: the limit is {max}; divide the document into {parts} or more")
                     }
-                    None => format!("the record is longer than the limit of {max} bytes; divide the document"),
+                    Size::Long(Some(n)) => {
+                        format!("the record says it has {n} bytes, more than the limit of {max}; divide the document")
+                    }
+                    _ => format!("the record is longer than the limit of {max} bytes; divide the document"),
                 };
                 sink.skip(Skip { kind: SkipKind::TooLarge, offset: self.offset, detail });
                 false

@@ -309,8 +309,8 @@ impl Handover {
         Self { file: position.file, expected: position.from as usize, lost: None, next: Some(position) }
     }
 
-    /// Where a later process can go on behind the pieces that were judged; `None` if a file became shorter, and inside
-    /// a file of rows.
+    /// Where a later process can go on behind the pieces that were judged; `None` if a file became
+    /// shorter.
     pub fn position(&self) -> Option<Position> {
         self.next.filter(|_| self.lost.is_none())
     }

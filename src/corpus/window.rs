@@ -111,7 +111,9 @@ impl<'f> Framing<'f> {
             && let Some(length) = self.format.long(rest)
         {
             self.skip = length;
-            return Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Long(Some(length)) };
+            // as whoever begins inside of it looks for its end
+            self.searching = true;
+            return Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Over(length) };
         }
         if let (Some(next), Some(rest)) = (next, known) {
             if next > rest.len() as u64 {
@@ -272,7 +274,7 @@ impl Window {
                     let held = Held { start: here + start, end: here + end, offset: self.offset(here), size };
                     // Bytes over the limit are not kept for later.
                     let member = self.marks.last().map_or(0, |mark| mark.0);
-                    let keep = hold && !matches!(held.size, Size::Long(_)) && held.end > member;
+                    let keep = hold && !matches!(held.size, Size::Long(_) | Size::Over(_)) && held.end > member;
                     self.held = Some(held);
                     if !keep {
                         self.release(out);

@@ -121,7 +121,7 @@ pub(super) fn one(calibration: &Calibration, here: Here) -> String {
     });
     let times = Table {
         title: format!(
-            "mean time of a query, and from how many of a file on the GPU pays, which is opened first and gets all lists, beside {} threads",
+            "mean time of a query, and how many a file must have for a GPU, which is opened first and gets all lists, to pay beside {} threads",
             here.threads
         ),
         names: 1,

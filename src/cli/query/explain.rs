@@ -207,7 +207,7 @@ impl Explained {
             .methods(settings)
             .into_iter()
             .map(|(what, name)| match self.instead(what, &name) {
-                Some(other) => format!("{what} by {name}, which without tables is {other}"),
+                Some(other) => format!("{what} by {name}, which here is {other}"),
                 None => format!("{what} by {name}"),
             })
             .collect();

@@ -23,8 +23,8 @@ const MOST_RATIO: u64 = 1024;
 /// What the values of a unit take, in bytes, about: damage costs the rows of a unit behind it, however much memory
 /// there is.
 const UNIT: u64 = if cfg!(test) { 1 << 9 } else { 1 << 20 };
-/// A unit has no more rows.
-const MOST_ROWS: u64 = 65_536;
+/// A stretch has no more rows: what a dictionary packs tightly may be long.
+const MOST_ROWS: u64 = if cfg!(test) { 64 } else { 65_536 };
 /// What the values of the rows read at a time take, in bytes, about.
 const AT_A_TIME: u64 = 1 << 20;
 /// A text column of the Open Web Index, behind those of JSON.
@@ -176,7 +176,7 @@ impl Table {
             }
             let each = plain / rows.max(1) + 1;
             let unit = (UNIT / each).clamp(1, MOST_ROWS);
-            let most = unit * (piece / each / unit).max(1);
+            let most = unit * (piece / each / unit).clamp(1, MOST_ROWS / unit);
             for from in (0..rows).step_by(most as usize) {
                 let rows_here = most.min(rows - from);
                 let disk = (u128::from(packed) * u128::from(rows_here) / u128::from(rows)) as u64;

@@ -322,6 +322,22 @@ fn test_a_damaged_page_costs_its_rows() {
     assert!(found.documents.len() >= 150, "{}", found.documents.len());
 }
 
+/// Texts of a dictionary take next to nothing in the file, and all of their bytes in memory.
+#[test]
+fn test_a_piece_has_a_limit_of_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rows.parquet");
+    let rows: Vec<Row> = (0..300)
+        .map(|i| {
+            let [id, url, title, _] = row(i);
+            [id, url, title, Some("y".repeat(2000))]
+        })
+        .collect();
+    write(&path, &rows, &Shape { page_rows: 300, group_rows: 300, ..PLAIN });
+    let (found, pieces) = read(&[path], &CorpusOptions { piece_bytes: 1 << 20, ..CorpusOptions::default() }).unwrap();
+    assert_eq!((found.documents.len(), pieces.len()), (300, 5));
+}
+
 #[test]
 fn test_a_text_over_the_limit_is_left_out() {
     let dir = tempfile::tempdir().unwrap();

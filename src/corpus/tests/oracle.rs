@@ -210,9 +210,11 @@ impl<'a> Oracle<'a> {
                     true
                 }
                 Frame::Long { prefix, next: None } if self.format.long(rest).is_some() => {
-                    let length = self.format.long(rest);
-                    self.emit(&rest[..prefix], offset, Size::Long(length));
-                    at += length.map_or(0, |length| length as usize);
+                    let length = self.format.long(rest).unwrap_or_default();
+                    self.emit(&rest[..prefix], offset, Size::Over(length));
+                    at += length as usize;
+                    let behind = &data[at..];
+                    at += self.format.find_head(behind, behind.len()).unwrap_or(behind.len());
                     continue;
                 }
                 Frame::Long { prefix, next } => {

@@ -102,7 +102,8 @@ impl Unfinished {
             }
         };
         sweep(target);
-        let left = Self::of(left, lock);
+        // as a new one is, wherever the process goes meanwhile
+        let left = Self::of(std::path::absolute(&left).unwrap_or(left), lock);
         left.keep.store(true, Ordering::Relaxed);
         Ok(Some(left))
     }

@@ -46,6 +46,11 @@ pub(in crate::pipeline) fn published(options: &BuildOptions) -> Result<Option<Bu
     }
     let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
     let Some(dir) = same_build(options, &request)? else { return Ok(None) };
+    // A file of an order that was written since may ask for another one.
+    let written = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    if options.order.file().is_some_and(|order| written(order) > written(&options.output)) {
+        return Ok(None);
+    }
     let first = dir.path().join("index");
     let before = fs::read_to_string(dir.path().join(RUNS).join(BEFORE));
     // the report is written last

@@ -16,9 +16,12 @@ use crate::{Error, Result};
 /// Bytes at the beginning, in the middle and at the end of an input that are compared.
 const LOOK: u64 = 64 << 10;
 
+/// The form of the files that a later process goes on with. One more for each change of them.
+const FORM: u32 = 2;
+
 const ANALYZER: &str = "--analyzer";
 
-/// An input file, or that of the order.
+/// An input file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Input {
     name: String,
@@ -64,12 +67,7 @@ impl Request {
             Ok(Input { name, bytes, sums, modified })
         };
         let files = corpus.files().iter().enumerate();
-        let mut inputs: Vec<Input> =
-            files.map(|(i, file)| input(corpus.name(i).to_owned(), &file.path, file.bytes)).collect::<Result<_>>()?;
-        if let Some(path) = options.order.file() {
-            let bytes = path.metadata().map_err(Error::io("open", path))?.len();
-            inputs.push(input(path.display().to_string(), path, bytes)?);
-        }
+        let inputs = files.map(|(i, file)| input(corpus.name(i).to_owned(), &file.path, file.bytes));
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let yes = |value: bool| if value { "given" } else { "not given" }.to_owned();
         let codecs: Vec<String> = options.codecs.iter().map(|codec| crate::codec::spec(codec.as_ref())).collect();
@@ -94,9 +92,9 @@ impl Request {
             ("--tables", yes(options.tables)),
         ];
         Ok(Self {
-            gamut: env!("CARGO_PKG_VERSION").to_owned(),
+            gamut: format!("{} (files of form {FORM})", env!("CARGO_PKG_VERSION")),
             options: given.map(|(name, value)| (name.to_owned(), value)).into(),
-            inputs,
+            inputs: inputs.collect::<Result<_>>()?,
         })
     }
 

@@ -212,8 +212,7 @@ fn test_a_run_goes_on_only_if_it_is_the_same() {
     assert_eq!(done.topics, 20);
     for others in [topics(60).replace("red", "pie"), topics(19), topics(60).replace("q0\t", "q\t")] {
         let error = case(others).answer(done.clone(), &mut second).unwrap_err().to_string();
-        let expected =
-            "in standard input: the first topics: are others than the 20 that are answered; remove what was left";
+        let expected = "in standard input: the first 20 topics: are not those that were answered; remove what was left";
         assert!(error.contains(expected), "{error}");
     }
     let longer = topics(60) + "q60\tred\n";

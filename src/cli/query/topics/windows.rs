@@ -208,8 +208,8 @@ fn skip(topics: &mut TopicReader<'_>, sum: &mut Xxh3, (count, digest): (u64, u64
         left -= 1;
     }
     if count > 0 && (left > 0 || sum.digest() != digest) {
-        let why = format!("are others than the {count} that are answered; remove {partial} to begin anew");
-        return Err(Error::Invalid { what: "the first topics".to_owned(), why });
+        let why = format!("are not those that were answered; remove {partial} to begin anew");
+        return Err(Error::Invalid { what: format!("the first {count} topics"), why });
     }
     Ok(())
 }
