@@ -20,10 +20,10 @@ use super::table::Table;
 
 /// Read a crawl on one thread, and make text and words of it: how fast that goes before anything is indexed.
 ///
-/// Example: gamut bench read crawl.warc.gz --rounds 3
-///
 /// Each stage includes those before it. Rates are of one thread; `gamut index` does all of this on each of its threads,
 /// and counts the words besides.
+///
+/// Example: gamut bench read crawl.warc.gz --rounds 3
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Files and directories
