@@ -20,8 +20,8 @@ const MOST_FOOTER: usize = 256 << 20;
 const MOST_ROWS_A_BYTE: u64 = 8192;
 /// What is decompressed counts as no more than so many times the size of what it is made from.
 const MOST_RATIO: u64 = 1024;
-/// What the values of a unit take, in bytes, about: damage costs the rows of a unit behind it, however much memory
-/// there is.
+/// What the values of a unit take, in bytes, about. Behind damage reading goes on with the next unit, however much
+/// memory there is.
 const UNIT: u64 = if cfg!(test) { 1 << 9 } else { 1 << 20 };
 /// A stretch has no more rows: what a dictionary packs tightly may be long.
 const MOST_ROWS: u64 = if cfg!(test) { 64 } else { 65_536 };

@@ -62,12 +62,10 @@ impl Request {
     /// # Errors
     /// [`Error::Io`] if an input cannot be read.
     pub(crate) fn of(options: &BuildOptions, corpus: &Corpus) -> Result<Self> {
-        let input = |name: String, path: &Path, bytes: u64| {
-            let (sums, modified) = look(path, bytes).map_err(Error::io("read", path))?;
-            Ok(Input { name, bytes, sums, modified })
-        };
-        let files = corpus.files().iter().enumerate();
-        let inputs = files.map(|(i, file)| input(corpus.name(i).to_owned(), &file.path, file.bytes));
+        let inputs = corpus.files().iter().enumerate().map(|(i, file)| {
+            let (sums, modified) = look(&file.path, file.bytes).map_err(Error::io("read", &file.path))?;
+            Ok(Input { name: corpus.name(i).to_owned(), bytes: file.bytes, sums, modified })
+        });
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let yes = |value: bool| if value { "given" } else { "not given" }.to_owned();
         let codecs: Vec<String> = options.codecs.iter().map(|codec| crate::codec::spec(codec.as_ref())).collect();
