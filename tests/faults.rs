@@ -1,10 +1,12 @@
 //! Whatever happens to a command below its own calls of the system: the index is the old one or the new one, whole; the
 //! next command leaves nothing but indexes; and a build that can be resumed has the same bytes in the end.
 //!
-//! `faults/preload.c` does what happens: a call site fails once, a write does half, the process is killed at a byte or
-//! before a call, stops and goes on, or its clock goes back. Nothing here sleeps or measures time.
+//! `faults/preload.c` does what happens: a call site fails once, a write does half, the process is killed at a byte,
+//! before a call or at a time, stops and goes on, or its clock goes back. Nothing here sleeps, or fails by a time.
 #![cfg(target_os = "linux")]
 
+#[path = "faults/cases.rs"]
+mod cases;
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use common::{all_files, gzip, put, records};
+use cases::{BUILD, CASES, Case, copy, prepared};
+use common::all_files;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -35,83 +39,6 @@ fn preload() -> Option<&'static Path> {
         common::skipped("GAMUT_REQUIRE_CC", "no C compiler for the library of faults");
     }
     built.as_ref().map(|(_, library)| library.as_path())
-}
-
-/// A command that makes the index `t`, or changes `old`, in a directory that was prepared. Faults are below `w`, where
-/// the inputs are not: an input that cannot be read is a loss, and ends no build.
-struct Case {
-    name: &'static str,
-    /// `D` stands for the directory.
-    args: &'static str,
-}
-
-/// A build of which an earlier process left something.
-const RESUMED: &str = "index D/in -o D/w/r --store --links --block-keys 4096 --resume";
-
-const BUILD: &str = "--sorter cpu --memory 512MiB --threads 2 --quiet";
-
-const CASES: [Case; 12] = [
-    Case { name: "index", args: "index D/in -o D/w/t --store --links --impacts --tables --block-keys 4096" },
-    Case { name: "index over an old one", args: "index D/in -o D/w/old --force --codec vbyte" },
-    Case { name: "resume", args: "index D/in -o D/w/t --store --links --tables --block-keys 4096 --resume" },
-    Case { name: "resume in another order", args: "index D/in -o D/w/t --order url --block-keys 4096 --resume" },
-    Case { name: "resume behind a kill", args: RESUMED },
-    Case { name: "reencode", args: "reencode D/w/old --codec pef" },
-    Case { name: "reorder", args: "reorder D/w/old --order url" },
-    Case { name: "merge", args: "merge D/w/a D/w/b -o D/w/t" },
-    Case { name: "merge with lists", args: "merge D/w/a D/w/b --with D/w/lists -o D/w/t" },
-    Case { name: "append", args: "append D/w/old D/more.warc.gz" },
-    Case { name: "delete", args: "delete D/w/old --match url=*1" },
-    Case { name: "import", args: "import D/w/old.ciff -o D/w/t" },
-];
-
-/// What all cases begin with: inputs, an index, two halves of one and a share of the lists of both, and a CIFF file.
-fn prepared() -> &'static Path {
-    static PREPARED: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let dir = PREPARED.get_or_init(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let members = |seed, documents| records(seed, documents).iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>();
-        fs::create_dir(dir.path().join("in")).unwrap();
-        put(&dir.path().join("in"), "0.warc.gz", &members(1, 60));
-        put(&dir.path().join("in"), "1.warc.gz", &gzip(&records(2, 40).concat()));
-        put(&dir.path().join("in"), "2.warc", &records(3, 30).concat());
-        put(dir.path(), "more.warc.gz", &members(4, 30));
-        for (input, output) in [("in", "old"), ("in/0.warc.gz", "a"), ("in/2.warc", "b")] {
-            ok(&run(dir.path(), &format!("index D/{input} -o D/w/{output} --store {BUILD}"), &[]));
-        }
-        ok(&run(dir.path(), "merge D/w/a D/w/b --lists 2/2 -o D/w/lists --quiet", &[]));
-        ok(&run(dir.path(), "export D/w/old -o D/w/old.ciff --quiet", &[]));
-        leave(dir.path());
-        dir
-    });
-    dir.path()
-}
-
-/// Leaves what [`RESUMED`] goes on with: it is killed as late as it may be to have a note.
-fn leave(dir: &Path) {
-    for call in (1..40).rev().map(|i| 10 * i) {
-        run(dir, &format!("{RESUMED} {BUILD}"), &[("GAMUT_FAULT", format!("kill:calls:{call}"))]);
-        let hidden = names(dir).into_iter().find(|name| name.starts_with(".r."));
-        let left = hidden.map(|name| dir.join("w").join(name));
-        match left {
-            Some(left) if left.join("runs/mark").is_file() => return,
-            Some(left) => fs::remove_dir_all(left).unwrap(),
-            None => {}
-        }
-        if dir.join("w/r").exists() {
-            // It was killed too late, or not at all.
-            fs::remove_dir_all(dir.join("w/r")).unwrap();
-        }
-    }
-    panic!("no kill left a note");
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &to) } else { _ = fs::copy(entry.path(), to).unwrap() }
-    }
 }
 
 fn command(dir: &Path, args: &str, environment: &[(&str, String)]) -> Command {
@@ -140,14 +67,19 @@ struct Trial {
     after: BTreeSet<String>,
     old: Option<Files>,
     new: Files,
+    /// How long it takes when nothing happens.
+    took: Duration,
 }
 
-/// The index without its report, which holds times.
-fn index(dir: &Path) -> Option<Files> {
-    if !dir.exists() {
+/// The file, or the index without its report, which holds times.
+fn index(target: &Path) -> Option<Files> {
+    if !target.exists() {
         return None;
     }
-    let mut files = all_files(dir);
+    if target.is_file() {
+        return Some(Files::from([(String::new(), fs::read(target).unwrap())]));
+    }
+    let mut files = all_files(target);
     files.remove("build-report.json");
     Some(files)
 }
@@ -164,27 +96,20 @@ impl Trial {
             _ => "--quiet --threads 2 --memory 512MiB",
         };
         let args = format!("{} {more}", case.args);
-        let dir = Self::fresh();
-        let (before, old) = (names(dir.path()), index(&Self::target_of(case, dir.path())));
+        let dir = case.fresh();
+        let target = dir.path().join("w").join(case.target);
+        let (before, old) = (names(dir.path()), index(&target));
+        let start = Instant::now();
         ok(&run(dir.path(), &args, &[]));
-        let new = index(&Self::target_of(case, dir.path())).unwrap();
+        let took = start.elapsed();
+        let new = index(&target).unwrap();
         assert!(old.as_ref() != Some(&new), "{}", case.name);
-        Self { case, args, before, after: names(dir.path()), old, new }
-    }
-
-    fn fresh() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        copy(prepared(), dir.path());
-        dir
-    }
-
-    fn target_of(case: &Case, dir: &Path) -> PathBuf {
-        dir.join(["w/t", "w/r", "w/old"].into_iter().find(|name| case.args.contains(&format!("D/{name}"))).unwrap())
+        Self { case, args, before, after: names(dir.path()), old, new, took }
     }
 
     /// The old index or the new one is there, whole; true for the new one.
     fn whole(&self, dir: &Path, what: &str) -> bool {
-        let found = index(&Self::target_of(self.case, dir));
+        let found = index(&dir.join("w").join(self.case.target));
         let is_new = found.as_ref() == Some(&self.new);
         assert!(
             is_new || found == self.old,
@@ -196,13 +121,15 @@ impl Trial {
 
     /// The same command again, without a fault, comes to the same bytes and leaves nothing else.
     fn again(&self, dir: &Path, what: &str) {
-        let target = Self::target_of(self.case, dir);
         if self.whole(dir, what) {
             // It is done, but for what it may have left, which the next command for the target sweeps.
-            fs::remove_dir_all(&target).unwrap();
-            if self.old.is_some() {
-                copy(&prepared().join("w/old"), &target);
+            let [target, old] = [dir, prepared()].map(|dir| dir.join("w").join(self.case.target));
+            if target.is_file() {
+                fs::remove_file(&target).unwrap()
+            } else {
+                fs::remove_dir_all(&target).unwrap()
             }
+            copy(&old, &target);
         }
         let output = run(dir, &self.args, &[]);
         let told = String::from_utf8_lossy(&output.stderr);
@@ -229,7 +156,7 @@ impl Trial {
 
     /// The calls of an undisturbed run: sites by operation, bytes written, calls made.
     fn calls(&self) -> (BTreeSet<(String, String)>, u64, u64) {
-        let dir = Self::fresh();
+        let dir = self.case.fresh();
         let log = tempfile::NamedTempFile::new().unwrap();
         ok(&run(dir.path(), &self.args, &[("GAMUT_FAULT_LOG", log.path().display().to_string())]));
         assert!(self.whole(dir.path(), "logged"));
@@ -268,7 +195,7 @@ fn all<T: Sync>(tasks: &[T], work: impl Fn(&T) + Sync) {
 }
 
 #[test]
-fn killed_at_any_byte_and_before_any_call() {
+fn killed_at_any_byte_before_any_call_and_at_any_time() {
     if preload().is_none() {
         return;
     }
@@ -277,26 +204,31 @@ fn killed_at_any_byte_and_before_any_call() {
     for trial in CASES.iter().map(Trial::new) {
         let trial = std::sync::Arc::new(trial);
         let (_, bytes, calls) = trial.calls();
-        for i in 0..points / 2 {
-            let part = |whole: u64| 1 + (2 * i + 1) * whole / points;
+        let n = u64::div_ceil(points, 3);
+        for i in 0..n {
+            let part = |whole: u64| 1 + (2 * i + 1) * whole / (2 * n);
             tasks.push((trial.clone(), format!("kill:bytes:{}", part(bytes))));
             tasks.push((trial.clone(), format!("kill:calls:{}", part(calls))));
+            tasks.push((trial.clone(), format!("kill:after:{}", part(trial.took.as_micros() as u64))));
         }
     }
-    let (killed, resumed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (killed, late, resumed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     all(&tasks, |(trial, fault)| {
-        let dir = Trial::fresh();
+        let dir = trial.case.fresh();
         let output = trial.with(dir.path(), fault);
-        killed.fetch_add(usize::from(output.status.signal().is_some()), Ordering::Relaxed);
+        let by = if fault.starts_with("kill:after") { &late } else { &killed };
+        by.fetch_add(usize::from(output.status.signal().is_some()), Ordering::Relaxed);
         let hidden =
             |name: &String| name.starts_with(".t.") && dir.path().join("w").join(name).join("runs/mark").is_file();
         resumed.fetch_add(usize::from(names(dir.path()).iter().any(hidden)), Ordering::Relaxed);
         trial.again(dir.path(), fault);
     });
-    let (killed, resumed) = (killed.into_inner(), resumed.into_inner());
-    // Threads make calls in another order each time, so that the last points may lie behind the end.
-    assert!(killed * 10 >= tasks.len() * 9, "{killed} of {}", tasks.len());
-    assert!(resumed as u64 >= points, "{resumed} were resumed");
+    let (killed, late, resumed) = (killed.into_inner(), late.into_inner(), resumed.into_inner());
+    // Threads make calls in another order each time, so that the last points may lie behind the end; a command may take
+    // half of the time that it took.
+    assert!(killed * 10 >= tasks.len() * 2 / 3 * 9, "{killed} of {}", tasks.len() * 2 / 3);
+    assert!(late * 3 >= tasks.len() / 3, "{late} of {} times", tasks.len() / 3);
+    assert!(resumed as u64 >= points / 2, "{resumed} were resumed");
 }
 
 /// Every chain of calls that ends in one of these operations fails once with each error; those that POSIX lets a call
@@ -323,20 +255,13 @@ fn every_call_site_fails_once() {
                 "rename" => &[ENOSPC, EIO],
                 "truncate" | "mkdir" => &[ENOSPC, EIO],
                 "mmap" => &[ENOMEM, EIO],
-                "link" => &[EIO],
+                "link" => &[ENOSPC, EIO],
                 _ => &[],
             };
             *by.entry(operation).or_default() += errors.len().min(1);
-            // One error a site, another one at the next site; `tests/run all` takes them all.
-            let errors = if is_long() || errors.is_empty() {
-                errors
-            } else {
-                let one = tasks.len() % errors.len();
-                &errors[one..one + 1]
-            };
             tasks.extend(errors.iter().map(|error| (trial.clone(), operation.clone(), site.clone(), *error)));
         }
-        for operation in ["write", "fsync", "open", "rename"] {
+        for &operation in trial.case.operations() {
             assert!(by.get(operation).is_some_and(|&n| n > 0), "{}: no site of {operation}", trial.case.name);
         }
         writeln!(counts, "{}: {by:?}", trial.case.name).unwrap();
@@ -345,7 +270,7 @@ fn every_call_site_fails_once() {
     println!("{counts}{} faults", tasks.len());
     let shown = AtomicUsize::new(0);
     all(&tasks, |(trial, operation, site, error)| {
-        let dir = Trial::fresh();
+        let dir = trial.case.fresh();
         let fault = format!("{operation}:{site}:{error}");
         let output = trial.with(dir.path(), &fault);
         let failed = output.status.code() == Some(2);
@@ -386,7 +311,7 @@ fn frozen_and_continued_and_with_a_clock_that_goes_back() {
         tasks.extend((0..4).map(|i| (trial.clone(), 1 + i * calls / 5)));
     }
     all(&tasks, |(trial, at)| {
-        let dir = Trial::fresh();
+        let dir = trial.case.fresh();
         let faults = [("GAMUT_FAULT", format!("stop:calls:{at}")), ("GAMUT_FAULT_CLOCK", "1".to_owned())];
         // Its own group, so that nobody else is asked about the stop.
         let child = command(dir.path(), &trial.args, &faults).process_group(0).spawn().unwrap();
@@ -427,16 +352,16 @@ fn faults_are_seen() {
         );
         common
     };
-    let dir = Trial::fresh();
+    let dir = trial.case.fresh();
     let output = trial.with(dir.path(), &format!("kill:bytes:{}", bytes / 2));
     assert_eq!(output.status.signal(), Some(libc::SIGKILL));
     assert!(names(dir.path()).iter().any(|name| name.starts_with(".t.") && name.ends_with(".unfinished")));
-    let dir = Trial::fresh();
+    let dir = trial.case.fresh();
     assert_eq!(trial.with(dir.path(), &format!("kill:calls:{}", calls / 2)).status.signal(), Some(libc::SIGKILL));
     // Behind the rename a failed build leaves the new index; before it, nothing.
     let mut undone = 0;
     for (_, site) in sites.iter().filter(|(operation, _)| operation == "fsync") {
-        let dir = Trial::fresh();
+        let dir = trial.case.fresh();
         let told = trial.with(dir.path(), &format!("fsync:{site}:{EIO}"));
         if told.status.code() == Some(2) && !trial.whole(dir.path(), "fsync") {
             assert_eq!(names(dir.path()), trial.before, "a failed build leaves nothing");
@@ -444,7 +369,7 @@ fn faults_are_seen() {
         }
     }
     assert!(undone > 2, "{undone} failed before the rename");
-    let dir = Trial::fresh();
+    let dir = trial.case.fresh();
     ok(&run(dir.path(), &trial.args, &[]));
     let manifest = dir.path().join("w/t/manifest.json");
     let mut bytes = fs::read(&manifest).unwrap();

@@ -89,6 +89,13 @@ fn shape(name: &str, path: &Path) {
                 &[&|out| lines(out, "{\"id\":\"1\",\"contents\":\"", "\"}\n{\"id\":\"2\",\"contents\":\"x\"}\n")],
             );
         }
+        "over.jsonl" => {
+            // six times the limit of a record
+            let mut file = BufWriter::new(File::create(path).unwrap());
+            file.write_all(b"{\"id\":\"1\",\"contents\":\"").unwrap();
+            (0..6).for_each(|_| text(&mut file, b""));
+            file.write_all(b"\"}\n{\"id\":\"2\",\"contents\":\"x\"}\n").unwrap();
+        }
         "page.warc.gz" => {
             let page = |out: &mut dyn Write| warc(out, UTF_8, BYTES as u64, |out| text(out, b""));
             compressed(path, &[&small, &page, &small]);
@@ -183,6 +190,7 @@ fn an_enormous_document_keeps_the_promise_in_every_shape() {
         "text.gz",
         "lines.tsv.gz",
         "lines.jsonl.gz",
+        "over.jsonl",
         "page.warc.gz",
         "page.warc",
         "page.trecweb.gz",

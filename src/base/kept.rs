@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::whole::WholeFile;
+
 /// The user's folder for what gamut can make again: `gamut` in `$XDG_CACHE_HOME` or else in `~/.cache`. `None` without
 /// such a place in the environment.
 pub fn folder() -> Option<PathBuf> {
@@ -69,10 +71,9 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = WholeFile::create(path, 0o600)?;
     file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
+    file.replace()
 }
 
 #[cfg(test)]

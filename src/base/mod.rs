@@ -9,6 +9,7 @@
 //! | [`comment`] | where comments of HTML end |
 //! | `guard` | calls into crates that may panic |
 //! | [`gzip`] | files of gzip members |
+//! | [`hashed`] | tables whose keys are hashes already |
 //! | [`in_order`] | tasks on several threads, results in order |
 //! | [`json`] | results as JSON |
 //! | [`kept`] | files in the user's cache |
@@ -21,6 +22,7 @@
 //! | [`simd`] | what the processor can do |
 //! | [`text_file`] | packed texts, with a byte order mark or without |
 //! | [`turns`] | longer turns on a processor for long work |
+//! | [`whole`] | files that take their names once they are complete |
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -31,6 +33,7 @@ pub mod choice;
 pub mod comment;
 pub(crate) mod guard;
 pub mod gzip;
+pub mod hashed;
 pub mod in_order;
 pub mod json;
 pub mod kept;
@@ -43,6 +46,7 @@ pub(crate) mod random;
 pub mod simd;
 pub mod text_file;
 pub mod turns;
+pub mod whole;
 
 /// Work that was cancelled before it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,10 @@
 //! the files into the page cache and is not counted; rounds take their median. One thread reads, and what it reads is
 //! dropped. A file of a single large gzip member is inflated ahead by a second thread, as in a build.
 
+use std::io::Write;
 use std::path::PathBuf;
+
+use anyhow::Context as _;
 
 use crate::base::json;
 use crate::corpus::{
@@ -38,6 +41,9 @@ pub struct Args {
     /// Counted rounds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+    /// Write the rounds of every stage as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -158,6 +164,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(format) = &args.format {
         format_named(format)?;
     }
+    let csv = args.csv.as_ref().map(|path| std::fs::File::create(path).map_err(crate::Error::io("write", path)));
+    let csv = csv.transpose()?;
     let options = CorpusOptions { format: args.format.clone(), ..CorpusOptions::default() };
     let spec = AnalyzerSpec::parse(&args.analyzer, None)?;
     let sink = |(stage, _)| -> crate::Result<Sink> {
@@ -175,6 +183,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .map(|((stage, sink), seconds)| (stage.1, sink.found, seconds.concat()))
         .collect();
     anyhow::ensure!(rows[0].1.documents > 0, "the input has no document; `gamut index` says why");
+    if let Some(file) = csv {
+        write_csv(&mut std::io::BufWriter::new(file), &rows).context("cannot write the CSV file")?;
+    }
     if args.json {
         let row = |(stage, found, seconds): &(&str, Found, Vec<f64>)| {
             serde_json::json!({
@@ -199,6 +210,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         lost => super::say(&format!("{lost} records were damaged; `gamut index` names them")),
     }
     Ok(())
+}
+
+fn write_csv(out: &mut impl Write, rows: &[(&str, Found, Vec<f64>)]) -> std::io::Result<()> {
+    writeln!(out, "stage,round,documents,body_bytes,text_bytes,words,lost,seconds")?;
+    for (stage, found, seconds) in rows {
+        let Found { documents, body_bytes, text_bytes, words, lost } = found;
+        for (round, seconds) in seconds.iter().enumerate() {
+            writeln!(out, "{stage},{round},{documents},{body_bytes},{text_bytes},{words},{lost},{seconds}")?;
+        }
+    }
+    out.flush()
 }
 
 fn table(file_bytes: u64, rows: &[(&str, Found, Vec<f64>)]) -> Table {
@@ -248,5 +270,10 @@ mod tests {
         let rows: Vec<_> = STAGES.iter().zip(&found).map(|(stage, found)| (stage.1, *found, vec![0.5, 2.0])).collect();
         let shown = table(1000, &rows).rows;
         assert_eq!(shown[0][..3], ["records", "2.00", "50"]);
+        let mut csv = Vec::new();
+        write_csv(&mut csv, &rows).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        assert_eq!(csv.lines().count(), 1 + 3 * 2);
+        assert_eq!(csv.lines().nth(6), Some(&*format!("words,1,100,29700,{},10000,1,2", found[2].text_bytes)));
     }
 }

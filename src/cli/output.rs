@@ -1,5 +1,6 @@
 //! A file of results that takes its name only once it is complete.
 
+use crate::base::whole::WholeFile;
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -14,7 +15,7 @@ pub struct Output {
 }
 
 enum Inner {
-    Temporary(tempfile::NamedTempFile),
+    Whole(WholeFile),
     /// A device, a pipe or a link, such as `/dev/stdout`: nothing may take its place.
     Itself(File),
 }
@@ -22,14 +23,14 @@ enum Inner {
 impl Write for Inner {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Temporary(file) => file.write(bytes),
+            Self::Whole(file) => file.write(bytes),
             Self::Itself(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Temporary(file) => file.flush(),
+            Self::Whole(file) => file.flush(),
             Self::Itself(file) => file.flush(),
         }
     }
@@ -67,15 +68,7 @@ impl Output {
                 let file = File::options().write(true).truncate(there.is_file()).open(path);
                 Inner::Itself(file.map_err(Error::io("write to", path))?)
             }
-            _ => {
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-                let mut builder = tempfile::Builder::new();
-                builder.prefix(".gamut-");
-                #[cfg(unix)]
-                builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-                let file = builder.tempfile_in(parent).map_err(Error::io("create a file beside", path))?;
-                Inner::Temporary(file)
-            }
+            _ => Inner::Whole(WholeFile::create(path, 0o666).map_err(Error::io("create a file beside", path))?),
         };
         Ok(Self { file: BufWriter::new(file), path: path.to_owned() })
     }
@@ -102,10 +95,10 @@ impl Output {
     /// [`Error::Io`]; then there is no file of the name, or the one that was there before.
     pub fn finish(self) -> Result<()> {
         let inner = self.file.into_inner().map_err(|error| Error::io("write", &self.path)(error.into_error()))?;
-        if let Inner::Temporary(file) = inner {
-            file.persist(&self.path).map_err(|error| Error::io("rename to", &self.path)(error.error))?;
+        match inner {
+            Inner::Whole(file) => file.replace().map_err(Error::io("rename to", &self.path)),
+            Inner::Itself(_) => Ok(()),
         }
-        Ok(())
     }
 }
 

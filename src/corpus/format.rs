@@ -70,6 +70,15 @@ pub enum Frame {
     },
 }
 
+/// Where records end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// Where the line does.
+    Line,
+    /// Where the file does.
+    File,
+}
+
 /// The frame of a record that claims `total` bytes, more than `max`. Waits for enough of it to see whether anybody
 /// would want it.
 pub(super) fn long(bytes: &[u8], at_end: bool, max: usize, total: u64) -> Frame {
@@ -259,10 +268,8 @@ pub trait Format: Sync {
     /// The first offset in `1..limit` at which a record seems to begin.
     fn find_head(&self, bytes: &[u8], limit: usize) -> Option<usize>;
 
-    /// The length of a record over the size limit that does not say one, by all that follows from its start on; `None`
-    /// if that does not tell.
-    fn long(&self, rest: &[u8]) -> Option<u64> {
-        let _ = rest;
+    /// Where a record over the size limit ends that does not say its length; `None` if only its content tells.
+    fn ends(&self) -> Option<Ends> {
         None
     }
 

@@ -131,6 +131,7 @@ impl PlannedFile {
     pub(super) fn source<'a>(&'a self, data: &'a [u8], options: &CorpusOptions) -> Source<'a> {
         Source {
             data,
+            map: None,
             compression: self.compression,
             format: self.format,
             max: options.max_record,

@@ -222,7 +222,8 @@ impl PieceReader {
         let bytes = entry.info.bytes;
         match &piece.work {
             Work::Range { map, from, to, fixed, inflated } => {
-                let source = Source { inflated: inflated.as_deref(), ..entry.source(map, &self.plan.options) };
+                let inflated = inflated.as_deref();
+                let source = Source { inflated, map: Some(map), ..entry.source(map, &self.plan.options) };
                 let span = self.walker.read(&source, *from, *to, *fixed, &mut out);
                 map.release(*from, span.end);
                 end = PieceEnd { first: span.first, end: span.end, lost: shrunk(map, bytes, *from as u64) };

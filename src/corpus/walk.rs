@@ -21,8 +21,9 @@ use super::format::{Cut, Format, LOOK};
 use super::gzip::GzipMember;
 use super::inflated::{Inflated, MemberCounts};
 use super::members::{Compression, Dictionary, Inflater, Stream, Whole};
-use super::window::{Framing, RecordSink, Step, Window};
+use super::window::{Framing, RecordSink, Rest, Step, Window};
 use super::{Skip, SkipKind};
+use crate::base::map::Map;
 
 /// Members up to this many inflated bytes are inflated in one go, and proved as a whole.
 pub(super) const PROOF: usize = 32 << 20;
@@ -34,6 +35,8 @@ const STEP: usize = 256 << 10;
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub data: &'a [u8],
+    /// What `data` is, if nobody else needs its pages.
+    pub map: Option<&'a Map>,
     pub compression: Compression,
     pub format: &'static dyn Format,
     /// Size limit of a record.
@@ -413,12 +416,13 @@ fn plain(source: &Source<'_>, first: usize, to: usize, out: &mut dyn RecordSink)
         }
         let offset = at as u64;
         let mut step = Step::More;
+        let rest = Rest { bytes: &data[at..], map: source.map.map(|map| (map, at)) };
         if usual < bytes.len() {
-            step = framing.step(&bytes[..usual], false, Some(&data[at..]));
+            step = framing.step(&bytes[..usual], false, Some(rest));
         }
         if step == Step::More {
             out.alone(bytes.len());
-            step = framing.step(bytes, stop == data.len(), Some(&data[at..]));
+            step = framing.step(bytes, stop == data.len(), Some(rest));
         }
         match step {
             // Cannot be: the bytes are enough. Going on loses less than stopping.

@@ -1,7 +1,9 @@
 //! Records out of a stretch of bytes that may still be growing.
 
-use super::format::{Format, Frame, LOOK, Record, Size};
+use super::format::{Ends, Format, Frame, LOOK, Record, Size};
 use super::{Skip, SkipKind};
+use crate::base::map::Map;
+use memchr::memchr;
 
 /// Takes framed records and losses, in order.
 pub(super) trait RecordSink {
@@ -16,6 +18,34 @@ pub(super) trait RecordSink {
     /// True if nobody wants more.
     fn stopped(&self) -> bool {
         false
+    }
+}
+
+/// What follows in a file that is mapped.
+#[derive(Clone, Copy)]
+pub(super) struct Rest<'a> {
+    pub bytes: &'a [u8],
+    /// Where it begins in the file, and the file's map, if nobody else needs its pages.
+    pub map: Option<(&'a Map, usize)>,
+}
+
+impl Rest<'_> {
+    /// Bytes that are looked at before they leave the process's memory.
+    const STEP: usize = 16 << 20;
+
+    /// The length of a record that ends so.
+    fn length(self, ends: Ends) -> u64 {
+        let mut length = 0;
+        for step in self.bytes.chunks(Self::STEP).take_while(|_| ends == Ends::Line) {
+            if let Some(at) = memchr(b'\n', step) {
+                return (length + at) as u64;
+            }
+            if let Some((map, from)) = self.map {
+                map.release(from + length, from + length + step.len());
+            }
+            length += step.len();
+        }
+        self.bytes.len() as u64
     }
 }
 
@@ -68,7 +98,7 @@ impl<'f> Framing<'f> {
 
     /// The next step over `bytes`; `at_end` says that nothing follows them. `known` is all that
     /// follows, `bytes` included, where that is known.
-    pub(super) fn step(&mut self, bytes: &[u8], at_end: bool, known: Option<&[u8]>) -> Step {
+    pub(super) fn step(&mut self, bytes: &[u8], at_end: bool, known: Option<Rest<'_>>) -> Step {
         if bytes.is_empty() {
             return Step::More;
         }
@@ -106,16 +136,15 @@ impl<'f> Framing<'f> {
     }
 
     /// A length over the limit is believed only if another record, or the end, is seen where it leads.
-    fn long(&mut self, bytes: &[u8], prefix: usize, next: Option<u64>, known: Option<&[u8]>) -> Step {
-        if let (None, Some(rest)) = (next, known)
-            && let Some(length) = self.format.long(rest)
-        {
+    fn long(&mut self, bytes: &[u8], prefix: usize, next: Option<u64>, known: Option<Rest<'_>>) -> Step {
+        if let (None, Some(rest), Some(ends)) = (next, known, self.format.ends()) {
+            let length = rest.length(ends);
             self.skip = length;
             // as whoever begins inside of it looks for its end
             self.searching = true;
             return Step::Record { start: 0, end: prefix.min(bytes.len()), next: 0, size: Size::Over(length) };
         }
-        if let (Some(next), Some(rest)) = (next, known) {
+        if let (Some(next), Some(Rest { bytes: rest, .. })) = (next, known) {
             if next > rest.len() as u64 {
                 self.searching = true;
                 let why = format!("the record says it has {next} bytes, but the file has only {} more", rest.len());

@@ -12,6 +12,7 @@
 //! ```
 
 use crate::base::text_file;
+use crate::base::whole::WholeFile;
 use crate::index::{Index, Statistics};
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -123,12 +124,7 @@ impl Collection {
         if std::fs::symlink_metadata(path).is_ok() {
             return Err(Error::Exists { path: path.to_owned() });
         }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new();
-        file.prefix(".gamut-");
-        #[cfg(unix)]
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = file.tempfile_in(parent).map_err(Error::io("create a file beside", path))?;
+        let file = WholeFile::create(path, 0o666).map_err(Error::io("create a file beside", path))?;
         let mut out = BufWriter::with_capacity(1 << 18, file);
         let s = living(index);
         let head = format!("{FIRST}\ndocuments\t{}\ntokens\t{}\nterms\t{}\n", s.documents, s.tokens, s.terms);
@@ -149,8 +145,7 @@ impl Collection {
         })?;
         outcome?;
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.persist_noclobber(path).map_err(|error| failed(error.error))?;
-        Ok(())
+        file.appear_new().map_err(failed)
     }
 
     /// The df of a term; 0 if no document has it.

@@ -50,6 +50,10 @@ impl Scale {
                 hint: "leave out the terms of the least weight",
             });
         }
+        if weights.is_empty() {
+            // of a query that finds nothing
+            return Ok(Self::ONE);
+        }
         let greatest = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let mut scale = f64::from(1 << WEIGHT_BITS);
         while scale * greatest > f64::from(1 << WEIGHT_BITS) {
@@ -161,6 +165,7 @@ mod tests {
         let scale = Scale::new(&vec![7.5; MAX_TERMS]).unwrap();
         assert!(scale.weight(7.5) >= 128.0);
         assert!(Scale::new(&vec![7.5; MAX_TERMS + 1]).is_err());
+        assert_eq!(Scale::new(&[]).unwrap().unit(), 1.0);
         // next to one term of a great weight the others still count
         assert_eq!(Scale::new(&[1e12, 1e-6]).unwrap().weight(1e-6), 1.0);
     }

@@ -9,9 +9,10 @@ use std::collections::hash_map::Entry;
 use super::counts::Model;
 use super::gamma::{Superstep, schedule};
 use super::network::{KeyWords, Params, Shape, workgroup_bytes};
-use super::{DeviceKey, SortTimes, Sorter};
+use super::on_device::DeviceSorter;
+use super::{DeviceKey, SortTimes};
 use crate::Error;
-use crate::gpu::{AdapterKind, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer};
+use crate::gpu::{AdapterKind, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage};
 
 /// Sizes that the kernels are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +140,25 @@ impl Bitonic {
             self.pipelines.insert(self.shape(&superstep, self.tuning.words), pipeline);
         }
     }
+}
 
-    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K]) -> Result<SortTimes, GpuError> {
+impl DeviceSorter for Bitonic {
+    const NAME: &'static str = "bitonic";
+
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    fn most_of(&self, keys: u64) -> u64 {
+        // indexes are 32-bit, and a padded block is a power of two
+        1 << keys.clamp(1, 1 << 31).ilog2()
+    }
+
+    fn bytes(&self, keys: usize) -> u64 {
+        (size_of::<u64>() as u64) << self.log_capacity(keys)
+    }
+
+    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K], _sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
         let gpu = self.gpu.clone();
         gpu.check()?;
         let words = K::held_as(self.tuning.words);
@@ -183,53 +201,8 @@ impl Bitonic {
         let moved_bytes = 2 * bytes * supersteps.len() as u64;
         Ok(SortTimes { upload, sort, download: start.elapsed().as_secs_f64(), moved_bytes })
     }
-}
 
-impl Sorter for Bitonic {
-    fn name(&self) -> &'static str {
-        "bitonic"
-    }
-
-    fn device(&self) -> String {
-        self.gpu.report().name.clone()
-    }
-
-    fn driver(&self) -> String {
-        self.gpu.report().driver.clone()
-    }
-
-    fn max_keys(&self) -> usize {
-        let report = self.gpu.report();
-        let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;
-        // indexes are 32-bit, and a padded block is a power of two
-        1 << keys.clamp(1, 1 << 31).ilog2()
-    }
-
-    fn host_bytes(&self, keys: usize) -> u64 {
-        transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
-    }
-
-    fn device_bytes(&self, keys: usize) -> u64 {
-        (size_of::<u64>() as u64) << self.log_capacity(keys)
-    }
-
-    fn sort(&mut self, keys: &mut [u64], _sorted_low_bits: u32) -> crate::Result<SortTimes> {
-        super::check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys)?)
-    }
-
-    fn model(&self) -> Option<Model> {
-        Some(Model::Bitonic(self.tuning))
-    }
-
-    fn sort_u32(&mut self, keys: &mut [u32]) -> crate::Result<SortTimes> {
-        super::check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys)?)
+    fn counted(&self) -> Model {
+        Model::Bitonic(self.tuning)
     }
 }

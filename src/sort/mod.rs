@@ -16,6 +16,7 @@ pub mod counts;
 pub mod cpu;
 pub mod gamma;
 pub mod network;
+mod on_device;
 pub mod quick;
 pub mod radix;
 pub mod radix_split;

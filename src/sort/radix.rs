@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::counts::Model;
 use super::network::KeyWords;
-use super::{DeviceKey, SortTimes, Sorter};
+use super::on_device::DeviceSorter;
+use super::{DeviceKey, SortTimes};
 use crate::gpu::{
-    Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Text, Upload, Usage, gpu_struct, transfer,
-    wgsl,
+    Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Text, Upload, Usage, gpu_struct, wgsl,
 };
 
 gpu_struct! {
@@ -275,6 +275,18 @@ impl Radix {
         }
         Ok(())
     }
+}
+
+impl DeviceSorter for Radix {
+    const NAME: &'static str = "radix";
+
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    fn bytes(&self, keys: usize) -> u64 {
+        2 * (size_of::<u64>() * keys) as u64 + (u64::from(self.tuning.spans + 1) << (self.tuning.bits + 2))
+    }
 
     fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K], sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
         let gpu = self.gpu.clone();
@@ -318,54 +330,9 @@ impl Radix {
         let moved_bytes = 3 * size_of_val(keys) as u64 * shifts.len() as u64;
         Ok(SortTimes { upload, sort, download: start.elapsed().as_secs_f64(), moved_bytes })
     }
-}
 
-impl Sorter for Radix {
-    fn name(&self) -> &'static str {
-        "radix"
-    }
-
-    fn device(&self) -> String {
-        self.gpu.report().name.clone()
-    }
-
-    fn driver(&self) -> String {
-        self.gpu.report().driver.clone()
-    }
-
-    fn max_keys(&self) -> usize {
-        let report = self.gpu.report();
-        let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;
-        // indexes are 32-bit, and must not overflow by a tile
-        keys.min(1 << 31) as usize
-    }
-
-    fn host_bytes(&self, keys: usize) -> u64 {
-        transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
-    }
-
-    fn device_bytes(&self, keys: usize) -> u64 {
-        2 * (size_of::<u64>() * keys) as u64 + (u64::from(self.tuning.spans + 1) << (self.tuning.bits + 2))
-    }
-
-    fn sort(&mut self, keys: &mut [u64], sorted_low_bits: u32) -> crate::Result<SortTimes> {
-        super::check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys, sorted_low_bits)?)
-    }
-
-    fn model(&self) -> Option<Model> {
-        Some(Model::Radix(self.tuning))
-    }
-
-    fn sort_u32(&mut self, keys: &mut [u32]) -> crate::Result<SortTimes> {
-        super::check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys, 0)?)
+    fn counted(&self) -> Model {
+        Model::Radix(self.tuning)
     }
 }
 

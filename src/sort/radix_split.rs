@@ -12,11 +12,10 @@ use std::time::Instant;
 
 use super::counts::Model;
 use super::network::KeyWords;
+use super::on_device::DeviceSorter;
 use super::radix::{Params, Team};
-use super::{DeviceKey, SortTimes, Sorter};
-use crate::gpu::{
-    Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, transfer, wgsl,
-};
+use super::{DeviceKey, SortTimes};
+use crate::gpu::{Assembler, Buffer, Dispatch, Download, Gpu, GpuError, Kernel, Pipeline, Upload, Usage, wgsl};
 
 /// b: bits of a digit.
 pub const BITS: u32 = 4;
@@ -106,8 +105,22 @@ impl RadixSplit {
         }
         Ok(())
     }
+}
 
-    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K]) -> Result<SortTimes, GpuError> {
+impl DeviceSorter for RadixSplit {
+    const NAME: &'static str = "radix-split";
+
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    fn bytes(&self, keys: usize) -> u64 {
+        // two blocks, two tables of digits, and the totals
+        let spans = keys.div_ceil(SPAN as usize) as u64;
+        2 * (size_of::<u64>() * keys) as u64 + ((2 * spans + 1) << (BITS + 2))
+    }
+
+    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K], _sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
         let gpu = self.gpu.clone();
         gpu.check()?;
         let (words, count) = (K::held_as(KeyWords::Two), keys.len() as u32);
@@ -142,55 +155,8 @@ impl RadixSplit {
         let moved_bytes = 4 * size_of_val(keys) as u64 * u64::from(passes);
         Ok(SortTimes { upload, sort, download: start.elapsed().as_secs_f64(), moved_bytes })
     }
-}
 
-impl Sorter for RadixSplit {
-    fn name(&self) -> &'static str {
-        "radix-split"
-    }
-
-    fn device(&self) -> String {
-        self.gpu.report().name.clone()
-    }
-
-    fn driver(&self) -> String {
-        self.gpu.report().driver.clone()
-    }
-
-    fn max_keys(&self) -> usize {
-        let report = self.gpu.report();
-        let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;
-        // indexes are 32-bit, and must not overflow by a span
-        keys.min(1 << 31) as usize
-    }
-
-    fn host_bytes(&self, keys: usize) -> u64 {
-        transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
-    }
-
-    fn device_bytes(&self, keys: usize) -> u64 {
-        // two blocks, two tables of digits, and the totals
-        let spans = keys.div_ceil(SPAN as usize) as u64;
-        2 * (size_of::<u64>() * keys) as u64 + ((2 * spans + 1) << (BITS + 2))
-    }
-
-    fn sort(&mut self, keys: &mut [u64], _sorted_low_bits: u32) -> crate::Result<SortTimes> {
-        super::check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys)?)
-    }
-
-    fn model(&self) -> Option<Model> {
-        Some(Model::RadixSplit)
-    }
-
-    fn sort_u32(&mut self, keys: &mut [u32]) -> crate::Result<SortTimes> {
-        super::check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys)?)
+    fn counted(&self) -> Model {
+        Model::RadixSplit
     }
 }

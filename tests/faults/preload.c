@@ -10,6 +10,7 @@
  * GAMUT_FAULT=OP:SITE:short     a write or read of the site does half of its bytes, every time
  * GAMUT_FAULT=kill:bytes:N      the process kills itself when so many bytes are written, in the middle of a write
  * GAMUT_FAULT=kill:calls:N      the process kills itself before its nth call
+ * GAMUT_FAULT=kill:after:N      the process kills itself N microseconds after its start, whatever it does then
  * GAMUT_FAULT=stop:calls:N      the process stops before its nth call, until somebody lets it go on
  * GAMUT_FAULT_CLOCK=1           the clock goes back by a second each time that it is read
  */
@@ -29,6 +30,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,7 +45,7 @@ static int log_fd = -1;
 static char want_op[16];
 static uint64_t want_site;
 static int want_errno, want_short;
-static uint64_t kill_bytes, kill_calls, stop_calls;
+static uint64_t kill_bytes, kill_calls, kill_after, stop_calls;
 static uint64_t base_low, base_high;
 static volatile uint64_t bytes, calls;
 static volatile int failed;
@@ -63,6 +65,11 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *data) {
     return 1;
 }
 
+static void die(int number) {
+    (void)number;
+    kill(getpid(), SIGKILL);
+}
+
 __attribute__((constructor)) static void begin(void) {
     dir = getenv("GAMUT_FAULT_DIR");
     if (!dir) return;
@@ -79,6 +86,12 @@ __attribute__((constructor)) static void begin(void) {
     if (sscanf(fault, "kill:bytes:%lu", &kill_bytes) == 1 || sscanf(fault, "kill:calls:%lu", &kill_calls) == 1 ||
         sscanf(fault, "stop:calls:%lu", &stop_calls) == 1)
         return;
+    if (sscanf(fault, "kill:after:%lu", &kill_after) == 1) {
+        struct itimerval once = {{0, 0}, {kill_after / 1000000, kill_after % 1000000}};
+        signal(SIGALRM, die);
+        setitimer(ITIMER_REAL, &once, NULL);
+        return;
+    }
     if (sscanf(fault, "%15[a-z]:%lx:%31s", want_op, &want_site, what) == 3) {
         want_short = !strcmp(what, "short");
         want_errno = want_short ? 0 : atoi(what);
@@ -151,7 +164,7 @@ static int opened(int fd, int is) {
 static int open_at(int at, const char *path, int flags, mode_t mode) {
     /* A path below an open directory of ours is ours. */
     int is = is_ours(path) || (path && path[0] != '/' && at != AT_FDCWD && fd_is_ours(at));
-    if (is && !(flags & O_DIRECTORY)) FAIL("open", -1);
+    if (is && (!(flags & O_DIRECTORY) || (flags & O_TMPFILE) == O_TMPFILE)) FAIL("open", -1);
     return opened(syscall(SYS_openat, at, path, flags, mode), is);
 }
 
@@ -262,7 +275,8 @@ int link(const char *from, const char *to) {
     return syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 int linkat(int a, const char *from, int b, const char *to, int flags) {
-    if (is_ours(from)) FAIL("link", -1);
+    /* A file without a name comes from /proc. */
+    if (is_ours(from) || is_ours(to)) FAIL("link", -1);
     return syscall(SYS_linkat, a, from, b, to, flags);
 }
 int mkdir(const char *path, mode_t mode) {

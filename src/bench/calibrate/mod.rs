@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let kept = Kept::read(&folder, checksum);
         kept.refused.iter().for_each(|line| say(line));
         if args.json {
-            return Ok(json::print(&output::object(&kept.calibrations, None))?);
+            return Ok(json::print(&output::object(&kept.calibrations, None, here(&index)))?);
         }
         return Ok(std::io::stdout().lock().write_all(output::known(&kept, here(&index)).as_bytes())?);
     };
@@ -145,7 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     index.unchanged()?;
     let path = calibration.store(&folder, checksum)?;
     if args.json {
-        return Ok(json::print(&output::object(std::slice::from_ref(&calibration), Some(&path)))?);
+        return Ok(json::print(&output::object(std::slice::from_ref(&calibration), Some(&path), here(&index)))?);
     }
     let mut out = std::io::stdout().lock();
     out.write_all(output::one(&calibration, here(&index)).as_bytes())?;

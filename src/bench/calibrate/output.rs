@@ -29,8 +29,9 @@ pub(super) fn known(kept: &Kept, here: Here) -> String {
 }
 
 /// What was learned, for `--json`, and the file that keeps it.
-pub(super) fn object(calibrations: &[Calibration], kept_in: Option<&Path>) -> serde_json::Value {
-    let one = |Calibration { facts, cpu, gpu, steps }: &Calibration| {
+pub(super) fn object(calibrations: &[Calibration], kept_in: Option<&Path>, here: Here) -> serde_json::Value {
+    let one = |calibration: &Calibration| {
+        let Calibration { facts, cpu, gpu, steps } = calibration;
         let steps = steps.as_ref().map(|steps| {
             let [on, to] = [&steps.steps, &steps.moves].map(|models| models.each_ref().map(|model| model.error));
             serde_json::json!({ "steps": on, "moves": to })
@@ -41,9 +42,27 @@ pub(super) fn object(calibrations: &[Calibration], kept_in: Option<&Path>) -> se
             "gpu_batched": gpu.as_ref().map(|gpu| gpu.batched.error),
             "steps": steps,
         });
-        serde_json::json!({ "facts": facts, "mean_relative_errors": errors })
+        let pays = facts.means.iter().map(|mean| match pays(calibration, mean, here) {
+            Pays::From(queries) => queries.into(),
+            Pays::Unknown | Pays::Never => serde_json::Value::Null,
+        });
+        let pays: Vec<_> = pays.collect();
+        serde_json::json!({ "facts": facts, "mean_relative_errors": errors, "gpu_pays_from": pays })
     };
     serde_json::json!({ "kept_in": kept_in, "calibrations": calibrations.iter().map(one).collect::<Vec<_>>() })
+}
+
+/// From how many queries of a file on a GPU pays, which is opened first and gets all lists.
+enum Pays {
+    Unknown,
+    Never,
+    From(u64),
+}
+
+fn pays(calibration: &Calibration, mean: &Mean, here: Here) -> Pays {
+    let device = calibration.facts.device.as_ref().filter(|_| mean.gpu.is_some());
+    let from = device.map(|device| pays_from(mean, device, here.postings, here.threads));
+    from.map_or(Pays::Unknown, |from| from.map_or(Pays::Never, Pays::From))
 }
 
 /// Microseconds.
@@ -112,9 +131,11 @@ pub(super) fn one(calibration: &Calibration, here: Here) -> String {
     };
     let rows = facts.means.iter().map(|mean| {
         let Mean { all, k, queries, cpu, gpu } = mean;
-        let from = facts.device.as_ref().filter(|_| gpu.is_some()).map_or("-".to_owned(), |device| {
-            pays_from(mean, device, here.postings, here.threads).map_or("never".to_owned(), |from| from.to_string())
-        });
+        let from = match pays(calibration, mean, here) {
+            Pays::Unknown => "-".to_owned(),
+            Pays::Never => "never".to_owned(),
+            Pays::From(queries) => queries.to_string(),
+        };
         let gpu = gpu.map_or(["-", "-"].map(str::to_owned), |times| times.map(us));
         let mode = if *all { "and" } else { "or" };
         [vec![mode.to_owned(), k.to_string(), queries.to_string(), us(*cpu)], gpu.to_vec(), vec![from]].concat()

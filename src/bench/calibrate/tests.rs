@@ -119,7 +119,12 @@ fn test_single_steps_are_measured_on_both() {
     let device = measure::Device { times, ready: 0.1, per_posting: 1e-9 };
     let mut calibration = learned(&searcher.codec_name(), &all, &cpu, Some((&gpu, &device)), 0.1).unwrap();
     add_steps(&mut calibration, &searcher, &gpu, &methods, &all, 1).unwrap();
-    let text = output::one(&calibration, Here { now: calibration.facts.when, postings: 1_000_000_000, threads: 1 });
+    let here = Here { now: calibration.facts.when, postings: 1_000_000_000, threads: 1 };
+    let object = output::object(std::slice::from_ref(&calibration), None, here);
+    let pays = object["calibrations"][0]["gpu_pays_from"].as_array().unwrap();
+    // a second for the postings and two tenths to open it, of which each query wins 0.9 ms
+    assert!(!pays.is_empty() && pays.iter().all(|from| from == 1334), "{pays:?}");
+    let text = output::one(&calibration, here);
     for part in [
         "steps by svs and merge-path: ",
         "CPU, a step",

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use super::exhibit::{self, Chosen, Kind};
 use super::sheet::Sheet;
 use crate::Error;
+use crate::base::whole::WholeFile;
 use crate::bench::say;
 use crate::bench::table::Table;
 
@@ -142,15 +143,10 @@ fn replaced(text: &str, id: &str, content: &str) -> Result<Option<String>, Strin
 
 /// Writes a file at once.
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
-    let mut file = tempfile::Builder::new()
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder)
-        .with_context(failed)?;
+    let mut file = WholeFile::create(path, 0o644).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;
-    file.persist(path).with_context(failed)?;
-    Ok(())
+    file.replace().with_context(failed)
 }
 
 /// The date, in UTC: `2026-11-23`.

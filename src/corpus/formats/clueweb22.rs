@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::json_doc::{Names, document};
 use super::super::{DocSink, walk};
 use super::jsonl;
@@ -35,8 +35,8 @@ impl Format for ClueWeb22 {
         walk::next_line(bytes, limit)
     }
 
-    fn long(&self, rest: &[u8]) -> Option<u64> {
-        jsonl::long_line(rest)
+    fn ends(&self) -> Option<Ends> {
+        Some(Ends::Line)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::{Content, DocSink};
 use super::text;
 
@@ -69,8 +69,8 @@ impl Format for Html {
         None
     }
 
-    fn long(&self, rest: &[u8]) -> Option<u64> {
-        Some(rest.len() as u64)
+    fn ends(&self) -> Option<Ends> {
+        Some(Ends::File)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

@@ -3,7 +3,7 @@
 
 use memchr::memchr;
 
-use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::json_doc::{ID_FIELDS, Names, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS, document};
 use super::super::json_scan::object;
 use super::super::{DocSink, walk};
@@ -24,11 +24,6 @@ pub(super) fn frame_line(bytes: &[u8], at_end: bool, max: usize) -> Frame {
         None if bytes.trim_ascii().is_empty() => Frame::Padding(bytes.len()),
         None => Frame::Record { start: 0, end: bytes.len(), next: bytes.len() },
     }
-}
-
-/// The length of a line over the size limit; see [`Format::long`].
-pub(super) fn long_line(rest: &[u8]) -> Option<u64> {
-    Some(memchr(b'\n', rest).unwrap_or(rest.len()) as u64)
 }
 
 /// True if the head starts with a line that is a JSON object.
@@ -75,8 +70,8 @@ impl Format for JsonLines {
         walk::next_line(bytes, limit)
     }
 
-    fn long(&self, rest: &[u8]) -> Option<u64> {
-        long_line(rest)
+    fn ends(&self) -> Option<Ends> {
+        Some(Ends::Line)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

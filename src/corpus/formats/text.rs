@@ -1,6 +1,6 @@
 //! Plain text: one file, one document. Its id is the file's name below the directory given.
 
-use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink};
 
 /// See the module.
@@ -61,8 +61,8 @@ impl Format for Text {
         None
     }
 
-    fn long(&self, rest: &[u8]) -> Option<u64> {
-        Some(rest.len() as u64)
+    fn ends(&self) -> Option<Ends> {
+        Some(Ends::File)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

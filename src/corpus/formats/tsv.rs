@@ -6,7 +6,7 @@
 
 use memchr::memrchr;
 
-use super::super::format::{Context, Cut, Format, Frame, Head, Record};
+use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink, SkipKind, walk};
 use super::{jsonl, text};
 
@@ -76,8 +76,8 @@ impl Format for Tsv {
         walk::next_line(bytes, limit)
     }
 
-    fn long(&self, rest: &[u8]) -> Option<u64> {
-        jsonl::long_line(rest)
+    fn ends(&self) -> Option<Ends> {
+        Some(Ends::Line)
     }
 
     fn frame(&self, bytes: &[u8], at_end: bool, max: usize) -> Frame {

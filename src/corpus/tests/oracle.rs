@@ -3,7 +3,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::super::format::{Context, Cut, Format, Frame, Record, Size};
+use super::super::format::{Context, Cut, Ends, Format, Frame, Record, Size};
 use super::super::members::{Inflater, Whole, Wrapper};
 use super::*;
 
@@ -209,8 +209,9 @@ impl<'a> Oracle<'a> {
                     self.sink.skip(Skip { kind: SkipKind::BadLength, offset, detail });
                     true
                 }
-                Frame::Long { prefix, next: None } if self.format.long(rest).is_some() => {
-                    let length = self.format.long(rest).unwrap_or_default();
+                Frame::Long { prefix, next: None } if self.format.ends().is_some() => {
+                    let line = self.format.ends() == Some(Ends::Line);
+                    let length = rest.iter().position(|&byte| line && byte == b'\n').unwrap_or(rest.len()) as u64;
                     self.emit(&rest[..prefix], offset, Size::Over(length));
                     at += length as usize;
                     let behind = &data[at..];

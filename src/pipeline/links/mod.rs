@@ -18,10 +18,10 @@ mod rank;
 mod spool;
 
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::base::hashed::Hashed;
 use crate::text::Link;
 
 pub(super) use rank::rank;
@@ -81,26 +81,6 @@ impl BatchLinks {
         self.found = 0;
     }
 }
-
-/// For keys that are hashes already.
-#[derive(Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = xxh3_64(bytes);
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-type Hashed = BuildHasherDefault<Identity>;
 
 /// A set of more entries than this is made anew for the next page: emptying takes as long as it is large.
 const KEEP_SEEN: usize = 1 << 12;

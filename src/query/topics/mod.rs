@@ -104,11 +104,23 @@ pub fn parse_topics(bytes: &[u8]) -> Result<(TopicFormat, Vec<Topic>)> {
 
 /// White space runs → one space, none at the ends.
 fn tidy(text: &str) -> String {
-    text.split(is_between_words).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    joined(text.split(is_between_words), text.len(), ' ')
 }
 
 fn id_of(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join("_")
+    joined(text.split_whitespace(), text.len(), '_')
+}
+
+/// Parts that are not empty, with `between` in between; `most` bytes in all.
+fn joined<'t>(parts: impl Iterator<Item = &'t str>, most: usize, between: char) -> String {
+    let mut text = String::with_capacity(most);
+    for part in parts.filter(|part| !part.is_empty()) {
+        if !text.is_empty() {
+            text.push(between);
+        }
+        text.push_str(part);
+    }
+    text
 }
 
 /// The ids of those topics of which the analyzer left no word.

@@ -3,6 +3,7 @@
 use super::lines::{Lines, bad};
 use super::markup::{find_ignoring_case, opening, trec, without_sections, xml};
 use super::{Topic, TopicFormat, id_of, tidy};
+use crate::base::hashed::Hashed;
 use crate::query::WeightedTerms;
 use crate::{Error, Result};
 use std::collections::{HashSet, VecDeque};
@@ -32,7 +33,7 @@ pub struct TopicReader<'a> {
     /// There was an error.
     failed: bool,
     /// Hashes of the ids of the first topics.
-    ids: HashSet<u64>,
+    ids: HashSet<u64, Hashed>,
 }
 
 enum Source<'a> {
@@ -120,7 +121,7 @@ impl<'a> TopicReader<'a> {
     }
 
     fn of(format: TopicFormat, source: Source<'a>) -> Self {
-        Self { format, source, count: 0, has_ids: None, failed: false, ids: HashSet::new() }
+        Self { format, source, count: 0, has_ids: None, failed: false, ids: HashSet::default() }
     }
 
     /// How the file is written.

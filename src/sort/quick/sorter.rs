@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::{Left, NETWORKS, Params, Room, State, Submission, Tuning};
-use crate::gpu::{Buffer, Dispatch, Download, Gpu, GpuError, Pipeline, Upload, Usage, transfer};
+use crate::gpu::{Buffer, Dispatch, Download, Gpu, GpuError, Pipeline, Upload, Usage};
 use crate::sort::counts::Model;
 use crate::sort::network::{KeyWords, LeafParams};
-use crate::sort::{DeviceKey, SortTimes, Sorter, check_block};
+use crate::sort::on_device::DeviceSorter;
+use crate::sort::{DeviceKey, SortTimes};
 
 /// Everything on the device but keys.
 #[derive(Debug)]
@@ -98,59 +99,6 @@ impl Quick {
         }
         Ok(())
     }
-
-    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K]) -> Result<SortTimes, GpuError> {
-        let gpu = self.gpu.clone();
-        gpu.check()?;
-        let (words, count, bytes) = (K::held_as(self.tuning.words), keys.len() as u32, size_of_val(keys) as u64);
-        self.prepare(count, bytes, words)?;
-        let Self { tuning, pipelines, blocks, tables, upload, download, readback, .. } = self;
-        let (Some((level_kernels, leaf_kernels)), Some(blocks), Some((_, tables))) =
-            (pipelines.get(&words), blocks, tables)
-        else {
-            unreachable!("made by prepare")
-        };
-        let run = Run { gpu: &gpu, tuning: *tuning, level_kernels, leaf_kernels, blocks, tables };
-        let start = Instant::now();
-        upload.run(&gpu, keys, &blocks[0], &|_| ())?;
-        let upload_seconds = start.elapsed().as_secs_f64();
-
-        let start = Instant::now();
-        let mut sort = 0.0;
-        let mut moved_keys = u64::from(count);
-        if count <= tuning.leaf() {
-            upload.run(&gpu, &[0, count, 0, 0], &tables.leaves, &|_| ())?;
-            sort += run.leaves(1)?;
-        } else {
-            let mut state = vec![0; State::WORDS as usize];
-            (state[State::ACTIVE as usize], state[State::KEYS as usize]) = (1, count);
-            upload.run(&gpu, &state, &tables.state, &|_| ())?;
-            upload.run(&gpu, &[0, count, 0, 0], &tables.ranges[0], &|_| ())?;
-            upload.run(&gpu, &K::BOUNDS, &tables.bounds[0], &|_| ())?;
-            let mut left = Left { level: 0, active: 1, keys: count };
-            let mut settled = 0;
-            while left.active > 0 {
-                let submission = tuning.submission(left);
-                sort += run.levels(left.level, tuning.medians(count), settled, &submission)?;
-                readback.run(&gpu, &tables.state, &mut state)?;
-                left.level += submission.segments.len() as u32;
-                left.active = state[(State::ACTIVE + left.level) as usize];
-                left.keys = state[(State::KEYS + left.level) as usize];
-                let leaves = state[State::LEAVES as usize];
-                sort += run.leaves(leaves - settled)?;
-                settled = leaves;
-            }
-            let levels = &state[State::KEYS as usize..];
-            // a level reads its keys twice and writes them once, leaves are read and written
-            moved_keys = levels.iter().map(|&keys| 3 * u64::from(keys)).sum::<u64>() + 2 * moved_keys;
-        }
-        // what the host asked for on the way
-        let between = (start.elapsed().as_secs_f64() - sort).max(0.0);
-        let start = Instant::now();
-        download.run(&gpu, &blocks[0], keys)?;
-        let moved_bytes = moved_keys * size_of::<K>() as u64;
-        Ok(SortTimes { upload: upload_seconds, sort, download: between + start.elapsed().as_secs_f64(), moved_bytes })
-    }
 }
 
 /// What the passes of one sort need.
@@ -224,51 +172,71 @@ impl Run<'_> {
     }
 }
 
-impl Sorter for Quick {
-    fn name(&self) -> &'static str {
-        "quick"
+impl DeviceSorter for Quick {
+    const NAME: &'static str = "quick";
+
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
     }
 
-    fn device(&self) -> String {
-        self.gpu.report().name.clone()
-    }
-
-    fn driver(&self) -> String {
-        self.gpu.report().driver.clone()
-    }
-
-    fn max_keys(&self) -> usize {
-        let report = self.gpu.report();
-        let keys = report.max_binding_bytes.min(report.max_buffer_bytes) / size_of::<u64>() as u64;
-        // indexes are 32-bit, and must not overflow by a tile
-        keys.min(1 << 31) as usize
-    }
-
-    fn host_bytes(&self, keys: usize) -> u64 {
-        transfer::host_bytes(size_of::<u64>() as u64 * keys as u64)
-    }
-
-    fn device_bytes(&self, keys: usize) -> u64 {
+    fn bytes(&self, keys: usize) -> u64 {
         2 * (size_of::<u64>() * keys) as u64 + Room::of(self.tuning, keys.min(1 << 31) as u32).bytes()
     }
 
-    fn sort(&mut self, keys: &mut [u64], _sorted_low_bits: u32) -> crate::Result<SortTimes> {
-        check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
+    fn sort_on_device<K: DeviceKey>(&mut self, keys: &mut [K], _sorted_low_bits: u32) -> Result<SortTimes, GpuError> {
+        let gpu = self.gpu.clone();
+        gpu.check()?;
+        let (words, count, bytes) = (K::held_as(self.tuning.words), keys.len() as u32, size_of_val(keys) as u64);
+        self.prepare(count, bytes, words)?;
+        let Self { tuning, pipelines, blocks, tables, upload, download, readback, .. } = self;
+        let (Some((level_kernels, leaf_kernels)), Some(blocks), Some((_, tables))) =
+            (pipelines.get(&words), blocks, tables)
+        else {
+            unreachable!("made by prepare")
+        };
+        let run = Run { gpu: &gpu, tuning: *tuning, level_kernels, leaf_kernels, blocks, tables };
+        let start = Instant::now();
+        upload.run(&gpu, keys, &blocks[0], &|_| ())?;
+        let upload_seconds = start.elapsed().as_secs_f64();
+
+        let start = Instant::now();
+        let mut sort = 0.0;
+        let mut moved_keys = u64::from(count);
+        if count <= tuning.leaf() {
+            upload.run(&gpu, &[0, count, 0, 0], &tables.leaves, &|_| ())?;
+            sort += run.leaves(1)?;
+        } else {
+            let mut state = vec![0; State::WORDS as usize];
+            (state[State::ACTIVE as usize], state[State::KEYS as usize]) = (1, count);
+            upload.run(&gpu, &state, &tables.state, &|_| ())?;
+            upload.run(&gpu, &[0, count, 0, 0], &tables.ranges[0], &|_| ())?;
+            upload.run(&gpu, &K::BOUNDS, &tables.bounds[0], &|_| ())?;
+            let mut left = Left { level: 0, active: 1, keys: count };
+            let mut settled = 0;
+            while left.active > 0 {
+                let submission = tuning.submission(left);
+                sort += run.levels(left.level, tuning.medians(count), settled, &submission)?;
+                readback.run(&gpu, &tables.state, &mut state)?;
+                left.level += submission.segments.len() as u32;
+                left.active = state[(State::ACTIVE + left.level) as usize];
+                left.keys = state[(State::KEYS + left.level) as usize];
+                let leaves = state[State::LEAVES as usize];
+                sort += run.leaves(leaves - settled)?;
+                settled = leaves;
+            }
+            let levels = &state[State::KEYS as usize..];
+            // a level reads its keys twice and writes them once, leaves are read and written
+            moved_keys = levels.iter().map(|&keys| 3 * u64::from(keys)).sum::<u64>() + 2 * moved_keys;
         }
-        Ok(self.sort_on_device(keys)?)
+        // what the host asked for on the way
+        let between = (start.elapsed().as_secs_f64() - sort).max(0.0);
+        let start = Instant::now();
+        download.run(&gpu, &blocks[0], keys)?;
+        let moved_bytes = moved_keys * size_of::<K>() as u64;
+        Ok(SortTimes { upload: upload_seconds, sort, download: between + start.elapsed().as_secs_f64(), moved_bytes })
     }
 
-    fn model(&self) -> Option<Model> {
-        Some(Model::Quick(self.tuning))
-    }
-
-    fn sort_u32(&mut self, keys: &mut [u32]) -> crate::Result<SortTimes> {
-        check_block(keys.len(), self.max_keys())?;
-        if keys.len() < 2 {
-            return Ok(SortTimes::default());
-        }
-        Ok(self.sort_on_device(keys)?)
+    fn counted(&self) -> Model {
+        Model::Quick(self.tuning)
     }
 }
