@@ -82,10 +82,10 @@ pub fn prepared() -> &'static Path {
         let dir = tempfile::tempdir().unwrap();
         let members = |seed, documents| records(seed, documents).iter().flat_map(|r| gzip(r)).collect::<Vec<u8>>();
         fs::create_dir(dir.path().join("in")).unwrap();
-        put(&dir.path().join("in"), "0.warc.gz", &members(1, 60));
-        put(&dir.path().join("in"), "1.warc.gz", &gzip(&records(2, 40).concat()));
-        put(&dir.path().join("in"), "2.warc", &records(3, 30).concat());
-        put(dir.path(), "more.warc.gz", &members(4, 30));
+        put(&dir.path().join("in"), "0.warc.gz", &members(1, 24));
+        put(&dir.path().join("in"), "1.warc.gz", &gzip(&records(2, 16).concat()));
+        put(&dir.path().join("in"), "2.warc", &records(3, 12).concat());
+        put(dir.path(), "more.warc.gz", &members(4, 12));
         for (input, output) in [("in", "old"), ("in/0.warc.gz", "a"), ("in/2.warc", "b"), ("in/0.warc.gz", "gone")] {
             ok(&run(dir.path(), &format!("index D/{input} -o D/w/{output} --store {BUILD}"), &[]));
         }

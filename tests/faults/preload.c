@@ -5,9 +5,12 @@
  *
  * No such file is really synced: processes die here, and the machine goes on, so nobody could tell.
  *
- * GAMUT_FAULT_LOG=FILE          appends "OP SITE" at the first call of each site, and at exit "bytes N" and "calls N"
+ * GAMUT_FAULT_LOG=FILE          appends "OP SITE" at the first call of each site, and at exit a line "total WHAT N" for
+ *                               the bytes written, the calls, and the calls that a fault befell
  * GAMUT_FAULT=OP:SITE:ERRNO     the first call of the site fails with this error
  * GAMUT_FAULT=OP:SITE:short     a write or read of the site does half of its bytes, every time
+ * GAMUT_FAULT=each:EINTR        the first open, read, write and fsync of each site is interrupted; with a log only
+ * GAMUT_FAULT=each:short        each write and read does half of its bytes
  * GAMUT_FAULT=kill:bytes:N      the process kills itself when so many bytes are written, in the middle of a write
  * GAMUT_FAULT=kill:calls:N      the process kills itself before its nth call
  * GAMUT_FAULT=kill:after:N      the process kills itself N microseconds after its start, whatever it does then
@@ -44,10 +47,10 @@ static size_t dir_len;
 static int log_fd = -1;
 static char want_op[16];
 static uint64_t want_site;
-static int want_errno, want_short;
+static int want_errno, want_short, want_each;
 static uint64_t kill_bytes, kill_calls, kill_after, stop_calls;
 static uint64_t base_low, base_high;
-static volatile uint64_t bytes, calls;
+static volatile uint64_t bytes, calls, befallen;
 static volatile int failed;
 static unsigned char ours[FDS];
 static uint64_t seen[SITES];
@@ -92,6 +95,12 @@ __attribute__((constructor)) static void begin(void) {
         setitimer(ITIMER_REAL, &once, NULL);
         return;
     }
+    if (sscanf(fault, "each:%31s", what) == 1) {
+        want_each = 1;
+        want_short = !strcmp(what, "short");
+        want_errno = want_short ? 0 : EINTR;
+        return;
+    }
     if (sscanf(fault, "%15[a-z]:%lx:%31s", want_op, &want_site, what) == 3) {
         want_short = !strcmp(what, "short");
         want_errno = want_short ? 0 : atoi(what);
@@ -99,7 +108,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 __attribute__((destructor)) static void end(void) {
-    if (log_fd >= 0) dprintf(log_fd, "total bytes %lu\ntotal calls %lu\n", bytes, calls);
+    if (log_fd >= 0) dprintf(log_fd, "total bytes %lu\ntotal calls %lu\ntotal befallen %lu\n", bytes, calls, befallen);
 }
 
 static int is_ours(const char *path) { return dir && path && !strncmp(path, dir, dir_len); }
@@ -118,30 +127,46 @@ static uint64_t site_of(const char *op) {
     return site;
 }
 
+/* True at the first call of a site, which is logged. */
+static int is_new(const char *op, uint64_t site) {
+    pthread_mutex_lock(&lock);
+    uint64_t at = site % SITES;
+    while (seen[at] && seen[at] != site) at = (at + 1) % SITES;
+    int first = !seen[at];
+    if (first) {
+        seen[at] = site;
+        dprintf(log_fd, "%s %lx\n", op, site);
+    }
+    pthread_mutex_unlock(&lock);
+    return first;
+}
+
+/* The error of a call of this site, or 0; -1 for half of its bytes. */
+static int fault_of(const char *op, uint64_t site, int first) {
+    if (want_each) {
+        int halves = !strcmp(op, "write") || !strcmp(op, "read");
+        if (want_short) return halves ? -1 : 0;
+        return first && (halves || !strcmp(op, "open") || !strcmp(op, "fsync")) ? want_errno : 0;
+    }
+    if (site != want_site || strcmp(op, want_op)) return 0;
+    if (want_short) return -1;
+    return __atomic_exchange_n(&failed, 1, __ATOMIC_SEQ_CST) ? 0 : want_errno;
+}
+
 /* Counts a call. Returns the error that it has to fail with, or 0; -1 for half of its bytes. */
 static int call(const char *op) {
     if (inside) return 0;
     uint64_t number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
     if (kill_calls && number == kill_calls) kill(getpid(), SIGKILL);
     if (stop_calls && number == stop_calls) kill(getpid(), SIGSTOP);
-    int wanted = want_site && !strcmp(op, want_op);
-    if (log_fd < 0 && !wanted) return 0;
+    if (log_fd < 0 && !want_each && !(want_site && !strcmp(op, want_op))) return 0;
     inside = 1;
     uint64_t site = site_of(op);
-    if (log_fd >= 0) {
-        pthread_mutex_lock(&lock);
-        uint64_t at = site % SITES;
-        while (seen[at] && seen[at] != site) at = (at + 1) % SITES;
-        if (!seen[at]) {
-            seen[at] = site;
-            dprintf(log_fd, "%s %lx\n", op, site);
-        }
-        pthread_mutex_unlock(&lock);
-    }
+    int first = log_fd >= 0 && is_new(op, site);
     inside = 0;
-    if (!wanted || site != want_site) return 0;
-    if (want_short) return -1;
-    return __atomic_exchange_n(&failed, 1, __ATOMIC_SEQ_CST) ? 0 : want_errno;
+    int fault = fault_of(op, site, first);
+    if (fault) __atomic_add_fetch(&befallen, 1, __ATOMIC_SEQ_CST);
+    return fault;
 }
 
 #define REAL(name) \
