@@ -70,6 +70,33 @@ fn compressed(path: &Path, members: &[Member<'_>]) {
     file.flush().unwrap();
 }
 
+/// Writes a file in blocks of 4 MiB at multiples of 4 MiB.
+struct Blocks {
+    file: File,
+    block: Vec<u8>,
+}
+
+impl Blocks {
+    const BYTES: usize = 4 << 20;
+}
+
+impl Write for Blocks {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let n = bytes.len().min(Self::BYTES - self.block.len());
+        self.block.extend_from_slice(&bytes[..n]);
+        if self.block.len() == Self::BYTES {
+            self.flush()?;
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.write_all(&self.block)?;
+        self.block.clear();
+        Ok(())
+    }
+}
+
 fn lines(out: &mut dyn Write, before: &str, after: &str) {
     out.write_all(before.as_bytes()).unwrap();
     text(out, b"");
@@ -90,11 +117,12 @@ fn shape(name: &str, path: &Path) {
             );
         }
         "over.jsonl" => {
-            // six times the limit of a record
-            let mut file = BufWriter::new(File::create(path).unwrap());
+            // six times the limit of a record, and so written that a system which can caches it in large pages
+            let mut file = Blocks { file: File::create(path).unwrap(), block: Vec::with_capacity(Blocks::BYTES) };
             file.write_all(b"{\"id\":\"1\",\"contents\":\"").unwrap();
             (0..6).for_each(|_| text(&mut file, b""));
             file.write_all(b"\"}\n{\"id\":\"2\",\"contents\":\"x\"}\n").unwrap();
+            file.flush().unwrap();
         }
         "page.warc.gz" => {
             let page = |out: &mut dyn Write| warc(out, UTF_8, BYTES as u64, |out| text(out, b""));

@@ -114,15 +114,13 @@ pub fn write_run(
         let (mut out, mut text) = (Output::create(&path)?, String::new());
         for ((query, ids), scores) in queries.iter().zip(&ids).zip(&scores) {
             text.clear();
-            let hits: Vec<Hit> = (0..).zip(scores).map(|(doc, &score)| Hit { doc, score }).collect();
             let put = |id: &String| {
                 let mut text = String::new();
                 form.id(id, &mut text);
                 text
             };
             let ids: Vec<String> = ids.iter().map(put).collect();
-            let id = |doc: u32| ids.get(doc as usize).map(String::as_str);
-            form.topic(query, &hits, id, &mut text).ok_or(gamut::Error::Interrupted)?;
+            form.topic(query, scores.iter().copied().zip(ids.iter().map(String::as_str)), &mut text);
             out.write(text.as_bytes())?;
         }
         out.finish()
@@ -188,7 +186,8 @@ impl Results {
             }
             let ids = self.names(|id, text| text.push_str(id))?;
             for hits in &self.hits {
-                hits.iter().for_each(|hit| out.add(ids.get(hit.doc)));
+                let texts = ids.texts(hits.iter().map(|hit| hit.doc)).ok_or(gamut::Error::Interrupted)?;
+                texts.into_iter().for_each(|id| out.add(Some(id)));
                 (hits.len()..self.width).for_each(|_| out.add(None));
             }
             Ok(out.finish())
@@ -205,7 +204,8 @@ impl Results {
             let (mut out, mut text) = (Output::create(&path)?, String::new());
             for (id, hits) in queries.into_iter().zip(&self.hits) {
                 text.clear();
-                form.topic(&id, hits, |doc| ids.get(doc), &mut text).ok_or(gamut::Error::Interrupted)?;
+                let texts = ids.texts(hits.iter().map(|hit| hit.doc)).ok_or(gamut::Error::Interrupted)?;
+                form.topic(&id, hits.iter().map(|hit| hit.score).zip(texts), &mut text);
                 out.write(text.as_bytes())?;
             }
             out.finish()

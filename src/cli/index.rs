@@ -194,7 +194,8 @@ fn analyzer_help() -> String {
 fn sorter_help() -> String {
     let names: Vec<_> = crate::sort::SORTERS.iter().map(|s| s.name).collect();
     format!(
-        "Sorter of the blocks: auto (bitonic on a hardware GPU if there is one and --memory is 512 MiB or more, else cpu), {}",
+        "Sorter of the blocks: auto (bitonic on a hardware GPU if there is one, --memory is 512 MiB or more and the input \
+         has 128 MiB for each thread, else cpu), {}",
         names.join(", ")
     )
 }

@@ -2,6 +2,7 @@
 
 use crate::base::random::SplitMix64;
 use crate::base::text_file;
+use crate::base::whole::WholeFile;
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{BufRead as _, BufWriter, Write as _};
@@ -89,20 +90,24 @@ impl Permutation {
         std::iter::once(first.clone()).chain((2..).map(move |i| first.with_extension(format!("order.{i}"))))
     }
 
-    /// Writes lines `old new`, in the order of the old docIDs, to a new file.
+    /// Writes lines `old new`, in the order of the old docIDs, to a new file, which appears when it is complete.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::Io`].
     pub fn write(&self, path: &Path) -> Result<()> {
+        let exists = || Error::Exists { path: path.to_owned() };
+        if path.symlink_metadata().is_ok() {
+            return Err(exists());
+        }
         let write = || {
-            let mut out = BufWriter::with_capacity(1 << 18, File::create_new(path)?);
+            let mut out = BufWriter::with_capacity(1 << 18, WholeFile::create(path, 0o666)?);
             for (old, new) in self.new_of_old.iter().enumerate() {
                 writeln!(out, "{old} {new}")?;
             }
-            out.flush()
+            out.into_inner()?.appear_new()
         };
         write().map_err(|error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
+            std::io::ErrorKind::AlreadyExists => exists(),
             _ => Error::io("write", path)(error),
         })
     }

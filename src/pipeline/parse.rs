@@ -129,6 +129,8 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     if plan.inflate_bytes > 0 && opening.is_none() {
         plan = divide(false)?;
     }
+    // a feed has no length, and comes more slowly than the CPU sorts
+    let sorter = sorter.for_input(corpus.total_bytes())?;
     if plan.block_keys < options.block_keys {
         let (asked, keys) = (options.block_keys, plan.block_keys);
         let why = "more do not fit the sorter, or --device-memory";

@@ -62,6 +62,20 @@ impl Coming {
         Ok(())
     }
 
+    /// The same for input of so many bytes on the disk: the CPU sorts what is parsed before a device is open, unless
+    /// somebody asked for one.
+    ///
+    /// # Errors
+    /// The threads of the CPU sorter cannot be started.
+    pub fn for_input(self, bytes: u64) -> Result<Self> {
+        match self {
+            Self::Later(options, threads) if is_unasked(&options) && bytes < LITTLE * threads as u64 => {
+                BlockSorter::with(Box::new(Cpu::new()), threads).map(Self::Here)
+            }
+            other => Ok(other),
+        }
+    }
+
     /// The stage with its sorter.
     ///
     /// # Errors
@@ -78,13 +92,21 @@ impl Coming {
 /// they have been looked through, which is a third of the least budget.
 const LOOKS_FROM: u64 = 512 << 20;
 
+/// With fewer bytes of input on the disk for each thread nobody looks for a GPU unasked: the build would wait for it.
+/// An H200 is open after 1.3 s, and gzipped HTML of that length is parsed in four (docs/measurements/building.md).
+const LITTLE: u64 = 128 << 20;
+
+/// Whether nobody asked for a device.
+fn is_unasked(options: &BuildOptions) -> bool {
+    matches!(options.sorter, SorterChoice::Auto) && options.device == Choice::Auto
+}
+
 /// Whether the CPU sorts, whatever devices there are.
 fn on_cpu(options: &BuildOptions) -> bool {
-    let unasked = matches!(options.sorter, SorterChoice::Auto) && options.device == Choice::Auto;
     match options.pipeline {
         Pipeline::Cpu | Pipeline::Spimi => true,
         Pipeline::Overlapped | Pipeline::Serial => {
-            unasked && options.device_memory == 0 && options.means.memory < LOOKS_FROM
+            is_unasked(options) && options.device_memory == 0 && options.means.memory < LOOKS_FROM
         }
     }
 }
@@ -275,6 +297,14 @@ mod tests {
         assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Here(sorter)) if sorter.is_on_cpu()));
         options.means.memory = 512 << 20;
         assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Later(..))));
+        // nor for little input
+        let of = |options: &BuildOptions, bytes| Coming::choose(options, 2).unwrap().for_input(bytes).unwrap();
+        assert!(matches!(of(&options, 2 * LITTLE - 1), Coming::Here(sorter) if sorter.is_on_cpu()));
+        assert!(matches!(of(&options, 2 * LITTLE), Coming::Later(..)));
+        let named = BuildOptions { device: Choice::Named("a card".into()), ..options.clone() };
+        assert!(matches!(of(&named, 1), Coming::Later(..)));
+        let radix = BuildOptions { sorter: SorterChoice::parse("radix").unwrap(), ..options.clone() };
+        assert!(matches!(of(&radix, 1), Coming::Later(..)));
         options.sorter = SorterChoice::parse("cpu").unwrap();
         assert!(matches!(Coming::choose(&options, 2), Ok(Coming::Here(sorter)) if sorter.is_on_cpu()));
     }

@@ -110,14 +110,8 @@ impl Text {
 /// [`Error::Exists`], [`Error::Io`].
 pub fn write_text(path: Option<&Path>, index: &Path, permutation: &Permutation) -> Result<Text> {
     if let Some(path) = path {
-        let text = Text { path: path.to_owned(), is_new: true };
-        let half = |error: &Error| {
-            if matches!(error, Error::Io { .. }) {
-                text.take_back()
-            }
-        };
-        permutation.write(path).inspect_err(half)?;
-        return Ok(text);
+        permutation.write(path)?;
+        return Ok(Text { path: path.to_owned(), is_new: true });
     }
     let hidden = Unfinished::beside(index)?;
     let text = hidden.path().join("order");

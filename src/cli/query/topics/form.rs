@@ -1,7 +1,6 @@
 //! The hits of a topic as lines of a run file.
 
 use crate::index::run_ids::escaped;
-use crate::query::Hit;
 use crate::{Error, Result};
 use std::fmt::Write as _;
 
@@ -54,42 +53,55 @@ impl Form {
         }
     }
 
-    /// Appends the lines of a topic; `id` has the documents of its hits, each as [`Self::id`] writes it. `None` if it
-    /// lacks one.
-    pub fn topic<'i>(
-        &self,
-        topic: &str,
-        hits: &[Hit],
-        id: impl Fn(u32) -> Option<&'i str>,
-        out: &mut String,
-    ) -> Option<()> {
-        if self.format == RunFormat::Json {
-            out.push_str("{\"id\":");
-            quoted(topic, out);
-            out.push_str(",\"hits\":[");
-        }
-        // the score before, and its text: many hits of a query have the same
-        let (mut last, mut score) = (f32::NAN, String::new());
-        for (rank, hit) in (1..).zip(hits) {
-            if hit.score != last {
-                (last, score) = (hit.score, hit.score.to_string());
-            }
-            let id = id(hit.doc)?;
-            let written = match self.format {
-                RunFormat::Trec => writeln!(out, "{topic} Q0 {id} {rank} {score} {}", self.tag),
-                RunFormat::Tsv => writeln!(out, "{topic}\t{id}\t{rank}\t{score}"),
-                RunFormat::Msmarco => writeln!(out, "{topic}\t{id}\t{rank}"),
-                RunFormat::Json => {
+    /// Appends the lines of a topic: for each hit its score and its document's id, as [`Self::id`] writes it.
+    pub fn topic<'i>(&self, topic: &str, hits: impl Iterator<Item = (f32, &'i str)>, out: &mut String) {
+        match self.format {
+            RunFormat::Trec => put(hits, [topic, " Q0 "], " ", Some([" ", " ", &self.tag, "\n"]), out),
+            RunFormat::Tsv => put(hits, [topic, "\t"], "\t", Some(["\t", "", "", "\n"]), out),
+            RunFormat::Msmarco => put(hits, [topic, "\t"], "\t", None, out),
+            RunFormat::Json => {
+                out.push_str("{\"id\":");
+                quoted(topic, out);
+                out.push_str(",\"hits\":[");
+                for (rank, (score, id)) in (1..).zip(hits) {
                     let comma = if rank == 1 { "" } else { "," };
-                    write!(out, "{comma}{{\"rank\":{rank},\"id\":{id},\"score\":{score}}}")
+                    // a string takes everything
+                    let _ = write!(out, "{comma}{{\"rank\":{rank},\"id\":{id},\"score\":{score}}}");
                 }
-            };
-            written.ok()?;
+                out.push_str("]}\n");
+            }
         }
-        if self.format == RunFormat::Json {
-            out.push_str("]}\n");
+    }
+}
+
+/// Appends a line a hit: what it begins with, the id, what lies between, the rank, and the score between the first of
+/// four texts and the others, if there are any.
+fn put<'i>(
+    hits: impl Iterator<Item = (f32, &'i str)>,
+    begin: [&str; 2],
+    between: &str,
+    around: Option<[&str; 4]>,
+    out: &mut String,
+) {
+    // the score before, and what it came to: many hits of a query have the same
+    let (mut last, mut behind) = (f32::NAN, String::from("\n"));
+    let mut digits = itoa::Buffer::new();
+    for (rank, (score, id)) in (1u64..).zip(hits) {
+        if let Some([before, after @ ..]) = around
+            && score != last
+        {
+            behind.clear();
+            behind.push_str(before);
+            // a string takes everything
+            let _ = write!(behind, "{score}");
+            after.iter().for_each(|text| behind.push_str(text));
+            last = score;
         }
-        Some(())
+        begin.iter().for_each(|text| out.push_str(text));
+        out.push_str(id);
+        out.push_str(between);
+        out.push_str(digits.format(rank));
+        out.push_str(&behind);
     }
 }
 

@@ -349,11 +349,11 @@ fn lines(
     let of_chunk = |chunk: usize| {
         let mut out = String::new();
         for i in chunks[chunk].clone() {
-            let written = form.topic(&topics[i].id, &hits[i], |doc| ids.get(doc), &mut out);
-            if written.is_none() {
+            let Some(texts) = ids.texts(hits[i].iter().map(|hit| hit.doc)) else {
                 let docs: Vec<u32> = hits[i].iter().map(|hit| hit.doc).max().into_iter().collect();
                 return Err(searcher.index().names(&docs).err().unwrap_or(Error::Interrupted));
-            }
+            };
+            form.topic(&topics[i].id, hits[i].iter().map(|hit| hit.score).zip(texts), &mut out);
         }
         Ok(out)
     };
