@@ -176,7 +176,9 @@ fn answer(
         let name = searcher.index().name(hit.doc)?;
         writeln!(out, "{rank:>3}  {:<SCORE$}  {}  {}", hit.score.to_string(), name.id, name.title)
             .context("cannot write the answer")?;
-        shown.push(serde_json::json!({ "rank": rank, "score": hit.score, "id": name.id, "title": name.title }));
+        // a JSON value holds no f32, and its shortest decimal is what all others print
+        let score: f64 = hit.score.to_string().parse().context("a score is no number")?;
+        shown.push(serde_json::json!({ "rank": rank, "score": score, "id": name.id, "title": name.title }));
     }
     if hits.is_empty() {
         writeln!(out, "  (nothing)")?;

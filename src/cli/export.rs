@@ -1,6 +1,6 @@
 //! `gamut export`: an index as a CIFF file.
 
-use super::output::Output;
+use super::output::{Output, no_json_behind};
 use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json;
@@ -73,10 +73,7 @@ pub fn change(dir: &Path, options: &ExportOptions, file: &Path, force: bool) -> 
 /// # Errors
 /// What [`export()`] returns; the file exists already.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.json && args.output.as_os_str() == "-" {
-        let why = "would stand behind the file, which standard output has; name a file".to_owned();
-        return Err(Error::Invalid { what: "--json".to_owned(), why }.into());
-    }
+    no_json_behind(&args.output, args.json)?;
     let options = ExportOptions {
         impacts: args.impacts,
         codec: args.codec.clone(),

@@ -102,6 +102,18 @@ impl Output {
     }
 }
 
+/// Refuses `--json` where the results themselves go to standard output.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn no_json_behind(file: &Path, json: bool) -> Result<()> {
+    if json && file.as_os_str() == "-" {
+        let why = "would stand behind the file, which standard output has; name a file".to_owned();
+        return Err(Error::Invalid { what: "--json".to_owned(), why });
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! `gamut score`: the scores of given pairs of a query and a document.
 
-use super::output::Output;
+use super::output::{Output, no_json_behind};
 use super::query::run_file::{Form, RunFormat, put, takes_no_place};
 use super::ui::{self, Threads};
 use crate::base::json;
@@ -184,6 +184,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let searcher = args.searcher(&index)?;
     if let Some(run) = &args.run {
+        no_json_behind(run, args.json)?;
         let statistics = args.statistics.iter().map(|path| ("--statistics", &**path));
         let inputs = [("--topics", &*args.topics), ("--pairs", &*args.pairs)];
         takes_no_place(("--run", run), &args.index, inputs.into_iter().chain(statistics))?;

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::Error;
 use crate::base::json;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, no_json_behind};
 use crate::index::Index;
 use crate::pipeline::synthetic;
 use crate::pipeline::synthetic::{By, SyntheticLog};
@@ -65,13 +65,14 @@ fn read(path: &Path, most: usize, spec: &AnalyzerSpec) -> anyhow::Result<Vec<(St
     Ok(topics.into_iter().take(most).map(terms).collect())
 }
 
-/// Writes the log and says on standard output what is in it.
+/// Writes the log and says what is in it: on standard output, unless that has the log.
 pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<()> {
     let own = &args.queries;
     let output = own.output.as_deref().context("--queries needs --output")?;
     if output.exists() && !args.force {
         return Err(Error::Exists { path: output.to_owned() }.into());
     }
+    no_json_behind(output, args.json)?;
     let index = Index::open(&args.out_dir)?;
     let mean = own.mean_postings.map(|mean| mean as f64);
     let (log, how) = match (&own.like, queries) {
@@ -113,7 +114,11 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
             "unknown_words": log.unknown,
         }))?);
     }
-    writeln!(std::io::stdout().lock(), "{}: {}", output.display(), summary(&log, &how))?;
+    if output.as_os_str() != "-" {
+        writeln!(std::io::stdout().lock(), "{}: {}", output.display(), summary(&log, &how))?;
+    } else if !args.quiet {
+        eprintln!("{}", summary(&log, &how));
+    }
     Ok(())
 }
 

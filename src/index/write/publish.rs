@@ -84,6 +84,11 @@ pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool, mea
     check_target(target, force)?;
     let parent = parent_of(target);
     let exists = fs::symlink_metadata(target).is_ok();
+    if exists {
+        // Whoever may look into the old index may look into the new one, and nobody else.
+        let rights = fs::metadata(target).map_err(Error::io("look at", target))?.permissions();
+        fs::set_permissions(dir.path(), rights).map_err(Error::io("set the rights of", dir.path()))?;
+    }
     if exists && exchange(dir.path(), target) {
         // The target's old content now has the temporary name; dropping `dir` removes it.
         sync_dir(&parent)?;
