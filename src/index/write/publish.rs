@@ -85,7 +85,7 @@ pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool, mea
     let parent = parent_of(target);
     let exists = fs::symlink_metadata(target).is_ok();
     if exists {
-        // Whoever may look into the old index may look into the new one, and nobody else.
+        // Whoever may look into the old index may look into the new one: what the umask took comes back.
         let rights = fs::metadata(target).map_err(Error::io("look at", target))?.permissions();
         fs::set_permissions(dir.path(), rights).map_err(Error::io("set the rights of", dir.path()))?;
     }

@@ -54,6 +54,13 @@ pub(super) fn parent_of(target: &Path) -> PathBuf {
     }
 }
 
+/// The rights of a directory beside `target`: nobody may look into it who may not look into the index that is there.
+#[cfg(unix)]
+fn mode_beside(target: &Path) -> u32 {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(target).map_or(0o777, |there| there.mode() & 0o777 | 0o700)
+}
+
 impl Unfinished {
     /// A new one. Sweeps what dead processes left of others.
     ///
@@ -68,7 +75,7 @@ impl Unfinished {
             let mut builder = tempfile::Builder::new();
             builder.prefix(&prefix).suffix(UNFINISHED).rand_bytes(DRAWN);
             #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode_beside(target)));
             let dir = builder.tempdir_in(&parent).map_err(Error::io("create a directory in", &parent))?;
             match claim(dir.path()) {
                 Claim::Ours(lock) => return Ok(Self::of(dir.keep(), Some(lock))),
@@ -291,6 +298,23 @@ pub(crate) fn sweep(target: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
     use std::sync::Barrier;
+
+    /// While an index is changed, nobody sees the new one who may not look into the old one.
+    #[cfg(unix)]
+    #[test]
+    fn a_private_index_has_private_neighbours() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("index");
+        let mode = || fs::metadata(Unfinished::beside(&target).unwrap().path()).unwrap().permissions().mode() & 0o777;
+        let new = mode();
+        assert_eq!(new & 0o700, 0o700);
+        fs::create_dir(&target).unwrap();
+        for (of_target, expected) in [(0o700, 0o700), (0o500, 0o700), (0o777, new)] {
+            fs::set_permissions(&target, fs::Permissions::from_mode(of_target)).unwrap();
+            assert_eq!(mode(), expected, "{of_target:o}");
+        }
+    }
 
     /// Whoever replaces an index waits for another process that changes it, and not for itself.
     #[test]

@@ -56,8 +56,8 @@ impl Form {
     /// Appends the lines of a topic: for each hit its score and its document's id, as [`Self::id`] writes it.
     pub fn topic<'i>(&self, topic: &str, hits: impl Iterator<Item = (f32, &'i str)>, out: &mut String) {
         match self.format {
-            RunFormat::Trec => put(hits, [topic, " Q0 "], " ", Some([" ", " ", &self.tag, "\n"]), out),
-            RunFormat::Tsv => put(hits, [topic, "\t"], "\t", Some(["\t", "", "", "\n"]), out),
+            RunFormat::Trec => put(hits, [topic, " Q0 "], " ", Some((" ", &[" ", &self.tag, "\n"])), out),
+            RunFormat::Tsv => put(hits, [topic, "\t"], "\t", Some(("\t", &["\n"])), out),
             RunFormat::Msmarco => put(hits, [topic, "\t"], "\t", None, out),
             RunFormat::Json => {
                 out.push_str("{\"id\":");
@@ -74,28 +74,28 @@ impl Form {
     }
 }
 
-/// Appends a line a hit: what it begins with, the id, what lies between, the rank, and the score between the first of
-/// four texts and the others, if there are any.
+/// Appends a line for each hit: what it begins with, the id, what lies between, and the rank. With `score` the score
+/// follows, between what lies before it and what ends the line.
 fn put<'i>(
     hits: impl Iterator<Item = (f32, &'i str)>,
     begin: [&str; 2],
     between: &str,
-    around: Option<[&str; 4]>,
+    score: Option<(&str, &[&str])>,
     out: &mut String,
 ) {
     // the score before, and what it came to: many hits of a query have the same
     let (mut last, mut behind) = (f32::NAN, String::from("\n"));
     let mut digits = itoa::Buffer::new();
-    for (rank, (score, id)) in (1u64..).zip(hits) {
-        if let Some([before, after @ ..]) = around
-            && score != last
+    for (rank, (of_hit, id)) in (1u64..).zip(hits) {
+        if let Some((before, after)) = score
+            && of_hit != last
         {
             behind.clear();
             behind.push_str(before);
             // a string takes everything
-            let _ = write!(behind, "{score}");
+            let _ = write!(behind, "{of_hit}");
             after.iter().for_each(|text| behind.push_str(text));
-            last = score;
+            last = of_hit;
         }
         begin.iter().for_each(|text| out.push_str(text));
         out.push_str(id);
