@@ -7,6 +7,7 @@ use memchr::memchr;
 use super::format::{Context, Record};
 use super::json_scan::{Fault, Value, object, unescape};
 use super::{Content, CorpusOptions, Doc, DocSink, SkipKind, weights};
+use crate::base::text_file::line;
 
 /// Names under which an id is looked for, best first: Anserini, BEIR, MS MARCO, TREC. A passage of MS MARCO has a `pid`
 /// and the `docid` of its document.
@@ -153,11 +154,6 @@ fn text<'a>(value: Option<Value<'a>>, buffer: &'a mut Vec<u8>) -> Result<Option<
     }
 }
 
-/// JSON is UTF-8: damage is replaced here, before anybody guesses another charset.
-pub(super) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
-    simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
-}
-
 /// Makes a document of the object that is the record.
 pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Context, sink: &mut dyn DocSink) {
     if !record.admit(context.options.max_record, sink) {
@@ -210,7 +206,7 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
         return record.skip(SkipKind::MissingField, "the id is empty", sink);
     }
     let offset = record.offset;
-    let (id, url, title) = (&utf8(id), &utf8(url.unwrap_or_default()), &utf8(title.unwrap_or_default()));
+    let (id, url, title) = (&line(id), &line(url.unwrap_or_default()), &line(title.unwrap_or_default()));
     if let Some(wanted) = &options.weights {
         let Some(json) = slots[1].object() else {
             return record.skip(SkipKind::MissingField, format!("no object {}", wanted.field), sink);
@@ -242,7 +238,7 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
         }
     };
     let (content, charset) = (Content::Text, Some("utf-8"));
-    sink.doc(&Doc { id, url, title, body: utf8(body).as_bytes(), content, charset, offset });
+    sink.doc(&Doc { id, url, title, body, content, charset, offset });
 }
 
 /// Whether an object has weights where Anserini's collections have them.

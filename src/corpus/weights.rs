@@ -5,8 +5,8 @@
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::json_doc::utf8;
 use super::json_scan::{Fault, Value, object, unescape};
+use crate::base::text_file::line;
 use crate::{Error, Result};
 use std::collections::HashSet;
 
@@ -91,7 +91,7 @@ fn twice(json: &[u8], buffer: &mut Vec<u8>) -> String {
     let (mut terms, mut found) = (HashSet::new(), None);
     let _ = object(json, |key, _| {
         if let Ok(key) = unescaped(key, buffer) {
-            let term = utf8(key).into_owned();
+            let term = line(key).into_owned();
             let shown = shown(&term);
             if !terms.insert(term) {
                 found.get_or_insert(shown);
@@ -122,7 +122,7 @@ fn take(
     seen: &mut Vec<u64>,
     out: &mut Vec<u8>,
 ) -> std::result::Result<(), String> {
-    let term = utf8(unescaped(key, buffer)?);
+    let term = line(unescaped(key, buffer)?);
     let Value::Other(number) = value else { return Err(format!("the weight of \"{}\" is a string", shown(&term))) };
     let weight: f64 = serde_json::from_slice(number)
         .map_err(|_| format!("the weight of \"{}\" is no finite number", shown(&term)))?;

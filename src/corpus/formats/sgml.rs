@@ -6,6 +6,7 @@ use memchr::{memchr, memchr2, memmem};
 
 use super::super::SkipKind;
 use super::super::format::{Frame, close_or_head};
+use crate::base::text_file;
 
 /// True if `<DOC>` or `<DOC …>` stands here, in upper or lower case.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
@@ -155,5 +156,5 @@ pub(super) fn docno(bytes: &[u8]) -> Option<Cow<'_, str>> {
         }
     };
     let id = id.trim_ascii();
-    (!id.is_empty()).then(|| String::from_utf8_lossy(id))
+    (!id.is_empty()).then(|| text_file::line(id))
 }

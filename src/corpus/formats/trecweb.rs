@@ -17,6 +17,7 @@ use super::super::format::{Context, Cut, Format, Frame, Head, Record};
 use super::super::http::{self, HttpHead, Lines};
 use super::super::{DocSink, SkipKind};
 use super::sgml;
+use crate::base::text_file;
 
 /// See the module.
 pub struct TrecWeb;
@@ -66,7 +67,7 @@ impl Format for TrecWeb {
         let url = lines.next_line().unwrap_or_default().trim_ascii();
         // WT10g puts address, date, type and length behind the URL.
         let url = url.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-        let url = String::from_utf8_lossy(url);
+        let url = text_file::line(url);
         let head = match http::split(lines.rest().trim_ascii_start()) {
             Some((head, _)) => head,
             None => {

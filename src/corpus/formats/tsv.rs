@@ -9,6 +9,7 @@ use memchr::memrchr;
 use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::{Content, Doc, DocSink, SkipKind, walk};
 use super::{jsonl, text};
+use crate::base::text_file;
 
 /// See the module.
 pub struct Tsv;
@@ -104,8 +105,7 @@ impl Format for Tsv {
             let why = "the first column is no id: it has white space or is too long (--format tsv takes any)";
             return record.skip(SkipKind::BadSyntax, why, sink);
         }
-        let id = String::from_utf8_lossy(id);
-        let (url, title) = (String::from_utf8_lossy(url), String::from_utf8_lossy(title));
+        let (id, url, title) = (text_file::line(id), text_file::line(url), text_file::line(title));
         let (content, charset, offset) = (Content::Text, Some("utf-8"), record.offset);
         sink.doc(&Doc { id: &id, url: &url, title: &title, body, content, charset, offset });
     }
