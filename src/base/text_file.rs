@@ -37,7 +37,8 @@ pub fn read(source: impl Read + Send) -> io::Result<Vec<u8>> {
     Ok(all)
 }
 
-/// The text of a line: UTF-8, or else Windows-1252, which includes Latin-1.
+/// The text of a line, or of an id: UTF-8, or else Windows-1252, which includes Latin-1. Two that differ in a byte stay
+/// apart, as they would not with replacement characters.
 pub fn line(raw: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(raw) {
         Ok(line) => line.into(),

@@ -7,6 +7,7 @@ use memchr::{memchr, memchr2};
 use super::decode::{self, Undone};
 use super::format::{Context, Record};
 use super::{Content, Doc, DocSink, Redirect, SkipKind};
+use crate::base::text_file;
 
 /// The lines of a head, up to the first empty one. Line feeds end lines, with or without a carriage return.
 pub(super) struct Lines<'a> {
@@ -66,7 +67,7 @@ pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The value of a field as text. Where it was folded, the line end and the white space around it become one space.
 pub(super) fn value_text(value: &[u8]) -> Cow<'_, str> {
-    let text = String::from_utf8_lossy(value);
+    let text = text_file::line(value);
     if memchr(b'\n', value).is_none() {
         return text;
     }

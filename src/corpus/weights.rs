@@ -175,6 +175,10 @@ mod tests {
         let expected = expected.map(|(term, of)| (term.to_owned(), of));
         assert_eq!(of(json, 100.0).unwrap(), expected);
         assert_eq!(of("{}", 1.0).unwrap(), []);
+        // Not UTF-8, and not the same.
+        let mut out = Vec::new();
+        read(b"{\"caf\xe9\": 1, \"caf\xe8\": 2}", 1.0, &mut Room::default(), &mut out).unwrap();
+        assert!(terms(&out).eq([("caf\u{e9}".as_bytes(), 1), ("caf\u{e8}".as_bytes(), 2)]));
         let long = "x".repeat(256);
         assert_eq!(
             of(&format!("{{\"{long}\": 3, \"y\": 4}}"), 1.0).unwrap(),

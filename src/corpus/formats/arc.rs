@@ -14,6 +14,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use super::super::format::{Context, Cut, Format, Frame, Head, LOOK, Record, long};
 use super::super::http::{self, ContentType, HttpHead, Media};
 use super::super::{Doc, DocSink, SkipKind};
+use crate::base::text_file;
 
 /// See the module.
 pub struct Arc;
@@ -160,7 +161,7 @@ impl Format for Arc {
         if !url.starts_with(b"http") {
             return record.pass(SkipKind::NotADocument, sink);
         }
-        let url = String::from_utf8_lossy(url);
+        let url = text_file::line(url);
         if let Some((head, body)) = http::split(block) {
             return http::document(record, &url, &url, &head, body, context, sink);
         }

@@ -90,6 +90,31 @@ fn test_any_format_can_be_forced() {
     assert!(error.contains("tvs") && error.contains("tsv, text"), "{error}");
 }
 
+/// In every format whose ids are bytes of a file: two that differ in one byte are two, and what they say in Latin-1.
+#[test]
+fn test_ids_that_are_not_utf8_stay_apart() {
+    let record = |name: &str, id: u8| -> Vec<u8> {
+        let around: [&[u8]; 2] = match name {
+            "warc" => {
+                let bytes = page("http://a/caf#", b"<p>x");
+                let at = bytes.iter().position(|&byte| byte == b'#').expect("the byte to put in");
+                return [&bytes[..at], &[id], &bytes[at + 1..]].concat();
+            }
+            "arc" => [b"http://a/caf", b" 1.2.3.4 20140102000000 text/plain 2\nhi\n"],
+            "trecweb" => [b"<DOC>\n<DOCNO>http://a/caf", b"</DOCNO>\n<DOCHDR>\nhttp://a/\n</DOCHDR>\nx\n</DOC>\n"],
+            "newswire" => [b"<DOC>\n<DOCNO>http://a/caf", b"</DOCNO>\nx</DOC>\n"],
+            "jsonl" => [b"{\"id\": \"http://a/caf", b"\", \"text\": \"x\"}\n"],
+            _ => [b"http://a/caf", b"\tx\n"],
+        };
+        [around[0], &[id], around[1]].concat()
+    };
+    for name in ["warc", "arc", "trecweb", "newswire", "jsonl", "tsv"] {
+        let events = read_bytes(&[record(name, 0xe9), record(name, 0xe8)].concat(), &forced(name));
+        let found = (ids(&events), damage(&events));
+        assert_eq!(found, (vec!["http://a/caf\u{e9}", "http://a/caf\u{e8}"], vec![]), "{name}");
+    }
+}
+
 /// More than a first look reads.
 #[test]
 fn test_the_first_sound_byte_may_come_late() {
