@@ -63,7 +63,7 @@ pub enum Error {
         hint: &'static str,
     },
     /// The work does not fit its memory.
-    #[error("{}MiB of memory is too little: {what} needs {}MiB; give more memory or fewer threads", given >> 20, needed.div_ceil(1 << 20))]
+    #[error("{} of memory is too little: {what} needs {}MiB; give more memory or fewer threads", whole_size(*given), needed.div_ceil(1 << 20))]
     Memory {
         /// Bytes given.
         given: u64,
@@ -110,6 +110,11 @@ pub enum Error {
 
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A size as a message says it: in whole MiB, or in bytes if it has not one.
+fn whole_size(bytes: u64) -> String {
+    if bytes >> 20 == 0 { format!("{bytes} bytes") } else { format!("{}MiB", bytes >> 20) }
+}
 
 /// What ended a build, of which something was left behind.
 fn because(why: &Error) -> String {
@@ -162,5 +167,17 @@ impl From<crate::base::params::Refused> for Error {
             crate::base::params::Refused::Unknown(unknown) => unknown.into(),
             crate::base::params::Refused::Invalid { what, why } => Self::Invalid { what, why },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn test_less_memory_than_a_mebibyte_is_told_in_bytes() {
+        let said = |given| Error::Memory { given, needed: 3 << 19, what: "a build" }.to_string();
+        assert!(said(300).starts_with("300 bytes of memory is too little: a build needs 2MiB;"), "{}", said(300));
+        assert!(said(3 << 19).starts_with("1MiB of memory is"), "{}", said(3 << 19));
     }
 }

@@ -16,6 +16,7 @@ use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use memmap2::{Advice, Mmap};
@@ -68,6 +69,33 @@ impl Map {
             let _ = result;
         }
     }
+}
+
+/// Bytes that are asked for at a time, and of which one page tells whether the others are there.
+const AHEAD: usize = 4 << 20;
+
+/// Asks the system to read mapped bytes that are not in its page cache, until it is told to stop, and returns how many
+/// bytes it asked for. It does not wait for the last of them. Where all are there it takes a microsecond for each 4 MiB.
+pub fn read_ahead(mapped: &[u8], stop: &AtomicBool) -> usize {
+    // SAFETY: the call has no conditions.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let (start, end) = (mapped.as_ptr() as usize / page * page, mapped.as_ptr() as usize + mapped.len());
+    let mut asked = 0;
+    for at in (start..end).step_by(AHEAD).take_while(|_| !stop.load(Ordering::Relaxed)) {
+        let bytes = AHEAD.min(end - at);
+        let mut there = 0;
+        // SAFETY: `at` is the beginning of a page of the map, and so is the last page of these bytes. The first call
+        // writes a byte for that one page; neither touches what is mapped.
+        unsafe {
+            let last = (at + (bytes - 1) / page * page) as *mut libc::c_void;
+            if libc::mincore(last, 1, &raw mut there) == 0 && there & 1 == 0 {
+                // Only a hint.
+                libc::madvise(at as *mut libc::c_void, bytes, libc::MADV_WILLNEED);
+                asked += bytes;
+            }
+        }
+    }
+    asked
 }
 
 impl Deref for Map {

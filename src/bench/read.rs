@@ -6,6 +6,7 @@
 //! the files into the page cache and is not counted; rounds take their median. One thread reads, and what it reads is
 //! dropped. A file of a single large gzip member is inflated ahead by a second thread, as in a build.
 
+use crate::cli::values::named_file;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -42,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// Write the rounds of every stage as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]

@@ -6,6 +6,7 @@
 //! shortest list has. **Data**: queries of a file, conjunctions, four bytes a document; a query of which an index lacks
 //! a term has no result, and no copy. **How**: half a second of other copies first, then the ways take turns.
 
+use crate::cli::values::named_file;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
@@ -57,7 +58,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     device: String,
     /// Write every figure as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Print one JSON object with every figure instead of a table
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `gamut index`
 
+use crate::cli::values::named_file;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -124,7 +125,7 @@ pub struct Args {
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     device_memory: Option<u64>,
     /// Draw when CPU and GPU were busy, as SVG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     timeline: Option<PathBuf>,
     /// Go on where an earlier build of the same inputs into DIR ended, whatever ended it, and write down what a later
     /// one can go on with. The bytes of the index are the same. A first build may have it, too. --memory, --threads and

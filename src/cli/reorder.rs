@@ -1,5 +1,6 @@
 //! `gamut reorder`: other docIDs for a built index.
 
+use crate::cli::values::named_file;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// New file for the permutation [default: the name of the index and .order, or .order.2 …]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     permutation: Option<PathBuf>,
     #[command(flatten)]
     threads: ui::Threads,

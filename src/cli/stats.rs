@@ -3,6 +3,7 @@
 use super::query::run_file::takes_no_place;
 use crate::base::json::document;
 use crate::base::means::Means;
+use crate::cli::values::named_file;
 use crate::index::read::lengths::class_name;
 use crate::index::{DocName, Imported, Index, Statistics};
 use crate::order::pagerank::highest_first;
@@ -12,7 +13,7 @@ use anyhow::Context as _;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Show what an index holds and how large its parts are.
@@ -43,7 +44,7 @@ pub struct Args {
     pagerank: Option<usize>,
     /// Also write the number of documents and tokens, and the df of every term, to a new file, for `gamut query
     /// --statistics`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     terms: Option<PathBuf>,
     /// Print one JSON object instead of lines.
     #[arg(long)]
@@ -159,8 +160,7 @@ struct Linearity {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     if let Some(terms) = &args.terms {
-        // - is a file here
-        takes_no_place(("--terms", &Path::new(".").join(terms)), &args.index, [])?;
+        takes_no_place(("--terms", terms), &args.index, [])?;
     }
     let report = index.settle(report_of(&index, args))?;
     args.terms.as_deref().map_or(Ok(()), |path| index.settle(Collection::write(&index, path)))?;

@@ -62,6 +62,17 @@ impl<'a, 'n> Slots<'a, 'n> {
         self.values.iter().rev().fold(0, |bits, value| bits << 1 | u8::from(is_text(value)))
     }
 
+    /// The first value that is neither a text nor a number: its name, and what it is.
+    fn other(&self) -> Option<(&'n str, &'static str)> {
+        self.names.iter().zip(&self.values).find_map(|(name, value)| match value {
+            Some(Value::Other([b'{', ..])) => Some((*name, "an object")),
+            Some(Value::Other([b'[', ..])) => Some((*name, "an array")),
+            Some(Value::Other([b'n', ..])) => Some((*name, "null")),
+            Some(value) if !value.is_text() => Some((*name, "a truth value")),
+            _ => None,
+        })
+    }
+
     /// The first object.
     fn object(&self) -> Option<&'a [u8]> {
         self.values.iter().flatten().find_map(|value| match value {
@@ -189,7 +200,10 @@ pub(super) fn document(record: &Record<'_>, names: &Names<'_>, context: &mut Con
         }
     }
     *found |= FieldsFound { texts: slots[1].with_texts(), title: slots[2].texts().next().is_some() };
-    let missing = |slots: &Slots<'_, '_>| format!("no field {}", slots.names.join(", "));
+    let missing = |slots: &Slots<'_, '_>| match slots.other() {
+        Some((name, kind)) => format!("the field {name} is {kind}, not a text"),
+        None => format!("no field {}", slots.names.join(", ")),
+    };
     let mut url_buffer = Vec::new();
     let fields = text(slots[0].texts().next(), id_buffer).and_then(|id| {
         let title = text(slots[2].texts().next(), title_buffer)?;

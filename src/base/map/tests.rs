@@ -149,3 +149,21 @@ fn a_fault_elsewhere_is_not_swallowed() {
     let output = child.args(["--exact", name, "--test-threads=1"]).env(CHILD, "1").output().unwrap();
     assert_eq!(output.status.signal(), Some(libc::SIGBUS), "{output:?}");
 }
+
+/// Memory that nobody has touched stands for a file that is not cached: the system has no page of either.
+#[test]
+fn test_only_what_is_not_there_is_asked_for() {
+    let bytes = 2 * AHEAD + 4096;
+    let mut map = memmap2::MmapMut::map_anon(bytes).unwrap();
+    let ask = |map: &[u8], stop: bool| read_ahead(map, &AtomicBool::new(stop));
+    assert_eq!(ask(&map, false), bytes);
+    // A slice's first page is asked for as a whole.
+    assert_eq!(ask(&map[1..], false), bytes);
+    assert_eq!(ask(&map[4097..8192], false), 4096);
+    assert_eq!((ask(&map, true), ask(&[], false)), (0, 0));
+    // There are the last page of the second piece, and all that is behind it.
+    map[2 * AHEAD - 1..].fill(1);
+    assert_eq!(ask(&map, false), AHEAD);
+    map.fill(1);
+    assert_eq!(ask(&map, false), 0);
+}

@@ -20,6 +20,7 @@ mod side_by_side;
 mod sweep;
 pub(super) mod synthetic;
 
+use crate::cli::values::named_file;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -107,7 +108,7 @@ pub struct Args {
     #[arg(long)]
     no_tf: bool,
     /// Write every line as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
     #[arg(long, value_name = "FILE")]

@@ -12,6 +12,7 @@
 mod bus;
 mod rows;
 
+use crate::cli::values::named_file;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -60,7 +61,7 @@ pub struct Args {
     #[arg(long)]
     keep: bool,
     /// Write the rows as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]

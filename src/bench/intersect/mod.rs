@@ -18,6 +18,7 @@ mod device;
 mod output;
 mod pairs;
 
+use crate::cli::values::named_file;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -100,7 +101,7 @@ pub struct Args {
     #[arg(long, value_name = "WHICH", value_enum, default_value = "median")]
     take: Take,
     /// Write every figure as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
     #[arg(long, value_name = "FILE")]

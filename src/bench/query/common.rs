@@ -1,5 +1,6 @@
 //! What `bench query` and `bench load` ask for alike, and how they open it.
 
+use crate::cli::values::named_file;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub(super) struct Common {
     #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size)]
     pub(super) gpu_memory: Option<u64>,
     /// Write every figure as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
     #[arg(long, value_name = "FILE")]

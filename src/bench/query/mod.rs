@@ -261,6 +261,7 @@ fn title(args: &Args, places: &[Place<'_>], topics: &[Topic], planned: &[(Vec<Pl
     let empty = empty.line().map_or(String::new(), |line| format!("; {line}"));
     let rounds = match args.rounds {
         0 => "not timed".to_owned(),
+        1 => "one round".to_owned(),
         n => format!("{} of {n} rounds", args.take.name()),
     };
     format!(

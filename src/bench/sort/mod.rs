@@ -15,6 +15,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use crate::cli::values::named_file;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -84,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     device: String,
     /// Write the rows as CSV, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -216,6 +216,20 @@ fn test_what_is_no_text_stands_in_no_way() {
     assert_eq!((damage(&found), bodies(&found)), (vec![SkipKind::MissingField], vec!["x".to_owned()]));
 }
 
+/// A field that is there is not called missing.
+#[test]
+fn test_what_a_field_is_if_it_is_no_text() {
+    let why = |text: &str| match &lines(&CorpusOptions::default(), text)[..] {
+        [Event::Skip(skip)] => skip.detail.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(why("{\"id\": 1}\n").starts_with("no field "));
+    assert_eq!(why("{\"id\": [1], \"text\": \"x\"}\n"), "the field id is an array, not a text");
+    assert_eq!(why("{\"id\": 1, \"text\": {\"a\": 1}}\n"), "the field text is an object, not a text");
+    assert_eq!(why("{\"id\": 1, \"text\": null}\n"), "the field text is null, not a text");
+    assert_eq!(why("{\"id\": 1, \"text\": false}\n"), "the field text is a truth value, not a text");
+}
+
 #[test]
 fn test_bad_lines_cost_themselves() {
     let text = "{\"id\": \"1\", \"contents\": \"a\"}\n{\"id\": \"2\", \"contents\": \"b\"\nnot json\n\

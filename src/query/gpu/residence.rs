@@ -5,6 +5,7 @@ use super::placed::{Placed, Windows, placed_at, placed_in};
 use super::ranges::kernels::Ranges;
 use super::report::Use;
 use super::sound::{Missing, Sound, bring};
+use crate::base::map::read_ahead;
 use crate::gpu::{Arena, GpuError};
 use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords};
@@ -13,6 +14,7 @@ use crate::{Error, Result};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What became of a request for a list.
@@ -165,7 +167,15 @@ impl<'a> Residence<'a> {
         let used =
             |piece: &'a [u32]| if piece.len() as u64 == files.window { &piece[..piece.len() - 1] } else { piece };
         let parts: Vec<&[u32]> = pieces.iter().map(|&(piece, ..)| used(piece)).collect();
-        let Some(places) = self.lists.fill(&parts)? else {
+        let (lists, stop) = (&mut self.lists, &AtomicBool::new(false));
+        let places = std::thread::scope(|scope| {
+            // From a cache of pages that has none of them the copying threads would read a piece each.
+            scope.spawn(|| parts.iter().for_each(|part| _ = read_ahead(bytemuck::cast_slice(part), stop)));
+            let places = lists.fill(&parts);
+            stop.store(true, Ordering::Relaxed);
+            places
+        });
+        let Some(places) = places? else {
             return Err(Error::Invalid {
                 what: "the memory for lists".to_owned(),
                 why: format!(

@@ -19,6 +19,7 @@ use crate::cli::eval;
 use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
 use crate::cli::ui;
+use crate::cli::values::named_file;
 use crate::query::engine::EngineKind;
 use crate::query::{Collection, Searcher, TopicFormat, TopicReader};
 use crate::{Error, Result};
@@ -90,7 +91,7 @@ pub struct TopicFile {
     #[arg(long, value_name = "NAME", requires = "topics")]
     batch: Option<String>,
     /// Write where the time went to this file, too: JSON, seconds of each phase.
-    #[arg(long, value_name = "FILE", requires = "topics")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE", requires = "topics")]
     times: Option<PathBuf>,
 }
 
