@@ -75,7 +75,7 @@ impl Map {
 const AHEAD: usize = 4 << 20;
 
 /// Asks the system to read mapped bytes that are not in its page cache, until it is told to stop, and returns how many
-/// bytes it asked for. It does not wait for the last of them. Where all are there it takes a microsecond for each 4 MiB.
+/// bytes it asked for. It does not wait for the last of them. Where all are there it takes one call for each 4 MiB.
 pub fn read_ahead(mapped: &[u8], stop: &AtomicBool) -> usize {
     // SAFETY: the call has no conditions.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);

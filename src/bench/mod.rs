@@ -1,6 +1,7 @@
 //! Measurements: each is a subcommand of `gamut bench`, or `gamut calibrate`, names its figures and its data, warms up
 //! first, and prints a table or machine-readable rows.
 
+pub(crate) mod beside;
 pub mod build;
 pub mod calibrate;
 pub mod codecs;

@@ -6,7 +6,7 @@
 //! shortest list has. **Data**: queries of a file, conjunctions, four bytes a document; a query of which an index lacks
 //! a term has no result, and no copy. **How**: half a second of other copies first, then the ways take turns.
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};

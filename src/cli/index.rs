@@ -1,6 +1,6 @@
 //! `gamut index`
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `gamut reorder`: other docIDs for a built index.
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

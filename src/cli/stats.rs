@@ -3,7 +3,7 @@
 use super::query::run_file::takes_no_place;
 use crate::base::json::document;
 use crate::base::means::Means;
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use crate::index::read::lengths::class_name;
 use crate::index::{DocName, Imported, Index, Statistics};
 use crate::order::pagerank::highest_first;

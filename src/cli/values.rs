@@ -1,8 +1,7 @@
 //! Choices of the library as clap knows them: the library itself names no command line.
 
 use clap::ValueEnum;
-use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
-use std::path::PathBuf;
+use clap::builder::PossibleValue;
 
 use crate::cli::query::EngineChoice;
 use crate::pipeline::Pipeline;
@@ -19,14 +18,6 @@ pub fn chosen<T: ValueEnum>(kind: &'static str, name: &str) -> Result<T> {
         let value = |value: &T| Some(value.to_possible_value()?.get_name().to_owned());
         let choices = T::value_variants().iter().filter_map(value).collect::<Vec<_>>().join(", ");
         Error::UnknownName { kind, name: name.to_owned(), choices }
-    })
-}
-
-/// A file beside what goes to the standard output; so it is not called `-`, which is the standard output elsewhere.
-pub fn named_file() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
-        true => Err("the standard output has the results; name a file, or write ./- for one of that name"),
-        false => Ok(path),
     })
 }
 
@@ -111,19 +102,5 @@ impl ValueEnum for Mode {
             Self::Or => value("or", "Those with any term"),
             Self::AndOr => value("and-or", "As `and`, but if that finds fewer than k, as `or`"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::{Arg, Command};
-
-    #[test]
-    fn test_a_file_beside_the_results_is_not_called_as_they_are() {
-        let command = Command::new("x").arg(Arg::new("csv").long("csv").value_parser(named_file()));
-        let given = |text: &str| command.clone().try_get_matches_from(["x", "--csv", text]);
-        assert!(given("-").is_err_and(|error| error.to_string().contains("./-")));
-        assert_eq!(given("./-").expect("a file").get_one::<PathBuf>("csv"), Some(&PathBuf::from("./-")));
     }
 }

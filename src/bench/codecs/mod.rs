@@ -20,7 +20,7 @@ mod side_by_side;
 mod sweep;
 pub(super) mod synthetic;
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -12,7 +12,7 @@
 mod bus;
 mod rows;
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

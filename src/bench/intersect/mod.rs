@@ -18,7 +18,7 @@ mod device;
 mod output;
 mod pairs;
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! What `bench query` and `bench load` ask for alike, and how they open it.
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

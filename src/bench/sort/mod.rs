@@ -15,7 +15,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::cli::values::named_file;
+use crate::bench::beside::named_file;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
