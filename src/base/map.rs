@@ -76,9 +76,10 @@ const AHEAD: usize = 4 << 20;
 
 /// Asks the system to read mapped bytes that are not in its page cache, until it is told to stop, and returns how many
 /// bytes it asked for. It does not wait for the last of them. Where all are there it takes one call for each 4 MiB.
+/// Linux tells what is there only to who owns the file or may write to it. To others all seems to be, and nothing is
+/// asked for.
 pub fn read_ahead(mapped: &[u8], stop: &AtomicBool) -> usize {
-    // SAFETY: the call has no conditions.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let page = fault::page();
     let (start, end) = (mapped.as_ptr() as usize / page * page, mapped.as_ptr() as usize + mapped.len());
     let mut asked = 0;
     for at in (start..end).step_by(AHEAD).take_while(|_| !stop.load(Ordering::Relaxed)) {

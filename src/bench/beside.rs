@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Such a file, for clap; it is not called `-`, which is the standard output elsewhere.
 pub(crate) fn named_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
-        true => Err("the standard output has the results; name a file, or write ./- for one of that name"),
+        true => Err("- is the standard output elsewhere and no file here; give a name, or ./- for a file of that name"),
         false => Ok(path),
     })
 }

@@ -6,13 +6,13 @@
 //! the files into the page cache and is not counted; rounds take their median. One thread reads, and what it reads is
 //! dropped. A file of a single large gzip member is inflated ahead by a second thread, as in a build.
 
-use crate::bench::beside::named_file;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 
 use crate::base::json;
+use crate::bench::beside::named_file;
 use crate::corpus::{
     Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Piece, PieceReader, Skip, format_named,
 };

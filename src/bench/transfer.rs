@@ -6,7 +6,6 @@
 //! shortest list has. **Data**: queries of a file, conjunctions, four bytes a document; a query of which an index lacks
 //! a term has no result, and no copy. **How**: half a second of other copies first, then the ways take turns.
 
-use crate::bench::beside::named_file;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
@@ -20,6 +19,7 @@ use super::statistics::Take;
 use super::table::{Table, figure_or_dash};
 use super::{count, hardware_gpu, say};
 use crate::base::json;
+use crate::bench::beside::named_file;
 use crate::gpu::{Buffer, Download, Gpu, Usage};
 use crate::index::Index;
 use crate::query::{Bm25, Mode, Plan, Searcher};

@@ -1,12 +1,12 @@
 //! `gamut index`
 
-use crate::bench::beside::named_file;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::Error;
 use crate::base::json;
 use crate::base::memory::parse_size;
+use crate::bench::beside::named_file;
 use crate::cli::ui;
 use crate::corpus::{CorpusOptions, Part, Weights};
 use crate::gpu::Choice;

@@ -1,6 +1,5 @@
 //! `gamut reorder`: other docIDs for a built index.
 
-use crate::bench::beside::named_file;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use super::ui;
 use crate::base::json::{self, document};
 use crate::base::means::Means;
 use crate::base::memory::parse_size;
+use crate::bench::beside::named_file;
 use crate::index::change::orders::{Ordered, Place, put_in_order};
 use crate::index::{Extras, Index};
 use crate::order::Order;

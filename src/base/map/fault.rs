@@ -131,7 +131,8 @@ impl Drop for Row {
 
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-fn page() -> usize {
+/// Bytes of a page of the system, as soon as a file is mapped.
+pub(super) fn page() -> usize {
     PAGE.load(Ordering::Relaxed)
 }
 

@@ -20,7 +20,6 @@ mod side_by_side;
 mod sweep;
 pub(super) mod synthetic;
 
-use crate::bench::beside::named_file;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,6 +30,7 @@ use anyhow::{Context as _, ensure};
 use super::statistics::Take;
 use super::{count, hardware_gpu, orders, say};
 use crate::base::json::document;
+use crate::bench::beside::named_file;
 use crate::codec::{self, Codec, spec};
 use crate::index::read::lengths::class_name;
 
@@ -111,7 +111,7 @@ pub struct Args {
     #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]

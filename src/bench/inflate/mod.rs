@@ -12,7 +12,6 @@
 mod bus;
 mod rows;
 
-use crate::bench::beside::named_file;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -26,6 +25,7 @@ use crate::base::json;
 use crate::base::kept;
 use crate::base::map::Map;
 use crate::base::memory::parse_size;
+use crate::bench::beside::named_file;
 use crate::corpus::{GzipMember, MemberInflater, gzip_members};
 use crate::gpu::Gpu;
 use crate::inflate::{Inflate, Load, Measured, Room, Running, Texts};

@@ -18,7 +18,6 @@ mod device;
 mod output;
 mod pairs;
 
-use crate::bench::beside::named_file;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -30,6 +29,7 @@ use super::query::not_negative;
 use super::statistics::Take;
 use super::{Engine, count, hardware_gpu, say};
 use crate::base::json;
+use crate::bench::beside::named_file;
 use crate::codec::{self, split_specs};
 use crate::query::and::{AND, RANGES};
 use crate::query::method::EngineKind;
@@ -104,7 +104,7 @@ pub struct Args {
     #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print one JSON object with every figure instead of tables
     #[arg(long)]

@@ -1,6 +1,5 @@
 //! What `bench query` and `bench load` ask for alike, and how they open it.
 
-use crate::bench::beside::named_file;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 
 use crate::base::json;
+use crate::bench::beside::named_file;
 use crate::bench::table::objects;
 use crate::bench::{count, hardware_gpu, orders};
 use crate::gpu::Gpu;
@@ -50,7 +50,7 @@ pub(super) struct Common {
     #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = named_file(), value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print one JSON object with every figure, as --csv writes them, instead of tables
     #[arg(long)]

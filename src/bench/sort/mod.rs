@@ -15,7 +15,6 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::bench::beside::named_file;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -28,6 +27,7 @@ use self::rows::Times;
 use super::copier::Copier;
 use super::median;
 use crate::base::json;
+use crate::bench::beside::named_file;
 use crate::gpu::{Choice, Gpu};
 use crate::sort::bitonic::{self, Bitonic};
 use crate::sort::quick::{self, Quick};
