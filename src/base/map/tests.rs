@@ -161,7 +161,7 @@ fn test_only_what_is_not_there_is_asked_for() {
     assert_eq!(ask(&map[1..], false), bytes);
     assert_eq!(ask(&map[4097..8192], false), 4096);
     assert_eq!((ask(&map, true), ask(&[], false)), (0, 0));
-    // There are the last page of the second piece, and all that is behind it.
+    // Now the last page of the second piece is there, and so is all that comes behind it.
     map[2 * AHEAD - 1..].fill(1);
     assert_eq!(ask(&map, false), AHEAD);
     map.fill(1);
