@@ -94,7 +94,8 @@ pub struct Args {
     #[arg(long, requires = "output")]
     again: bool,
     /// Measure nothing: write the tables and figures in --output, whatever made them, into the page FILE, between lines
-    /// such as <!-- ding-figure-6 --> and <!-- end of ding-figure-6 -->, and their charts into a folder beside it
+    /// such as <!-- ding-figure-6 --> and <!-- end of ding-figure-6 -->, and their charts into a folder of its name
+    /// beside it. Pages in that folder have places for them, too
     #[arg(long, value_name = "FILE", requires = "output", conflicts_with_all = ["scale", "seed", "device", "again"])]
     page: Option<PathBuf>,
     /// List the tables and figures

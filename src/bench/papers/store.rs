@@ -59,19 +59,21 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces the parts of a page that are marked for tables and figures that are in the folder, and their verdicts
-    /// in the part that has those of all; writes the charts of the figures into a folder of the page's name.
+    /// Replaces the parts that are marked for tables and figures in a page and in the pages of the folder of its name,
+    /// by those that are in this folder, and their verdicts in the page's part that has those of all; writes the charts
+    /// of the figures into the folder of the page's name.
     ///
     /// # Errors
-    /// The page cannot be read or written; it has no mark for any, or one without its end.
-    pub(super) fn write_page(&self, page: &Path, chosen: &[Chosen]) -> anyhow::Result<()> {
-        let mut text = std::fs::read_to_string(page).map_err(Error::io("read", page))?;
-        let mut written = 0;
-        // page.md has its charts in page/
-        let charts =
-            page.file_stem().and_then(|stem| stem.to_str()).map(|name| (page.with_file_name(name), name.to_owned()));
-        let earlier = rows_of(&text);
-        let mut verdicts = Vec::new();
+    /// A page cannot be read or written; none has a mark for any, or one has a mark without its end.
+    pub(super) fn write_page(&self, path: &Path, chosen: &[Chosen]) -> anyhow::Result<()> {
+        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("charts");
+        let folder = path.with_file_name(name);
+        let mut pages = vec![Page::read(path, format!("{name}/"))?];
+        for path in pages_in(&folder)? {
+            pages.push(Page::read(&path, String::new())?);
+        }
+        let earlier = rows_of(&pages[0].text);
+        let (mut written, mut verdicts) = (0, Vec::new());
         for &one in &exhibit::choose(None, None)? {
             let made = chosen.iter().any(|other| other.id() == one.id()).then(|| self.read(one)).flatten();
             let Some(sheet) = made else {
@@ -80,39 +82,74 @@ impl Store {
             };
             let of_one = sheet.verdicts(one).rows.into_iter();
             verdicts.extend(of_one.map(|row| std::iter::once(one.title()).chain(row).collect()));
-            let chart = charts.as_ref().filter(|_| matches!(one.exhibit.kind, Kind::Figure));
-            let shown = chart.map_or(String::new(), |(_, name)| {
-                format!("![{}: {}]({name}/{}.svg)\n\n", one.title(), one.exhibit.shows, one.id())
-            });
-            match replaced(&text, &one.id(), &format!("{shown}{}", sheet.markdown(one))) {
-                Ok(Some(new)) => {
-                    if let Some((folder, _)) = chart {
-                        std::fs::create_dir_all(folder).map_err(Error::io("make", folder))?;
-                        replace(&folder.join(format!("{}.svg", one.id())), &drawn(one, &sheet)?)?;
-                    }
-                    text = new;
-                    written += 1;
-                }
-                Ok(None) => say(&format!("{} has no place for {}", page.display(), one.id())),
-                Err(why) => bail!("{}: {why}", page.display()),
+            let (id, is_figure) = (one.id(), matches!(one.exhibit.kind, Kind::Figure));
+            let mut has_place = false;
+            for page in &mut pages {
+                let (title, shows, charts) = (one.title(), one.exhibit.shows, &page.charts);
+                let chart =
+                    if is_figure { format!("![{title}: {shows}]({charts}{id}.svg)\n\n") } else { String::new() };
+                has_place |= page.replace(&id, &(chart + &sheet.markdown(one)))?;
             }
+            if !has_place {
+                say(&format!("{} has no place for {id}", path.display()));
+                continue;
+            }
+            if is_figure {
+                std::fs::create_dir_all(&folder).map_err(Error::io("make", &folder))?;
+                replace(&folder.join(format!("{id}.svg")), &drawn(one, &sheet)?)?;
+            }
+            written += 1;
         }
         if written == 0 {
             bail!(
                 "nothing of {} goes into {}: it has no line <!-- NAME --> for any of its tables and figures",
                 self.folder.display(),
-                page.display()
+                path.display()
             );
         }
         let head = ["in", "claim", "printed", "ours", "ratio", "verdict"].map(str::to_owned).to_vec();
         let all = Table { title: "What becomes of their claims".to_owned(), names: 2, head, rows: verdicts };
-        match replaced(&text, "verdicts", &all.markdown()) {
-            Ok(new) => text = new.unwrap_or(text),
-            Err(why) => bail!("{}: {why}", page.display()),
-        }
-        say(&format!("{written} tables and figures in {}", page.display()));
-        replace(page, &text)
+        pages[0].replace("verdicts", &all.markdown())?;
+        say(&format!("{written} tables and figures in {}", path.display()));
+        pages.iter().try_for_each(|page| replace(&page.path, &page.text))
     }
+}
+
+/// A page with marks.
+struct Page {
+    path: PathBuf,
+    text: String,
+    /// Before the name of a chart, where the page shows it.
+    charts: String,
+}
+
+impl Page {
+    fn read(path: &Path, charts: String) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+        Ok(Self { path: path.to_owned(), text, charts })
+    }
+
+    /// Replaces what stands between the marks of `id`; false without marks.
+    fn replace(&mut self, id: &str, content: &str) -> anyhow::Result<bool> {
+        let new = replaced(&self.text, id, content);
+        let new = new.map_err(|why| anyhow::anyhow!("{}: {why}", self.path.display()))?;
+        let is_there = new.is_some();
+        self.text = new.unwrap_or_else(|| std::mem::take(&mut self.text));
+        Ok(is_there)
+    }
+}
+
+/// The pages of a folder, in the order of their names; none if there is no folder.
+fn pages_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let failed = Error::io("read", folder);
+    let entries: std::io::Result<Vec<_>> = std::fs::read_dir(folder).and_then(Iterator::collect);
+    let mut paths: Vec<PathBuf> = entries.map_err(failed)?.iter().map(std::fs::DirEntry::path).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    Ok(paths)
 }
 
 /// The chart of one.

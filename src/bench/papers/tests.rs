@@ -60,6 +60,20 @@ fn test_one_table_end_to_end_and_again_after_an_interruption() {
         text.contains("| Griffin, PPoPP 2018, table 1 | Elias") && !text.contains("| old |") && text.ends_with("b\n")
     );
     assert!(text.contains("\n| Griffin, PPoPP 2018, figure 14 | of 1 \\| 2 | - |\n<!-- end of verdicts -->"), "{text}");
+    // one in the folder, which has the charts, too
+    let folder = dir.path().join("page");
+    std::fs::create_dir(&folder).unwrap();
+    let mut inner = marks("griffin-table-1").replace(OLD, "");
+    inner.push_str("c\n");
+    std::fs::write(folder.join("griffin.md"), inner).unwrap();
+    std::fs::write(&page, marks("verdicts")).unwrap();
+    run_line(&format!("-o {at} --page {}", page.display())).unwrap();
+    let [text, inner] = [&page, &folder.join("griffin.md")].map(|page| std::fs::read_to_string(page).unwrap());
+    assert!(text.contains("| Griffin, PPoPP 2018, table 1 | Elias") && !inner.contains("**T**"), "{text}{inner}");
+    assert!(
+        inner.contains("\n| Elias-Fano compresses better") && inner.ends_with("<!-- end of griffin-table-1 -->\nc\n")
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
     std::fs::write(&page, "nothing\n").unwrap();
     let error = run_line(&format!("-o {at} --page {}", page.display())).unwrap_err().to_string();
     assert!(error.contains("no line <!-- NAME -->"), "{error}");
@@ -87,10 +101,18 @@ fn test_what_is_refused() {
 
 #[test]
 fn test_the_page_has_a_place_for_each_that_is_made() {
-    let page = include_str!("../../../docs/papers.md");
+    let pages = [
+        include_str!("../../../docs/papers.md"),
+        include_str!("../../../docs/papers/ao.md"),
+        include_str!("../../../docs/papers/capannini.md"),
+        include_str!("../../../docs/papers/ding.md"),
+        include_str!("../../../docs/papers/griffin.md"),
+        include_str!("../../../docs/papers/wu.md"),
+    ];
     let mut known = vec!["verdicts".to_owned()];
     known.extend(exhibit::all().map(|one| one.id()));
-    let marks = page.lines().filter_map(|line| line.strip_prefix("<!-- ")?.strip_suffix(" -->"));
+    let marks =
+        pages.iter().flat_map(|page| page.lines()).filter_map(|line| line.strip_prefix("<!-- ")?.strip_suffix(" -->"));
     let (ends, mut begins): (Vec<&str>, Vec<&str>) = marks.partition(|mark| mark.starts_with("end of "));
     assert!(begins.iter().zip(&ends).all(|(begin, end)| *end == format!("end of {begin}")), "marks come in pairs");
     begins.sort_unstable();
