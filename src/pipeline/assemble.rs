@@ -215,11 +215,17 @@ pub(super) async fn merge_phase(shared: &Arc<Shared>, corpus: &Corpus, parsed: P
             let last = |dir: &Path| {
                 report.index_bytes = Manifest::read(dir)?.files.iter().map(|file| file.bytes).sum();
                 measure(&shared, finish_began, &mut report);
-                write_report(dir, &report)?;
-                // What can be resumed stays until nothing but a rename is left.
-                if resumable { remove_runs(dir) } else { Ok(()) }
+                write_report(dir, &report)
             };
-            let summary = writer.finish_checked(&documents, fields, Some(extras), last)?;
+            // What can be resumed stays until nothing but a rename is left, and nobody is told of it behind that.
+            let clear = |dir: &Path| match resumable {
+                true => {
+                    shared.safe.give_up();
+                    remove_runs(dir)
+                }
+                false => Ok(()),
+            };
+            let summary = writer.finish_cleared(&documents, fields, Some(extras), last, clear)?;
             report.index_bytes = summary.files.iter().map(|file| file.bytes).sum();
             Ok(report)
         }

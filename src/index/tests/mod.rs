@@ -67,6 +67,17 @@ impl Default for Plan {
 /// Writes an index of `texts`. Its termIDs are in order of the reversed spelling, to differ from the order of the
 /// dictionary.
 pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Result<Summary> {
+    build_cleared(target, texts, plan, |_| Ok(()), |_| Ok(()))
+}
+
+/// As [`build`], with the two steps of [`IndexWriter::finish_cleared`].
+fn build_cleared(
+    target: &Path,
+    texts: &[Text<'_>],
+    plan: &Plan,
+    check: impl FnOnce(&Path) -> crate::Result<()>,
+    clear: impl FnOnce(&Path) -> crate::Result<()>,
+) -> crate::Result<Summary> {
     let oracle = Oracle::new(texts.iter().map(|text| text.3));
     let mut writer = IndexWriter::with_window(target, plan.force, &plan.codecs, plan.window)?;
     let mut docs = writer.documents()?;
@@ -103,7 +114,7 @@ pub(crate) fn build(target: &Path, texts: &[Text<'_>], plan: &Plan) -> crate::Re
     let fields = ManifestFields { analyzer: AnalyzerSpec::named("whitespace"), order: "input".to_owned() };
     let (impacts, tables) = (plan.impacts.is_some(), plan.tables.is_some());
     let means = Means::new(plan.impacts.or(plan.tables).unwrap_or(1), 1);
-    writer.finish_checked(&docs, fields, Some(Extras { impacts, tables, means: &means }), |_| Ok(()))
+    writer.finish_cleared(&docs, fields, Some(Extras { impacts, tables, means: &means }), check, clear)
 }
 
 /// Means for work that must not begin.

@@ -96,6 +96,34 @@ fn test_existing_targets() {
 }
 
 #[test]
+fn test_a_directory_is_cleared_once_nothing_is_in_the_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("index");
+    for in_the_way in [true, false] {
+        let mut cleared = false;
+        let check = |index: &Path| {
+            fs::create_dir(index.join("runs")).unwrap();
+            if in_the_way {
+                fs::create_dir_all(target.join("thesis")).unwrap();
+            }
+            Ok(())
+        };
+        let clear = |index: &Path| {
+            cleared = true;
+            fs::remove_dir(index.join("runs")).unwrap();
+            Ok(())
+        };
+        let built = build_cleared(&target, &sample(), &Plan::default(), check, clear);
+        assert_eq!((built.is_ok(), cleared), (!in_the_way, !in_the_way));
+        if in_the_way {
+            assert!(matches!(built, Err(Error::Exists { .. })));
+            fs::remove_dir_all(&target).unwrap();
+        }
+    }
+    assert!(!target.join("runs").exists() && Index::open(&target).is_ok());
+}
+
+#[test]
 fn test_dropped_writer_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("index");

@@ -70,18 +70,34 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
 /// Moves the finished directory to the target; old content that may go is removed. What cannot be removed stays, hidden
 /// and for the next process that sweeps: the index is published, and who is told of an error would do his work again.
 pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool, means: &Means) -> Result<()> {
+    publish_cleared(dir, target, force, means, |_| Ok(()))
+}
+
+/// As [`publish`]; `clear` takes out of the directory what is not part of the index, once nothing but a rename is left
+/// that could fail.
+///
+/// # Errors
+/// Those of [`publish`] and of `clear`.
+pub(in crate::index) fn publish_cleared(
+    dir: Unfinished,
+    target: &Path,
+    force: bool,
+    means: &Means,
+    clear: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
     for entry in fs::read_dir(dir.path()).map_err(Error::io("read", dir.path()))? {
         let path = entry.map_err(Error::io("read", dir.path()))?.path();
         if path.is_dir() {
             sync_dir(&path)?;
         }
     }
-    sync_dir(dir.path())?;
     // What nobody could open may not take the place of what somebody can.
     Manifest::read(dir.path())?;
     check_target(target, force)?;
     let _held = hold_to_replace(target, means)?;
     check_target(target, force)?;
+    clear(dir.path())?;
+    sync_dir(dir.path())?;
     let parent = parent_of(target);
     let exists = fs::symlink_metadata(target).is_ok();
     if exists {

@@ -298,6 +298,22 @@ impl IndexWriter {
         extras: Option<Extras<'_>>,
         check: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Summary> {
+        self.finish_cleared(docs, fields, extras, check, |_| Ok(()))
+    }
+
+    /// As [`Self::finish_checked`]; `clear` takes out of the directory what is not part of the index, once nothing but a
+    /// rename is left that could fail.
+    ///
+    /// # Errors
+    /// Those of [`Self::finish_checked`] and of `clear`.
+    pub fn finish_cleared(
+        self,
+        docs: &DocTable,
+        fields: ManifestFields,
+        extras: Option<Extras<'_>>,
+        check: impl FnOnce(&Path) -> Result<()>,
+        clear: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Summary> {
         let terms = self.terms.count;
         let dictionary = *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner);
         if dictionary != Some(terms) {
@@ -366,7 +382,7 @@ impl IndexWriter {
         let mut files = manifest.files;
         files.push(manifest_file);
         check(self.dir.path())?;
-        publish::publish(self.dir, &self.target, self.force, &self.means)?;
+        publish::publish_cleared(self.dir, &self.target, self.force, &self.means, clear)?;
         Ok(Summary { statistics, files })
     }
 }
