@@ -96,12 +96,13 @@ pub(super) fn plan_file(path: &Path, name: String, options: &CorpusOptions) -> R
 
 /// The name of a packing that is not read, by the beginning of a file.
 fn packed(start: &[u8]) -> Option<&'static str> {
-    let known: [(usize, &[u8], &str); 6] = [
+    let known: [(usize, &[u8], &str); 7] = [
         (0, b"PK\x03\x04", "zip"),
         (0, b"\xfd7zXZ\0", "xz"),
         (0, b"\x04\x22\x4d\x18", "lz4"),
         (0, b"7z\xbc\xaf\x27\x1c", "7z"),
         (0, b"Rar!\x1a\x07", "rar"),
+        (0, b"\x1f\x9d", "compress (.Z)"),
         (257, b"ustar", "tar"),
     ];
     let is = |&(at, magic, _): &(usize, &[u8], &str)| start.get(at..).is_some_and(|rest| rest.starts_with(magic));

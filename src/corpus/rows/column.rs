@@ -2,7 +2,7 @@
 
 use crate::base::guard::unpanicked;
 use bytes::Bytes;
-use parquet::basic::Type as Physical;
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
 use parquet::data_type::{AsBytes as _, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
@@ -15,16 +15,36 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Bytes,
-    Int32,
-    Int64,
+    Int32(Sign),
+    Int64(Sign),
+}
+
+/// Whether the bits of a whole number stand for numbers below 0, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Signed,
+    Unsigned,
 }
 
 /// What a column has, if values are read of such ones.
 pub(super) fn kind(column: &ColumnDescriptor) -> Option<Kind> {
+    use ConvertedType as Old;
+    // writers before 2.4 of the format, and others beside the newer type, say it in the older one
+    let sign = match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Integer(integer)), _) if !integer.is_signed => Sign::Unsigned,
+        (Some(LogicalType::Integer(_)), _) => Sign::Signed,
+        (Some(LogicalType::Decimal(_) | LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_)), _) => {
+            return None;
+        }
+        (_, Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64) => Sign::Unsigned,
+        (_, Old::DECIMAL | Old::DATE | Old::TIME_MILLIS | Old::TIME_MICROS) => return None,
+        (_, Old::TIMESTAMP_MILLIS | Old::TIMESTAMP_MICROS) => return None,
+        _ => Sign::Signed,
+    };
     match column.physical_type() {
         Physical::BYTE_ARRAY => Some(Kind::Bytes),
-        Physical::INT32 => Some(Kind::Int32),
-        Physical::INT64 => Some(Kind::Int64),
+        Physical::INT32 => Some(Kind::Int32(sign)),
+        Physical::INT64 => Some(Kind::Int64(sign)),
         _ => None,
     }
 }
@@ -32,8 +52,8 @@ pub(super) fn kind(column: &ColumnDescriptor) -> Option<Kind> {
 /// A column of a row group, from some row on, and the values of the rows that were read last.
 pub(super) enum Column {
     Bytes(Typed<ByteArrayType>),
-    Int32(Typed<Int32Type>),
-    Int64(Typed<Int64Type>),
+    Int32(Typed<Int32Type>, Sign),
+    Int64(Typed<Int64Type>, Sign),
 }
 
 /// One of a type.
@@ -68,13 +88,13 @@ impl Column {
         let reader = get_column_reader(descriptor, Box::new(pages));
         let mut column = match found {
             Kind::Bytes => Self::Bytes(Typed::new(get_typed_column_reader(reader), present)),
-            Kind::Int32 => Self::Int32(Typed::new(get_typed_column_reader(reader), present)),
-            Kind::Int64 => Self::Int64(Typed::new(get_typed_column_reader(reader), present)),
+            Kind::Int32(sign) => Self::Int32(Typed::new(get_typed_column_reader(reader), present), sign),
+            Kind::Int64(sign) => Self::Int64(Typed::new(get_typed_column_reader(reader), present), sign),
         };
         match &mut column {
             Self::Bytes(typed) => typed.skip(row)?,
-            Self::Int32(typed) => typed.skip(row)?,
-            Self::Int64(typed) => typed.skip(row)?,
+            Self::Int32(typed, _) => typed.skip(row)?,
+            Self::Int64(typed, _) => typed.skip(row)?,
         }
         Ok(column)
     }
@@ -86,18 +106,23 @@ impl Column {
     pub(super) fn read(&mut self, rows: usize) -> Result<(), String> {
         unpanicked(|| match self {
             Self::Bytes(typed) => typed.read(rows),
-            Self::Int32(typed) => typed.read(rows),
-            Self::Int64(typed) => typed.read(rows),
+            Self::Int32(typed, _) => typed.read(rows),
+            Self::Int64(typed, _) => typed.read(rows),
         })
     }
 
     /// The value of one of the rows that were read last; numbers in digits.
     pub(super) fn value(&self, row: usize) -> Option<Cow<'_, [u8]>> {
-        match self {
-            Self::Bytes(typed) => typed.at(row).map(|value: &ByteArray| Cow::Borrowed(value.as_bytes())),
-            Self::Int32(typed) => typed.at(row).map(|value| Cow::Owned(value.to_string().into_bytes())),
-            Self::Int64(typed) => typed.at(row).map(|value| Cow::Owned(value.to_string().into_bytes())),
-        }
+        let digits = match self {
+            Self::Bytes(typed) => {
+                return typed.at(row).map(|value: &ByteArray| Cow::Borrowed(value.as_bytes()));
+            }
+            Self::Int32(typed, Sign::Signed) => typed.at(row)?.to_string(),
+            Self::Int32(typed, Sign::Unsigned) => typed.at(row)?.cast_unsigned().to_string(),
+            Self::Int64(typed, Sign::Signed) => typed.at(row)?.to_string(),
+            Self::Int64(typed, Sign::Unsigned) => typed.at(row)?.cast_unsigned().to_string(),
+        };
+        Some(Cow::Owned(digits.into_bytes()))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::corpus::json_doc::{FieldsFound, ID_FIELDS, TEXT_FIELDS, TITLE_FIELDS,
 use crate::corpus::open::CorpusOptions;
 use crate::corpus::{Content, Doc, DocSink, Skip, SkipKind};
 use bytes::Bytes;
+use parquet::basic::ConvertedType;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::SchemaDescriptor;
 use std::borrow::Cow;
@@ -251,7 +252,10 @@ fn place(schema: &SchemaDescriptor, name: &str) -> Option<Result<usize, String>>
         Some(_) if column.max_rep_level() == 0 => Ok(found),
         Some(_) => Err(format!("has lists in column {name}; a row has one id and one text")),
         None => {
-            let has = column.physical_type();
+            let has = match column.converted_type() {
+                ConvertedType::NONE => column.physical_type().to_string(),
+                meaning => meaning.to_string(),
+            };
             Err(format!("has {has} in column {name}; it must be a column of strings or of whole numbers"))
         }
     })

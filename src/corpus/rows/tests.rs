@@ -260,6 +260,47 @@ fn test_columns_are_chosen_and_refused() {
     }
 }
 
+/// The bits of a number mean what its column says.
+#[test]
+fn test_numbers_without_sign_and_what_is_no_number() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rows.parquet");
+    let schema = "message rows {
+        required int64 long (INTEGER(64,false)); required int32 short (UINT_32); required int64 whole (INTEGER(64,true));
+        required int64 price (DECIMAL(9,2)); required int32 day (DATE); required int64 time (TIMESTAMP(NANOS,true));
+        required binary text (STRING);
+    }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    while let Some(mut column) = group.next_column().unwrap() {
+        match column.untyped() {
+            ColumnWriter::Int64ColumnWriter(writer) => writer.write_batch(&[-2, 7], None, None).unwrap(),
+            ColumnWriter::Int32ColumnWriter(writer) => writer.write_batch(&[-2, 7], None, None).unwrap(),
+            ColumnWriter::ByteArrayColumnWriter(writer) => {
+                writer.write_batch(&["a", "b"].map(ByteArray::from), None, None).unwrap()
+            }
+            _ => unreachable!("the schema has no others"),
+        };
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    let of = |id: &str| {
+        let options = CorpusOptions { id_field: Some(id.to_owned()), ..CorpusOptions::default() };
+        let ids = |(found, _): (Found, _)| found.documents.into_iter().map(|[id, ..]| id).collect::<Vec<_>>();
+        read(std::slice::from_ref(&path), &options).map(ids)
+    };
+    for (column, first) in [("long", "18446744073709551614"), ("short", "4294967294"), ("whole", "-2")] {
+        assert_eq!(of(column).unwrap(), [first, "7"], "{column}");
+    }
+    for (column, says) in [("price", "has DECIMAL in"), ("day", "has DATE in"), ("time", "has INT64 in")] {
+        let error = of(column).unwrap_err().to_string();
+        assert!(error.contains(says) && error.contains("whole numbers"), "{error}");
+    }
+}
+
 #[test]
 fn test_files_that_lie_give_one_line() {
     let dir = tempfile::tempdir().unwrap();
