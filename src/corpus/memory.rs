@@ -89,13 +89,14 @@ pub(super) fn read(batch: &dyn Documents, context: &mut Context, sink: &mut dyn 
     let (max, mut number) = (context.options.max_record, 0);
     batch.each(&mut |MemoryDoc { id, url, title, text }| {
         let mut skip = |kind, detail| sink.skip(Skip { kind, offset: number, detail });
+        let bytes = id.len() + url.len() + title.len() + text.len();
         match () {
             () if id.is_empty() => skip(SkipKind::MissingField, "no id".to_owned()),
-            () if text.len() > max => {
-                skip(SkipKind::TooLarge, format!("the text of \"{id}\" is longer than the limit of {max} bytes"));
+            () if bytes > max => {
+                skip(SkipKind::TooLarge, format!("its fields have {bytes} bytes, and the limit is {max}"));
             }
             () => {
-                context.turn.take_for(text.len());
+                context.turn.take_for(bytes);
                 let (body, content, charset) = (text.as_bytes(), Content::Text, Some("utf-8"));
                 sink.doc(&Doc { id, url, title, body, content, charset, offset: number });
             }
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn test_batches_come_out_as_they_went_in() {
         let (feeder, feed) = feed();
-        let corpus = Corpus::of_feed(&feed, &CorpusOptions { max_record: 9, ..CorpusOptions::default() });
+        let corpus = Corpus::of_feed(&feed, &CorpusOptions { max_record: 10, ..CorpusOptions::default() });
         assert!(feeder.put(Arc::new(Rows(vec![["a", "u", "t", "one"], ["", "", "", "two"]]))).is_ok());
         assert!(feeder.put(Arc::new(Rows(vec![["b", "", "", "ten bytes."], ["c", "", "", "nine byte"]]))).is_ok());
         assert!(matches!(feeder.put(Arc::new(Rows(Vec::new()))), Err(NotTaken::Full(_))));

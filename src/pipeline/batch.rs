@@ -312,13 +312,15 @@ impl DocSink for Parser {
             return self.skip(Skip { kind: SkipKind::MissingField, offset: doc.offset, detail });
         }
         let body_bytes = doc.body.len();
-        let enormous = body_bytes > self.plan.solo_bytes;
+        // kept as names, and a title is split into words as a text is
+        let name_bytes = doc.id.len() + doc.url.len() + doc.title.len();
+        let enormous = body_bytes + name_bytes > self.plan.solo_bytes;
         if enormous {
             // a hash of each term, and its weight
             let room = if weighted { 3 * body_bytes as u64 } else { Extractor::room_for(doc) };
             // The text is a part of that, or of the document as it is.
-            let copy = if self.stored.texts { room.max(body_bytes as u64) } else { 0 };
-            if !self.affords(room + copy + TERMS) {
+            let copy = if self.stored.texts { room.max(body_bytes as u64) + doc.title.len() as u64 } else { 0 };
+            if !self.affords(room + copy + name_bytes as u64 + TERMS) {
                 return;
             }
             self.terms.guard(self.plan.budget);
@@ -395,7 +397,7 @@ impl DocSink for Parser {
                 None => _ = self.affords(0),
             }
         }
-        if enormous || body_bytes > GIVE_BACK {
+        if enormous || body_bytes + name_bytes > GIVE_BACK {
             self.weights = Vec::new();
             self.extractor.shrink();
         }
@@ -421,13 +423,26 @@ mod tests {
 
     #[test]
     fn a_document_that_the_budget_cannot_hold_is_told_and_not_left_out_silently() {
-        let doc = |body| Doc { id: "1", url: "", title: "", body, content: Content::Text, charset: None, offset: 0 };
+        let doc = |title, body: &'static str| Doc {
+            id: "1",
+            url: "",
+            title,
+            body: body.as_bytes(),
+            content: Content::Text,
+            charset: None,
+            offset: 0,
+        };
         let spec = AnalyzerSpec::named("simple");
         let mut plan = MemoryPlan::new(512 << 20, 1, RING, 0, false).unwrap();
         plan.solo_bytes = 10;
-        for (budget, body, docs, told) in
-            [(1, "ten bytes.", 1, false), (1, "eleven byte", 0, true), (u64::MAX, "eleven byte", 1, false)]
-        {
+        // with the id, of one byte
+        for (budget, title, body, docs, told) in [
+            (1, "", "nine byte", 1, false),
+            (1, "", "ten bytes.", 0, true),
+            (1, "ten bytes.", "", 0, true),
+            (1, "five.", "five.", 0, true),
+            (u64::MAX, "", "eleven byte", 1, false),
+        ] {
             plan.budget = budget;
             let mut parser = Parser {
                 extractor: Extractor::new(Keep::default()),
@@ -439,8 +454,8 @@ mod tests {
                 batch: Batch::default(),
                 plan,
             };
-            parser.doc(&doc(body.as_bytes()));
-            assert_eq!((parser.batch.docs.len(), parser.batch.beyond_budget.is_some()), (docs, told), "{body}");
+            parser.doc(&doc(title, body));
+            assert_eq!((parser.batch.docs.len(), parser.batch.beyond_budget.is_some()), (docs, told), "{title}{body}");
         }
     }
 }
