@@ -204,6 +204,14 @@ impl Corpus {
     /// [`Error::Invalid`] for a named file of no known format, or more than 8 text fields;
     /// [`Error::UnknownName`] for a format that there is not.
     pub fn open(paths: &[PathBuf], options: &CorpusOptions) -> Result<Self> {
+        Self::open_by(paths, options, &Means::new(options.threads, 1))
+    }
+
+    /// As [`Self::open`], until `means` says that the work must end; its threads look at files.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`]; [`Error::Interrupted`].
+    pub fn open_by(paths: &[PathBuf], options: &CorpusOptions, means: &Means) -> Result<Self> {
         let fields = options.text_field.as_ref().map_or(0, Vec::len);
         if fields > MAX_FIELDS {
             let why = format!("{fields} fields were given, at most {MAX_FIELDS} can be joined");
@@ -244,7 +252,7 @@ impl Corpus {
         };
         // It takes a few milliseconds a file, and a crawl has tens of thousands.
         let look = |i: usize| Ok(plan_file(&opened[i].0.path, opened[i].0.name.clone(), options));
-        in_order(opened.len(), &Means::new(options.threads, 1), look, &mut take)?;
+        in_order(opened.len(), means, look, &mut take)?;
         corpus.infos = files.iter().map(|file| file.info.clone()).collect();
         corpus.plan = Arc::new(Plan { files, options: options.clone(), solo: Arc::default(), feed: None });
         Ok(corpus)

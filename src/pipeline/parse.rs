@@ -123,7 +123,7 @@ fn prepare(options: &BuildOptions, sorter: Option<Box<dyn Sorter>>) -> Result<Pr
     plan::bound_allocator(&plan);
     let corpus = match &options.feed {
         Some(feed) => Corpus::of_feed(feed, &corpus_options),
-        None => Corpus::open(&options.inputs, &corpus_options)?,
+        None => Corpus::open_by(&options.inputs, &corpus_options, &options.means)?,
     };
     let opening = inflating::opening(options, &corpus, &plan, too_little)?;
     if plan.inflate_bytes > 0 && opening.is_none() {

@@ -23,7 +23,7 @@ const BEFORE: &str = "before";
 /// # Errors
 /// Those of [`super::open`].
 pub(in crate::pipeline) fn open_outer(options: &BuildOptions) -> Result<Unfinished> {
-    let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
+    let request = Request::of(options, &Corpus::open_by(&options.inputs, &options.corpus, &options.means)?)?;
     if let Some(dir) = same_build(options, &request)? {
         return Ok(dir);
     }
@@ -44,7 +44,7 @@ pub(in crate::pipeline) fn published(options: &BuildOptions) -> Result<Option<Bu
     if manifest.order != options.order.to_string() {
         return Ok(None);
     }
-    let request = Request::of(options, &Corpus::open(&options.inputs, &options.corpus)?)?;
+    let request = Request::of(options, &Corpus::open_by(&options.inputs, &options.corpus, &options.means)?)?;
     let Some(dir) = same_build(options, &request)? else { return Ok(None) };
     // A file of an order that was written since may ask for another one.
     let written = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
