@@ -2,7 +2,7 @@
 
 use crate::query::{Mode, Scores, WeightedTerms};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 
 /// A query of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,10 +45,11 @@ pub struct Limits {
     pub body: usize,
 }
 
-/// The options of a query in JSON; those of a request are for all its queries that have none of their own.
+/// The options of a query in JSON; those of a request are for all its queries that have none of their own. `Q` is what
+/// becomes of queries in it: those of a query are refused, so nothing is kept of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct Body<Q> {
     #[serde(alias = "query")]
     q: Option<String>,
     terms: Option<WeightedTerms>,
@@ -57,14 +58,44 @@ struct Body {
     scores: Option<String>,
     explain: Option<bool>,
     snippets: Option<bool>,
-    queries: Option<Vec<One>>,
+    queries: Option<Q>,
+}
+
+/// How many queries a body has. They are counted before any is kept: a short text can stand for much in memory.
+#[derive(Deserialize)]
+struct Counted {
+    queries: Option<Count>,
+}
+
+struct Count(usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements;
+        impl<'de> Visitor<'de> for Elements {
+            type Value = Count;
+
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("a list of queries")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Count, A::Error> {
+                let mut count = 0;
+                while elements.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Count(count))
+            }
+        }
+        deserializer.deserialize_seq(Elements)
+    }
 }
 
 /// A query of many: its words, or an object.
 #[derive(Clone, Debug)]
 enum One {
     Words(String),
-    Object(Box<Body>),
+    Object(Box<Body<IgnoredAny>>),
 }
 
 /// By hand: what serde derives takes an array for an object, too.
@@ -83,7 +114,8 @@ impl<'de> Deserialize<'de> for One {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<One, A::Error> {
-                Body::deserialize(MapAccessDeserializer::new(map)).map(|body| One::Object(Box::new(body)))
+                let body = Body::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(One::Object(Box::new(body)))
             }
         }
         deserializer.deserialize_any(Either)
@@ -186,47 +218,56 @@ pub fn of_json(body: &[u8], limits: &Limits) -> Result<Asked, String> {
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err("the body is no JSON object".to_owned());
     }
-    let all: Body = serde_json::from_slice(body).map_err(|error| format!("the body is no such JSON: {error}"))?;
-    let of = |one: &Body| -> Result<Ask, String> {
-        if one.q.is_some() == one.terms.is_some() {
-            return Err("a query has either q or terms".to_owned());
+    let wrong = |error: serde_json::Error| format!("the body is no such JSON: {error}");
+    let too_many = || format!("a request has from 1 to {} queries", limits.queries);
+    // `"",` is the shortest query
+    if body.len() / 3 > limits.queries {
+        let Counted { queries } = serde_json::from_slice(body).map_err(wrong)?;
+        if queries.is_some_and(|Count(count)| count > limits.queries) {
+            return Err(too_many());
         }
-        if one.queries.is_some() && !std::ptr::eq(one, &raw const all) {
-            return Err("queries have no queries of their own".to_owned());
-        }
-        let name = one.mode.as_deref().or(all.mode.as_deref());
-        let ask = Ask {
-            text: one.q.clone().unwrap_or_default(),
-            terms: one.terms.clone().unwrap_or_default().0,
-            mode: name.map(mode).transpose()?,
-            scores: one.scores.as_deref().or(all.scores.as_deref()).map(scores).transpose()?,
-            k: one.k.or(all.k),
-            explain: one.explain.or(all.explain).unwrap_or(false),
-            snippets: one.snippets.or(all.snippets),
-        };
-        if one.terms.is_some() && ask.terms.is_empty() {
-            return Err("terms are empty".to_owned());
-        }
-        ask.checked(limits)
-    };
+    }
+    let all: Body<Vec<One>> = serde_json::from_slice(body).map_err(wrong)?;
     let Some(queries) = &all.queries else {
-        return Ok(Asked { asks: vec![of(&all)?], many: false });
+        return Ok(Asked { asks: vec![of_one(&all, &all, limits)?], many: false });
     };
     if all.q.is_some() || all.terms.is_some() {
         return Err("a request has either queries, or q, or terms".to_owned());
     }
     if queries.is_empty() || queries.len() > limits.queries {
-        return Err(format!("a request has from 1 to {} queries", limits.queries));
+        return Err(too_many());
     }
     let one = |(number, query): (usize, &One)| {
         let ask = match query {
-            One::Words(q) => of(&Body { q: Some(q.clone()), ..Body::default() }),
-            One::Object(body) => of(body),
+            One::Words(q) => of_one(&Body::<IgnoredAny> { q: Some(q.clone()), ..Body::default() }, &all, limits),
+            One::Object(body) if body.queries.is_some() => Err("queries have no queries of their own".to_owned()),
+            One::Object(body) => of_one(body, &all, limits),
         };
         ask.map_err(|error| format!("queries[{number}]: {error}"))
     };
     let asks = queries.iter().enumerate().map(one).collect::<Result<_, _>>()?;
     Ok(Asked { asks, many: true })
+}
+
+/// What a query asks for, or the request `all` for it.
+fn of_one<Q>(one: &Body<Q>, all: &Body<Vec<One>>, limits: &Limits) -> Result<Ask, String> {
+    if one.q.is_some() == one.terms.is_some() {
+        return Err("a query has either q or terms".to_owned());
+    }
+    let name = one.mode.as_deref().or(all.mode.as_deref());
+    let ask = Ask {
+        text: one.q.clone().unwrap_or_default(),
+        terms: one.terms.clone().unwrap_or_default().0,
+        mode: name.map(mode).transpose()?,
+        scores: one.scores.as_deref().or(all.scores.as_deref()).map(scores).transpose()?,
+        k: one.k.or(all.k),
+        explain: one.explain.or(all.explain).unwrap_or(false),
+        snippets: one.snippets.or(all.snippets),
+    };
+    if one.terms.is_some() && ask.terms.is_empty() {
+        return Err("terms are empty".to_owned());
+    }
+    ask.checked(limits)
 }
 
 #[cfg(test)]
@@ -294,7 +335,10 @@ mod tests {
             (r#"{"queries": []}"#, "from 1 to 3"),
             (r#"{"queries": ["a", "b", "c", "d"]}"#, "from 1 to 3"),
             (r#"{"queries": ["a"], "q": "b"}"#, "either queries"),
-            (r#"{"queries": ["a", {"queries": ["b"]}]}"#, "queries[1]"),
+            (r#"{"queries": ["a", {"queries": ["b"]}]}"#, "queries[1]: queries have no queries"),
+            (r#"{"queries": [{}, {}, {}, {}], "q": "a"}"#, "from 1 to 3"),
+            (r#"{"queries": {"a": 1, "b": 2}}"#, "no such JSON"),
+            (r#"{"queries": ["a", "b", "c", "d""#, "no such JSON"),
             (r#"{"queries": ["a b c d e f"]}"#, "queries[0]: the query has 6 words"),
             (r#"{"q": "a", "mode": "And"}"#, "choose one of"),
             (r#"{"q": "a", "scores": "BM25"}"#, "choose one of"),
@@ -302,6 +346,7 @@ mod tests {
             let found = asked(body).unwrap_err();
             assert!(found.contains(error), "{body}: {found}");
         }
+        assert_eq!(asked(r#"{"q": "a b c d e", "queries": null}"#).unwrap().asks.len(), 1);
         // deep nesting ends in an error, not in the stack
         assert!(asked(&"[".repeat(1 << 20)).is_err());
         assert!(asked(&r#"{"queries":[{"#.repeat(1 << 16)).is_err());
