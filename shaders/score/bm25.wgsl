@@ -241,8 +241,9 @@ fn bytes_of(t: Term, position: u32, docs: vec4<u32>) -> vec4<u32> {
     return bytes;
 }
 
-// The most that a posting with this byte as its impact adds to a score. In long documents an impact may be far below a
-// 255th; the bound of the whole list then keeps sums of bounds from running over.
-fn share_bound(t: Term, byte: u32) -> u32 {
-    return u32(ceil(min(bitcast<f32>(t.weight) * (f32(byte) * 0.0039215689), bitcast<f32>(t.kept.x)))) + 1u;
+// What a posting with this byte as its impact has in a bound of a score, rounded down: so much may be taken from the
+// bound when its term is added up, and the rest is a bound of the other terms. In long documents an impact may be far
+// below a 255th; the bound of the whole list then keeps sums of bounds from running over.
+fn share_in_bound(t: Term, byte: u32) -> u32 {
+    return u32(min(bitcast<f32>(t.weight) * (f32(byte) * 0.0039215684), bitcast<f32>(t.kept.x)));
 }

@@ -25,8 +25,8 @@ fn part_by_value(t: Term, value: u32, doc: u32) -> u32 {
     return value * t.weight;
 }
 
-// What a posting with this byte as its impact adds to a score.
-fn share_bound(t: Term, byte: u32) -> u32 {
+// What a posting with this byte as its impact adds to a score, and has in a bound of one.
+fn share_in_bound(t: Term, byte: u32) -> u32 {
     return byte * t.weight;
 }
 

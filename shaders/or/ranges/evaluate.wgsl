@@ -59,7 +59,7 @@ fn item_of(number: u32, items: vec2<u32>) -> Item {
 
 // What a thread knows of a term in a range.
 struct Mine {
-    // the most that the term adds in the range; 0 without a table
+    // what the term has in the bound of the range, or less; 0 without a table
     share: u32,
     // its postings by range, of the group that the range is in: the first, and how many
     position: u32,
@@ -80,7 +80,7 @@ fn find(number: u32, range: u32) -> Mine {
     var step = 1u;
     if t.table != NONE {
         step = extractBits(table_word(t.table + (range >> 2u)), 8u * (range & 3u), 8u);
-        mine.share = select(0u, share_bound(t, step), step > 0u);
+        mine.share = select(0u, share_in_bound(t, step), step > 0u);
     }
     if step > 0u && t.kept.z != NONE {
         let group = t.kept.z + (range >> group_bits(t));

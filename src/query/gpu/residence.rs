@@ -429,7 +429,7 @@ impl<'a> Residence<'a> {
             return Ok(());
         }
         let start = Instant::now();
-        let (damaged, sent) = bring(&missing, &self.sound, &mut self.lists);
+        let (damaged, sent) = bring(&missing, &self.sound, &mut self.lists, self.impacts.is_none());
         self.counts.spent += start.elapsed();
         damaged.iter().for_each(|&(number, _)| _ = self.remove(number));
         if let Err(error) = sent {

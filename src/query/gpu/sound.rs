@@ -2,7 +2,7 @@
 
 use crate::codec::MAX_BLOCK_LEN;
 use crate::gpu::{Arena, GpuError};
-use crate::postings::ListWords;
+use crate::postings::{ListWords, tf};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -31,15 +31,15 @@ impl Sound {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decodes lists, on all cores if that pays, but none that is known. Returns the numbers of the damaged ones, with
-    /// the first error of each.
-    pub fn check(&self, lists: &[&ListWords<'_>]) -> Vec<(u32, Error)> {
+    /// Decodes lists, on all cores if that pays, but none that is known. With `tfs` it looks where their frequencies
+    /// are, too. Returns the numbers of the damaged ones, with the first error of each.
+    pub fn check(&self, lists: &[&ListWords<'_>], tfs: bool) -> Vec<(u32, Error)> {
         // nobody waits for a decoder: two devices that ask for a list at once both have it decoded
         let known = self.known();
         let new: Vec<&ListWords<'_>> = lists.iter().copied().filter(|list| !known.contains(&list.number)).collect();
         drop(known);
         let piece = |&(list, ref blocks): &(&ListWords<'_>, Range<usize>)| {
-            decode(list, blocks.clone()).err().map(|error| (list.number, error))
+            decode(list, blocks.clone(), tfs).err().map(|error| (list.number, error))
         };
         let pieces = new.iter().flat_map(|&list| pieces(list).map(move |blocks| (list, blocks)));
         let mut damaged: Vec<(u32, Error)> = match postings(&new) {
@@ -59,8 +59,14 @@ fn pieces(list: &ListWords<'_>) -> impl Iterator<Item = Range<usize>> + use<> {
     (0..blocks).step_by(each).map(move |first| first..blocks.min(first + each))
 }
 
-fn decode(list: &ListWords<'_>, mut blocks: Range<usize>) -> Result<()> {
+fn decode(list: &ListWords<'_>, mut blocks: Range<usize>, tfs: bool) -> Result<()> {
     let mut docs = [0; MAX_BLOCK_LEN];
+    if tfs {
+        let at = |block: usize| (block * list.codec.block_len()).min(list.df as usize);
+        // their shapes and lengths are looked at, and each value is a frequency
+        let mut its = at(blocks.start) / tf::BLOCK..at(blocks.end).div_ceil(tf::BLOCK);
+        its.try_for_each(|number| list.tf.block(number).map(|_| ()).ok_or_else(|| list.bad_tf(number * tf::BLOCK)))?;
+    }
     blocks.try_for_each(|block| list.decode(block, &mut docs).map(|_| ()))
 }
 
@@ -86,16 +92,21 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// Brings lists to their addresses, and looks through them at the same time. Returns what [`Sound::check`] returns, and
+/// Brings lists to their addresses, and looks through them at the same time, as [`Sound::check`] does. Returns what [`Sound::check`] returns, and
 /// what [`Arena::send`] does. The caller lets no kernel run before it has both. Until then it does not matter what the
 /// device has got.
-pub fn bring(missing: &[Missing<'_>], sound: &Sound, lists: &mut Arena) -> (Vec<(u32, Error)>, Result<(), GpuError>) {
+pub fn bring(
+    missing: &[Missing<'_>],
+    sound: &Sound,
+    lists: &mut Arena,
+    tfs: bool,
+) -> (Vec<(u32, Error)>, Result<(), GpuError>) {
     let new: Vec<&ListWords<'_>> = missing.iter().map(|missing| &missing.list).collect();
     let mut parts: Vec<(u32, &[u32])> = missing.iter().flat_map(Missing::placed).collect();
     parts.retain(|(_, part)| !part.is_empty());
     // so that neighbours are one copy
     parts.sort_by_key(|&(at, _)| at);
-    let (check, mut send) = (|| sound.check(&new), || lists.send(&parts));
+    let (check, mut send) = (|| sound.check(&new, tfs), || lists.send(&parts));
     if postings(&new) < FEW { (check(), send()) } else { rayon::join(check, send) }
 }
 
@@ -136,18 +147,18 @@ mod tests {
                     blocks.iter().copied().eq(0..list.blocks()) && pieces(list).count() > 1 || list.df < FEW as u32
                 );
             }
-            let whole = |list: &&ListWords<'_>| decode(list, 0..list.blocks()).is_err();
+            let whole = |list: &&ListWords<'_>| decode(list, 0..list.blocks(), true).is_err();
             let bad: Vec<u32> = lists.iter().filter(whole).map(|list| list.number).collect();
             let all: Vec<&ListWords<'_>> = lists.iter().collect();
             let sound = Sound::default();
             // on all cores; then only those that are not known; then one by one
             for _ in 0..2 {
-                let found: Vec<u32> = sound.check(&all).into_iter().map(|(number, _)| number).collect();
+                let found: Vec<u32> = sound.check(&all, true).into_iter().map(|(number, _)| number).collect();
                 assert_eq!(found, bad);
                 assert_eq!(sound.known().len(), all.len() - bad.len());
             }
             for list in all {
-                assert_eq!(Sound::default().check(&[list]).len(), usize::from(bad.contains(&list.number)));
+                assert_eq!(Sound::default().check(&[list], true).len(), usize::from(bad.contains(&list.number)));
             }
             bad.len()
         };

@@ -3,6 +3,7 @@
 use super::*;
 use crate::query::gpu::ranges::QUERY_TERMS;
 use crate::query::gpu::ranges::kernels::{Ranges, TILE};
+use crate::query::gpu::residence::NEVER;
 
 /// Frequencies about those that a posting by range has bits for, in lists that lie by single ranges and by groups of
 /// them. One list has all documents of some groups and none elsewhere; others begin late and end early.
@@ -90,6 +91,32 @@ fn test_lists_without_tables() {
         for k in [1, 3, 150] {
             let report = check_batch(&mut engine, &plans, k, &format!("{scores:?}, {k}"));
             assert_eq!(report.decoded, 0, "{report:?}");
+        }
+    }
+}
+
+/// With a great k1 scores are small whole numbers, and bounds have little room beside them: what is taken from a bound
+/// for a term may be no more than the term has in it.
+#[test]
+fn test_small_scores_of_many_terms() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(20_000), "simdbp");
+    let index = built.open();
+    let mut random = Random(5);
+    let mut query = |terms: u32| {
+        let words: Vec<String> = (0..terms).map(|_| format!("w{}", random.below(40))).collect();
+        words.join(" ") + " all"
+    };
+    let texts: Vec<String> = [4, 8, 12, 20, 31].into_iter().cycle().take(30).map(&mut query).collect();
+    for k1 in [50.0, 300.0, 1000.0] {
+        let searcher = Searcher::new(&index, None, Bm25 { k1, b: 0.4 }).unwrap();
+        let plans = plans(&searcher, &texts);
+        for by_range_at in [1, NEVER] {
+            let options = Options { by_range_at: Some(by_range_at), ..AT_ONCE };
+            let mut engine = engine(&searcher, &gpu, options).unwrap();
+            for k in [3, 30, 300] {
+                check_batch(&mut engine, &plans, k, &format!("k1 = {k1}, by range at {by_range_at}"));
+            }
         }
     }
 }
