@@ -125,12 +125,18 @@ impl Cpu<'_> {
         Ok(picked(lines, seconds, self.clock))
     }
 
-    /// Queries of a batch on all of rayon's threads.
+    /// Queries of a batch on all of rayon's threads: how long each waits for its batch, and queries a second if the
+    /// batches come together, as a GPU gets them, so that no core waits for the last query of each.
     pub(super) fn batches(&self, line: &Line, schedule: Schedule) -> anyhow::Result<Option<Batched>> {
         let (clock, plans) = (self.clock, &self.plans[self.places[line.place].index]);
-        let measured = batches::measure(&packed(schedule, plans), clock.rounds, clock.take, |batch| {
-            Ok(batch.par_iter().try_for_each(|plan| self.evaluate(line, plan).map(|hits| _ = black_box(hits)))?)
-        })?;
+        let packed = packed(schedule, plans);
+        let measure = |batches: &[Vec<Plan>]| {
+            batches::measure(batches, clock.rounds, clock.take, |batch| {
+                Ok(batch.par_iter().try_for_each(|plan| self.evaluate(line, plan).map(|hits| _ = black_box(hits)))?)
+            })
+        };
+        let (alone, together) = (measure(&packed)?, measure(&[packed.concat()])?);
+        let measured = alone.zip(together).map(|((waits, _), (_, per_second))| (waits, per_second));
         Ok(measured.map(|(waits, per_second)| Batched { line: line.clone(), schedule, waits, per_second, sent: None }))
     }
 
