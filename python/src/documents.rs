@@ -118,15 +118,13 @@ impl<'py> Dicts<'py> {
             true => {
                 let mut values = Vec::with_capacity(texts.len());
                 for key in texts {
-                    values.extend(dict.get_item(key)?);
-                }
-                if values.iter().all(is_missing) {
-                    return Err(missing(dict, &self.fields.text, what()));
+                    values.extend(dict.get_item(key)?.filter(|value| !is_missing(value)));
                 }
                 match &values[..] {
+                    [] => return Err(missing(dict, &self.fields.text, what())),
                     [value] => put(value, &mut batch.text, &what)?,
                     values => {
-                        for value in values.iter().filter(|value| !is_missing(value)) {
+                        for value in values {
                             put(value, &mut batch.text, &what)?;
                             batch.text.push('\n');
                         }

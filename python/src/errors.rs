@@ -6,7 +6,19 @@ use std::io::ErrorKind;
 
 /// The exception of an error. Messages name options as Python does: `force=True` for `--force`.
 pub fn raised(py: Python<'_>, error: Error) -> PyErr {
-    let (class, number) = match &error {
+    let (class, number) = class_of(&error);
+    let message = in_python(&error.to_string());
+    let exception = py.import("gamut.errors").and_then(|module| module.getattr(class)).and_then(|class| match number {
+        Some(number) => class.call1((number, message)),
+        None => class.call1((message,)),
+    });
+    exception.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The name of an error's exception, and what the operating system calls it.
+fn class_of(error: &Error) -> (&'static str, Option<i32>) {
+    match error {
+        Error::Unfinished { why, .. } => class_of(why),
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => ("NotFoundError", source.raw_os_error()),
         Error::Io { source, .. } => ("StorageError", source.raw_os_error()),
         Error::Damaged { .. } | Error::Changed { .. } => ("DamagedError", None),
@@ -17,13 +29,7 @@ pub fn raised(py: Python<'_>, error: Error) -> PyErr {
         Error::Gpu(_) => ("DeviceError", None),
         Error::Interrupted => ("InterruptedError", None),
         _ => ("Error", None),
-    };
-    let message = in_python(&error.to_string());
-    let exception = py.import("gamut.errors").and_then(|module| module.getattr(class)).and_then(|class| match number {
-        Some(number) => class.call1((number, message)),
-        None => class.call1((message,)),
-    });
-    exception.map_or_else(|error| error, PyErr::from_value)
+    }
 }
 
 /// A value that Python's caller gave and that is none.

@@ -3,7 +3,7 @@
 use crate::errors::{OrRaise as _, invalid};
 use gamut::query::{Query, Searcher, Topic, TopicReader};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyInt, PyString};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::PathBuf;
@@ -118,7 +118,9 @@ impl Pairs {
                 invalid(pair.py(), format!("pair {number}"), why)
             })?;
             let place = match &last {
-                Some((before, place)) if before.is(&query) => *place,
+                // a text never changes; a dict may have other terms when it comes again
+                Some((before, place)) if before.is(&query) && query.is_instance_of::<PyString>() => *place,
+                Some((_, place)) if same_terms(&all.queries[*place].0, &query)? => *place,
                 _ => {
                     let asked = Asked::numbered(&query, number)?;
                     let known = if let Asked::Text(text) = &asked { texts.get(text).copied() } else { None };
@@ -142,14 +144,29 @@ impl Pairs {
     }
 }
 
+/// Whether a dict has the terms of a query, in the same order.
+fn same_terms(asked: &Asked, query: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (Asked::Terms(terms), Ok(dict)) = (asked, query.cast::<PyDict>()) else { return Ok(false) };
+    if terms.len() != dict.len() {
+        return Ok(false);
+    }
+    for (pair, term) in dict.iter().zip(terms) {
+        if extract(&pair)? != *term {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn named(document: &Bound<'_, PyAny>, number: usize, ids: &mut HashMap<String, u32>) -> PyResult<Named> {
     if let Ok(id) = document.cast::<PyString>() {
         let next = ids.len() as u32;
         return Ok(Named::Id(*ids.entry(id.to_string_lossy().into_owned()).or_insert(next)));
     }
     // of any size: a number that is no docID is a document that the index lacks
-    if document.extract::<u32>().is_ok() || document.extract::<i128>().is_ok() {
-        return Ok(Named::Doc(document.extract().ok()));
+    let doc = document.extract::<u32>();
+    if doc.is_ok() || document.extract::<i128>().is_ok() || document.is_instance_of::<PyInt>() {
+        return Ok(Named::Doc(doc.ok()));
     }
     let why = format!("names a document by a {}; an external id is a text, a docID a whole number", kind(document));
     Err(invalid(document.py(), format!("pair {number}"), why))

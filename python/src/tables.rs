@@ -167,7 +167,8 @@ impl Documents for Rows {
         for row in self.rows.clone() {
             let [of_id, of_url, of_title, of_text] = &mut buffers;
             let (id, url, title) = (id.text(row, of_id), url.text(row, of_url), title.text(row, of_title));
-            let text = if *join && text.0.len() > 1 {
+            let several = || text.0.iter().filter(|column| !column.is_null(row)).nth(1).is_some();
+            let text = if *join && several() {
                 joined.clear();
                 for column in text.0.iter().filter(|column| !column.is_null(row)) {
                     joined.push_str(column.text(row, of_text));

@@ -234,6 +234,22 @@ class TestRay(common.InDirectory):
             gamut.ray.build(self.crawl, self.dir / "out", shards=1, text_field={"a"})
         self.assertFalse((self.dir / "out").exists())
 
+    def test_an_output_in_the_input_is_refused(self):
+        for output in (self.crawl, self.crawl / "index"):
+            with self.assertRaisesRegex(InvalidError, "lies in the input"):
+                gamut.ray.build(self.crawl, output, shards=2)
+        self.assertFalse((self.crawl / "index").exists())
+
+    def test_shards_without_a_document_are_no_build(self):
+        lines = self.dir / "lines.jsonl"
+        lines.write_text("".join(f'{{"id": "{n}", "contents": "some words of {n}"}}\n' for n in range(50)))
+        for merge in (False, True):
+            with self.assertRaisesRegex(gamut.NoDocumentsError, "no document in .*lines.jsonl"):
+                gamut.ray.build(lines, self.dir / "out", shards=3, merge=merge, text_field="body")
+        self.assertFalse((self.dir / "out").exists() or (self.dir / "out.shards").exists())
+        report = gamut.ray.build(lines, self.dir / "out", shards=3)
+        self.assertEqual(report["documents"], 50)
+
     def test_an_error_of_a_shard_ends_the_build(self):
         with self.assertRaisesRegex(gamut.Error, "codec"):
             gamut.ray.build(self.crawl, self.dir / "out", shards=3, codec="none-such")

@@ -175,6 +175,20 @@ class Search(InDirectory):
         scores = self.index.score(pairs, weights=True)
         self.assertTrue((scores == np.concatenate([found.scores[0]] * 2)).all())
 
+    def test_a_dict_may_have_other_terms_when_it_comes_again(self):
+        found = {term: self.index.search({term: 1.0}, k=3) for term in ("oil", "history")}
+
+        def pairs():
+            terms = {}
+            for term in ("oil", "oil", "history", "oil"):
+                terms.clear()
+                terms[term] = 1.0
+                yield terms, found[term].docids[0][0]
+
+        best = {term: results.scores[0][0] for term, results in found.items()}
+        self.assertNotEqual(best["oil"], best["history"])
+        self.assertEqual(self.index.score(pairs()).tolist(), [best[t] for t in ("oil", "oil", "history", "oil")])
+
     def test_scores_of_pairs_are_the_programs(self):
         ids = [f"d{n * 37 % 5300}" for n in range(900)]
         asked = [f"q{n % 70}" for n in range(900)]
@@ -193,7 +207,7 @@ class Search(InDirectory):
         self.assertGreater(np.isnan(scores).sum(), 10)
 
     def test_pairs_that_are_none(self):
-        scores = self.index.score([("nosuchword", "d1"), ("oil", "none"), ("oil", 5000), ("oil", -1), ("oil", 2**80)])
+        scores = self.index.score([("nosuchword", "d1"), ("oil", "none"), ("oil", 5000), ("oil", -1), ("oil", 2**200)])
         self.assertEqual(scores[0], 0)
         self.assertTrue(np.isnan(scores[1:]).all())
         self.assertEqual(self.index.score([]).shape, (0,))

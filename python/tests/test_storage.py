@@ -67,6 +67,28 @@ class TestStorage(InStore):
         gamut.merge(indexes, self.dir / "merged")
         self.assertEqual(common.files(self.dir / "merged"), common.files(self.dir / "whole"))
 
+    def test_what_gamut_made_is_no_input(self):
+        place = self.put("memory://bucket/crawl")
+        files = place.files()
+        gamut.index(self.crawl, self.crawl / "old" / "index")
+        gamut.reorder(self.crawl / "old" / "index", "random:1", permutation=self.crawl / "old" / "x.order.2")
+        for name in ("notes.order", "pages/manifest.json"):
+            (self.crawl / name).write_text('{"a": "letter"}')
+        unfinished = self.crawl / ".index.1.unfinished"
+        unfinished.mkdir()
+        (unfinished / "half.jsonl").write_text('{"id": "half", "contents": "half"}')
+        place = self.put("memory://bucket/other")
+        found = place.files()
+        self.assertEqual({name for name, _ in found} - {name for name, _ in files}, {"notes.order", "pages/manifest.json"})
+        # the files that a build of the mounted crawl reads
+        opened = gamut._gamut.files_of_part([self.crawl], "1/1")
+        self.assertEqual({str(path.relative_to(self.crawl)) for path in opened}, {name for name, _ in found})
+
+    def test_places_in_places(self):
+        crawl, beside = Place("memory://bucket/crawl"), Place("memory://bucket/crawl2")
+        self.assertTrue(crawl.holds(crawl / "index") and crawl.holds(crawl))
+        self.assertFalse(crawl.holds(beside) or (crawl / "index").holds(crawl) or crawl.holds(Place("/bucket/crawl/x")))
+
     def test_files_and_mounted_paths_are_inputs_too(self):
         place = self.put("memory://bucket/crawl")
         [name, _] = place.files()[3]
@@ -120,6 +142,11 @@ class TestStorage(InStore):
     def test_options_of_the_command_line(self):
         found = command._options(None, ["--or", "wand", "--k1=0.9", "--store", "--no-urls", "--id-field", "x"])
         self.assertEqual(found, {"or_": "wand", "k1": 0.9, "store": True, "urls": False, "id_field": "x"})
+        known = command.argparse.Namespace(inputs=["i"], output="o", **dict.fromkeys(
+            ("shards", "merge", "force", "attempts", "cpus", "gpus", "memory", "scratch")))  # fmt: skip
+        with unittest.mock.patch.object(command, "build", return_value={}) as build:
+            command._build(known, {"text_field": "title,body"})
+        self.assertEqual(build.call_args.kwargs["text_field"], ["title", "body"])
 
     def test_a_directory_is_moved_on_its_disk_and_copied_from_another_one(self):
         gamut.index(self.crawl, self.dir / "index")

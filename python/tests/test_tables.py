@@ -3,7 +3,7 @@
 import unittest
 
 import gamut
-from common import InDirectory, documents, files
+from common import InDirectory, documents, files, write_lines
 
 try:
     import pandas
@@ -56,10 +56,14 @@ class Tables(InDirectory):
 
     def test_fields_are_joined(self):
         rows = [{"n": row["id"], "a": row["title"], "b": row["text"]} for row in self.rows]
+        # a text alone has no line feed behind it, whatever is missing beside it
+        rows += [{"n": "no a", "a": None, "b": "one"}, {"n": "no b", "a": "two", "b": None}, {"n": "empty", "a": "", "b": "x"}]
         options = {"id_field": "n", "text_field": ["a", "b"], "store": True}
         gamut.index(rows, self.dir / "a", **options)
         gamut.index(pyarrow.Table.from_pylist(rows), self.dir / "b", **options)
+        gamut.index(write_lines(self.dir / "rows.jsonl", rows), self.dir / "c", **options)
         self.assertEqual(files(self.dir / "a"), files(self.dir / "b"))
+        self.assertEqual(files(self.dir / "a"), files(self.dir / "c"))
 
     def test_what_is_missing_is_missing_in_dicts_too(self):
         frame = pandas.DataFrame({"id": ["a", "b"], "title": ["one", float("nan")], "text": ["two", "three"]}, dtype=object)

@@ -81,9 +81,15 @@ class Transformers(InDirectory):
 
     def test_rm3_expands_by_the_best_documents(self):
         retriever = self.index.retriever(k=20)
-        expanded = (retriever >> self.index.rm3(fb_docs=3, fb_terms=5))(self.topics.head(1))
+        expanded = (retriever >> self.index.rm3(fb_docs=3, fb_terms=5, max_df=1))(self.topics.head(1))
         weights = expanded["query_toks"][0]
         self.assertAlmostEqual(sum(weights.values()), 1.0)
+        # rare terms alone
+        rare = (retriever >> self.index.rm3(fb_docs=20, fb_terms=5, max_df=0.1))(self.topics.head(1))["query_toks"][0]
+        df = {term: df for term, df, _ in self.index.index.terms()}
+        added = set(rare) - {"oil", "history"}
+        self.assertTrue(all(df[term] <= 0.1 * len(self.index) for term in added), added)
+        self.assertTrue(any(df[term] > 0.1 * len(self.index) for term in set(weights) - {"oil", "history"}), weights)
         # by hand
         best = retriever(self.topics.head(1)).head(3)
         model = {}

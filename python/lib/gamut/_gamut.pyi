@@ -20,6 +20,8 @@ Query = str | dict[str, float]
 """A text, which is analysed as the documents were, or ready terms and their weights."""
 Mode = Literal["or", "and", "and-or"]
 Engine = Literal["auto", "cpu", "gpu", "griffin"]
+RunFormat = Literal["trec", "json", "tsv", "msmarco"]
+Scores = Literal["bm25", "impacts"]
 
 class Strings:
     """Strings in memory as Arrow lays them out; None for a missing one. Anything that reads Arrow takes them without a
@@ -56,7 +58,7 @@ class Results:
         """n * k external ids, row after row as in `docids`, None where there is no document. Read from the index with
         each call."""
     def write(
-        self, path: Path, queries: Sequence[str], *, tag: str = "gamut", format: Literal["trec", "json", "tsv"] = "trec"
+        self, path: Path, queries: Sequence[str], *, tag: str = "gamut", format: RunFormat = "trec"
     ) -> None:
         """Writes a run file with the bytes that `gamut query --topics` gives it. `queries` are the n ids of the
         queries."""
@@ -85,7 +87,7 @@ class Index:
         batch: str | None = None,
         k1: float = 0.9,
         b: float = 0.4,
-        scores: Literal["bm25", "impacts"] = "bm25",
+        scores: Scores | None = None,
         statistics: Path | Sequence[Path] = (),
         within: Path | None = None,
         codec: str | None = None,
@@ -104,7 +106,7 @@ class Index:
         caller, a list on the index's threads; with `engine="auto"` a list is answered by a GPU if that is expected to
         be faster, with "gpu" by a GPU. A GPU stays open, and keeps its lists, until other options ask for another
         engine; it answers one caller after the other. Other threads of Python run meanwhile. All other options are
-        those of `gamut query`, by its defaults. Options and engines change the time that a search
+        those of `gamut query`, by its defaults; `scores=None` means BM25, or impacts if the index has weights. Options and engines change the time that a search
         takes; `mode`, `k1`, `b`, `scores`, `statistics` and `within` (a file of external ids: only these documents)
         alone change its results.
         """
@@ -115,7 +117,7 @@ class Index:
         weights: bool = False,
         k1: float | None = None,
         b: float | None = None,
-        scores: Literal["bm25", "impacts"] = "bm25",
+        scores: Scores | None = None,
         statistics: Path | Sequence[Path] | None = None,
         codec: str | None = None,
     ) -> NDArray[np.float32]:
@@ -239,7 +241,7 @@ def write_run(
     scores: Sequence[Sequence[float]],
     *,
     tag: str = "gamut",
-    format: Literal["trec", "json", "tsv"] = "trec",
+    format: RunFormat = "trec",
 ) -> None:
     """Writes a run file of any results, as `Results.write` does of its own: for each of n queries its id, and the
     external ids and the scores (float32) of its documents, best first."""

@@ -9,6 +9,7 @@
 """
 
 import collections
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -150,15 +151,24 @@ class RM3(pt.Transformer):
     """Expands queries by the terms of the documents that were retrieved for them: the relevance model of Lavrenko and
     Croft, mixed with the query (Abdul-Jaleel et al., 2004).
 
-    `fb_docs` documents give `fb_terms` terms; `original_weight` is the query's share. The index must store texts
-    (`store=True`). The output has `query_toks`, which `Retriever` asks: `bm25 >> index.rm3() >> bm25`.
+    `fb_docs` documents give `fb_terms` terms, those with the greatest sums of P(Q|D) tf / length: P(Q|D) is a document's
+    share of the scores, and tf / length is not smoothed. Terms in more than the share `max_df` of all documents are
+    left out, as by Anserini, or the words that every page has would come first. `original_weight` is the query's share.
+    The index must store texts (`store=True`). The output has `query_toks`, which `Retriever` asks: `bm25 >> index.rm3()
+    >> bm25`. Its weights are fractions, so the second retriever must score by BM25.
     """
 
-    def __init__(self, index, *, fb_docs=10, fb_terms=10, original_weight=0.5):
+    def __init__(self, index, *, fb_docs=10, fb_terms=10, original_weight=0.5, max_df=0.1):
         self.artifact = _artifact(index)
         self.fb_docs = fb_docs
         self.fb_terms = fb_terms
         self.original_weight = original_weight
+        self.max_df = max_df
+
+    def _is_rare(self, term):
+        # the first term that begins so is the term itself
+        rows = self.artifact.index.terms(term, limit=1)
+        return bool(rows) and rows[0][1] <= self.max_df * len(self.artifact.index)
 
     def _expanded(self, query, documents):
         index = self.artifact.index
@@ -175,7 +185,8 @@ class RM3(pt.Transformer):
             for term, tf in terms.items():
                 model[term] += share * tf / length
         # of equal weights, the term that comes first in byte order
-        best = sorted(model.items(), key=lambda item: (-item[1], item[0]))[: self.fb_terms]
+        ranked = sorted(model.items(), key=lambda item: (-item[1], item[0]))
+        best = itertools.islice((item for item in ranked if self._is_rare(item[0])), self.fb_terms)
         expanded = collections.Counter()
         for terms, share in ((original, self.original_weight), (dict(best), 1 - self.original_weight)):
             total = sum(terms.values())
@@ -197,7 +208,7 @@ class RM3(pt.Transformer):
         return frame
 
     def __repr__(self):
-        return f"RM3({self.artifact!r}, fb_docs={self.fb_docs}, fb_terms={self.fb_terms})"
+        return f"RM3({self.artifact!r}, fb_docs={self.fb_docs}, fb_terms={self.fb_terms}, max_df={self.max_df})"
 
 
 def _terms(terms):

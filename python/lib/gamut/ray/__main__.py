@@ -93,6 +93,9 @@ def _build(known, options):
     def progress(stage, done, total, note):
         print(f"gamut.ray: {stage}: {done} of {total}{': ' + note if note else ''}", file=sys.stderr, flush=True)
 
+    if "text_field" in options:
+        # as the command line of gamut takes them
+        options["text_field"] = str(options["text_field"]).split(",")
     names = ("shards", "merge", "force", "attempts", "cpus", "gpus", "memory", "scratch")
     report = build(known.inputs, known.output, progress=progress, **{n: getattr(known, n) for n in names}, **options)
     print(json.dumps(report, indent=1))

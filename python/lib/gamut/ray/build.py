@@ -7,12 +7,14 @@ import time
 import ray
 
 from .. import _gamut
-from ..errors import ExistsError, InvalidError
+from ..errors import ExistsError, InvalidError, NoDocumentsError
 from . import storage, tasks
 from .storage import MANIFEST, Place
 
 SHARDS = "shards.json"
 """In the directory of shards, written when all of them are there."""
+_REPORT = "build-report.json"
+"""In an index."""
 _BUILD = "build.json"
 """In the directory of shards from the beginning: what they are shards of."""
 _MERGED_AT_ONCE = 64
@@ -45,6 +47,8 @@ def build(
     them. Each shard is a part of the input, as of `gamut index --part`; `shards` is their number, by default one for
     each `cpus` of the cluster.
 
+    `output` may not lie in an input.
+
     - `merge=False` leaves the shards in `output`, as `shard-00001` and so on, with the statistics of their terms and a
       list, `shards.json`: what `Searcher` opens. `merge=True` makes them one index at `output`, with the bytes that one
       machine gives the same input, and removes them. Up to four nodes share the work of the last merge.
@@ -70,6 +74,9 @@ def build(
     places = storage.listed(inputs)
     output = Place(output)
     work = Place(f"{output}.shards") if merge else output
+    for place in places:
+        if place.holds(output):
+            raise InvalidError(f"{output}: lies in the input {place}, which the build reads; name another output")
     scratch = storage.absolute(scratch)
     if "stop_words" in options:
         options["stop_words"] = storage.absolute(options["stop_words"])
@@ -105,6 +112,10 @@ def build(
         "lost": told.lost,
         "seconds": time.monotonic() - begun,
     }
+    if report["documents"] == 0:
+        warnings = (work / _name(1) / _REPORT).read_json().get("warnings", [])
+        work.remove()
+        raise NoDocumentsError("; ".join([f"no document in {', '.join(map(str, places))}", *warnings]))
     if not merge or report["documents"] > _MOST_DOCUMENTS:
         if merge:
             # nobody asks shards that are merged, so they have no statistics yet

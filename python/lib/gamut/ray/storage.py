@@ -182,7 +182,29 @@ class Place:
         root = self.path.rstrip("/") + "/"
         # the listing of a web server has no sizes
         sizes = {path: info.get("size") or self.fs.info(path).get("size") for path, info in found.items()}
-        return [[path.removeprefix(root), size] for path, size in sorted(sizes.items())]
+        files = [[path.removeprefix(root), size] for path, size in sorted(sizes.items())]
+        # what is mounted gamut looks through itself
+        return files if self.local else self._without_own(files)
+
+    def _without_own(self, files):
+        """The files but those of gamut's own: indexes, finished or not, and orders, as `gamut index` leaves them out. To
+        be decided before a worker has some files and stand-ins for the others: all must have the same ones."""
+        names = {name for name, _ in files}
+        folders = {folder for name in names for folder in _folders(name)}
+        own = {folder for folder in folders if re.search(r"(^|/)\.[^/]*\.unfinished$", folder)}
+        manifests = {folder: f"{folder}/{MANIFEST}" for folder in folders}
+        own |= {folder for folder, name in manifests.items() if name in names and b'"gamut-index"' in self._head(name)}
+        orders = {name for name in names if re.search(r"\.order(\.\d+)?$", name)}
+        orders = {name for name in orders if re.match(rb"0 \d+\n(1 |$)", self._head(name)[:32])}
+        return [[name, size] for name, size in files if name not in orders and own.isdisjoint(_folders(name))]
+
+    def _head(self, name):
+        """The first bytes of a file in it."""
+        return self.fs.cat_file(f"{self.path.rstrip('/')}/{name}", start=0, end=64)
+
+    def holds(self, other):
+        """Whether another place is this one, or in it."""
+        return type(self.fs) is type(other.fs) and f"{other.path.rstrip('/')}/".startswith(f"{self.path.rstrip('/')}/")
 
     def fetched(self, stage):
         """A path of its files on this node: its own, or that of a copy in the directory `stage`."""
@@ -193,6 +215,12 @@ class Place:
             to.parent.mkdir(parents=True, exist_ok=True)
             self.fs.get(self.path, str(to), recursive=self.fs.isdir(self.path))
         return to
+
+
+def _folders(name):
+    """The folders that a file is in, by paths."""
+    parts = name.split("/")[:-1]
+    return {"/".join(parts[: end + 1]) for end in range(len(parts))}
 
 
 def _copy(path, to):
