@@ -40,7 +40,7 @@ fn read(name: &str) -> String {
 /// README.md and all pages in docs, by their paths in the repository.
 fn pages() -> Vec<String> {
     let mut pages = vec!["README.md".to_owned(), "corpora/README.md".to_owned()];
-    for folder in ["docs", "docs/measurements"] {
+    for folder in ["docs", "docs/measurements", "docs/papers"] {
         let docs = fs::read_dir(root().join(folder)).expect(folder);
         let docs = docs.map(|entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()));
         pages.extend(docs.filter(|name| name.ends_with(".md")));
