@@ -36,6 +36,7 @@
 //! regression, hash segmentation); Capannini et al., IP&M 2011 (K-model bitonic sort, the indexer,
 //! doi:10.1016/j.ipm.2010.11.010); Liu et al., PPoPP 2018 (Griffin); Wu et al. (batched intersection).
 
+#[macro_use]
 pub mod base;
 pub mod bench;
 pub mod ciff;

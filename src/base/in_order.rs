@@ -72,6 +72,8 @@ pub fn in_order_ahead<T: Send, E: Send + From<Interrupted>>(
     };
     std::thread::scope(|scope| {
         (0..threads.min(tasks)).for_each(|_| drop(scope.spawn(worker)));
+        // The scope waits for the workers, and they for what is taken: they must hear if taking panics.
+        let gone = OnDrop(|| fail(Interrupted.into()));
         for task in 0..tasks {
             let mut guard = lock();
             let result = loop {
@@ -90,6 +92,7 @@ pub fn in_order_ahead<T: Send, E: Send + From<Interrupted>>(
             lock().taken = task + 1;
             changed.notify_all();
         }
+        std::mem::forget(gone);
     });
     state.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
 }
@@ -156,5 +159,12 @@ mod tests {
     fn test_a_panic_is_not_waited_for() {
         let work = |task| if task == 3 { panic!("on purpose") } else { Ok(task) };
         let _ = in_order::<_, Error>(100, &on(2), work, |_| Ok(()));
+    }
+
+    #[test]
+    #[should_panic(expected = "on purpose")]
+    fn test_a_panic_of_who_takes_is_not_waited_for() {
+        let take = |task| if task == 3 { panic!("on purpose") } else { Ok(()) };
+        let _ = in_order::<_, Error>(100, &on(2), Ok, take);
     }
 }

@@ -51,9 +51,13 @@ fn machine_memory() -> u64 {
 pub fn memory_in_use() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0);
+    pages * page_bytes() as u64
+}
+
+/// Bytes of a page of the system.
+pub fn page_bytes() -> usize {
     // SAFETY: sysconf takes a number and gives one.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    pages * u64::try_from(page).unwrap_or(4096)
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
 /// The most memory that this process has held so far, bytes (resident set, file mappings included).

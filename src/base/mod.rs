@@ -48,6 +48,15 @@ pub mod text_file;
 pub mod turns;
 pub mod whole;
 
+/// Writes a line to standard error. `eprintln!` panics if nobody reads there any more, and a build should not end for
+/// that.
+macro_rules! tell {
+    ($($arg:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($arg)*);
+    }};
+}
+
 /// Work that was cancelled before it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;

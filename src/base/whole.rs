@@ -35,11 +35,21 @@ impl WholeFile {
         Ok(Self { file, path, drawn: Some(drawn), mode })
     }
 
-    /// It is complete, and takes the place of what is there.
+    /// It is complete, and takes the place of what is there. Of a file that is there it has the rights, too, as far as
+    /// it could have them as a new one.
     ///
     /// # Errors
     /// It cannot take its name; then it is gone, and what was there stays.
     pub fn replace(self) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Ok(there) = std::fs::metadata(&self.path)
+            && there.is_file()
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let rights = std::fs::Permissions::from_mode(there.permissions().mode() & self.mode);
+            // A file system that has no rights refuses, and then there are none to keep.
+            let _ = self.file.set_permissions(rights);
+        }
         self.appear(true)
     }
 
@@ -72,6 +82,7 @@ impl WholeFile {
         let mut copy = named(&self.path, self.mode)?;
         self.file.rewind()?;
         io::copy(&mut self.file, copy.as_file_mut())?;
+        let _ = copy.as_file().set_permissions(self.file.metadata()?.permissions());
         Ok(copy.into_temp_path())
     }
 }
@@ -253,6 +264,31 @@ mod tests {
         let refused = nameless::rename(&file, &beside, &path).unwrap_err();
         assert!(nameless::needs_copy(&refused), "{refused}");
         assert_eq!(names(dir.path()), ["a"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn test_it_has_the_rights_of_what_it_replaces() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        fs::write(&path, b"old").unwrap();
+        for (before, after) in [(0o600, 0o600), (0o640, 0o640), (0o666, 0o666), (0o755, 0o644), (0o444, 0o444)] {
+            set(before);
+            written(&path, b"new").replace().unwrap();
+            assert_eq!((mode(), &fs::read(&path).unwrap()[..]), (after, &b"new"[..]));
+            set(before);
+            let mut file = written(&path, b"copy");
+            file.file.set_permissions(fs::Permissions::from_mode(after)).unwrap();
+            file.copy().unwrap().persist(&path).unwrap();
+            assert_eq!(mode(), after);
+        }
+        // and never more than it may have
+        set(0o644);
+        WholeFile::create(&path, 0o600).unwrap().replace().unwrap();
+        assert_eq!(mode(), 0o600);
     }
 
     #[test]

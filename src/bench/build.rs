@@ -5,7 +5,6 @@
 //! and figure 8A) run several times in turn, so that a drift of the machine hits all alike; the first round warms the
 //! page cache and is not counted. "without sorting" replaces each block by sorted keys. Its distance from `overlapped`
 //! is the cost of sorting that parsing does not hide; it is compared on the parse phase.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a subcommand: results to stdout, progress to stderr")]
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -167,7 +166,7 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
             if let Some(problem) = verified.problems.first() {
                 anyhow::bail!("the index that the {} pipeline made is damaged: {problem}", row.name);
             }
-            eprintln!("round {round}: {} {:.2} s, verified in {verify_seconds:.2} s", row.name, report.seconds);
+            tell!("round {round}: {} {:.2} s, verified in {verify_seconds:.2} s", row.name, report.seconds);
             if round > 0 {
                 row.seconds.push(report.seconds);
                 row.verified.push(report.seconds + verify_seconds);
@@ -177,7 +176,7 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
         }
         if let (true, Some(&at)) = (args.without_sorting, places.first()) {
             let times = pipeline::parse_only(&options((Pipeline::Overlapped, at)), Box::new(NoSorting))?;
-            eprintln!("round {round}: without sorting, parse phase {:.2} s", times.seconds);
+            tell!("round {round}: without sorting, parse phase {:.2} s", times.seconds);
             if round > 0 {
                 bare.parse.push(times.seconds);
             }

@@ -68,9 +68,8 @@ fn hardware_gpu(name: &str) -> anyhow::Result<Option<Gpu>> {
     }
 }
 
-#[allow(clippy::print_stderr, reason = "progress goes to stderr")]
 fn say(text: &str) {
-    eprintln!("gamut: {text}");
+    tell!("gamut: {text}");
 }
 
 #[cfg(test)]

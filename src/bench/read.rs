@@ -160,7 +160,6 @@ fn read(reader: &mut PieceReader, handover: &mut Handover, mut piece: Piece, sin
 ///
 /// # Errors
 /// The files cannot be read, or have no document.
-#[allow(clippy::print_stdout, reason = "results go to stdout")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(format) = &args.format {
         format_named(format)?;

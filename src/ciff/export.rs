@@ -77,8 +77,8 @@ enum Task {
 ///
 /// # Errors
 /// [`Error::Limit`] for more documents or terms than CIFF numbers, or a number that is too great for it;
-/// [`Error::Invalid`] for impacts that the index lacks; [`Error::Damaged`], [`Error::Changed`], [`Error::Interrupted`];
-/// [`Error::Io`] with `path`, the name of the file.
+/// [`Error::Invalid`] for impacts that the index lacks; [`Error::Memory`], [`Error::Damaged`], [`Error::Changed`],
+/// [`Error::Interrupted`]; [`Error::Io`] with `path`, the name of the file.
 pub fn export(index: &Index, options: &ExportOptions, path: &Path, out: &mut dyn Write) -> Result<Exported> {
     exported(index, options, path, out).map_err(|error| index.cause(error))
 }
@@ -96,8 +96,9 @@ fn exported(index: &Index, options: &ExportOptions, path: &Path, out: &mut dyn W
         path,
     };
     // Every thread has a task, and two wait.
-    let room = means.memory.saturating_sub(4 * s.documents) / (3 * TASK_BYTES);
-    let own = Means { threads: room.clamp(1, means.threads.max(1) as u64) as usize, ..means.clone() };
+    let bytes = |threads: usize| 4 * s.documents + 3 * threads as u64 * TASK_BYTES;
+    let too_little = |needed| Error::Memory { given: means.memory, needed, what: "an export" };
+    let own = Means { threads: means.threads_for(bytes).map_err(too_little)?, ..means.clone() };
     let io = |result: std::io::Result<()>| result.map_err(Error::io("write", path));
     let mut packer = Packer::new(options.packing, out).map_err(Error::io("write", path))?;
     let mut front = Vec::new();

@@ -34,8 +34,11 @@ impl CiffFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
         if !meta.is_file() {
-            let why = "is no file; a CIFF file is read twice, so write a pipe's content to a file first".to_owned();
-            return Err(Error::Invalid { what: path.display().to_string(), why });
+            let why = match meta.is_dir() {
+                true => "is a directory; name a CIFF file",
+                false => "is no file; a CIFF file is read twice, so write a pipe's content to a file first",
+            };
+            return Err(Error::Invalid { what: path.display().to_string(), why: why.to_owned() });
         }
         if meta.len() == 0 {
             return Err(damaged(path, 0, "the file is empty; a CIFF file begins with a header"));

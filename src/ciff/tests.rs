@@ -331,4 +331,9 @@ fn test_impacts_in_place_of_frequencies() {
     let options = ExportOptions { impacts: true, codec: None, packing: Packing::None, means: Means::new(1, 1 << 30) };
     let error = export(&Index::open(&path).unwrap(), &options, Path::new("x"), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("reencode"), "{error}");
+    // no room for what one thread takes
+    let options = ExportOptions { impacts: false, means: Means::new(1, 1 << 20), ..options };
+    let mut out = Vec::new();
+    let error = export(&Index::open(&path).unwrap(), &options, Path::new("x"), &mut out).unwrap_err();
+    assert!(matches!(error, crate::Error::Memory { needed, .. } if needed > 1 << 20) && out.is_empty());
 }

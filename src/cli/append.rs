@@ -8,7 +8,6 @@ use anyhow::Context as _;
 
 use super::ui;
 use crate::base::json::{self, document};
-use crate::base::memory::parse_size;
 use crate::corpus::{CorpusOptions, Weights};
 use crate::index::change::merge::OnDuplicate;
 use crate::pipeline::BuildOptions;
@@ -67,9 +66,8 @@ pub struct Args {
     no_titles: bool,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// Exit with 1 if any input was damaged
     #[arg(long)]
     strict: bool,
@@ -99,16 +97,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sorter: SorterChoice::parse("cpu")?,
         store_urls: !args.no_urls,
         store_titles: !args.no_titles,
-        means: ui::means(args.threads.start()?, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory.bytes(), args.quiet),
         ..BuildOptions::new(args.inputs.clone(), args.index.clone())
     };
     let done = append(&args.index, &options, args.on_duplicate)?;
     drop(options);
     if let Some(line) = done.new.unread() {
-        eprintln!("gamut: {line}");
+        tell!("gamut: {line}");
     }
     if done.union.ranks_gone {
-        eprintln!("gamut: {}", super::merge::RANKS_GONE);
+        tell!("gamut: {}", super::merge::RANKS_GONE);
     }
     write_done(&mut io::stdout().lock(), args, &done).context("cannot write the result")?;
     Ok(if args.strict && done.new.skipped.damage() > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })

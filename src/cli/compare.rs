@@ -5,6 +5,7 @@ use crate::base::json::{self, document};
 use crate::index::Index;
 use crate::index::compare::{Comparison, Difference, Differences, Part, compare};
 use anyhow::Context as _;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,7 +58,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if parts.is_empty() {
         parts = Part::ALL.map(|(part, ..)| part).to_vec();
     }
-    parts.dedup();
+    let mut seen = BTreeSet::new();
+    parts.retain(|part| seen.insert(*part));
     let (first, second) = (Index::open(&args.first)?, Index::open(&args.second)?);
     let comparison = Comparison { parts, keep: args.show, means: ui::means(args.threads.start()?, 0, args.quiet) };
     let found = compare(&first, &second, &comparison)?;

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::{ids, ui};
 use crate::base::json::{document, path};
-use crate::base::memory::parse_size;
 use crate::index::Index;
 use crate::index::change::delete::{Delete, Deleted, Done, Marked, Pattern, Which, delete};
 use crate::index::run_ids::on_a_line;
@@ -65,9 +64,8 @@ pub struct Args {
     dry_run: bool,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
@@ -91,13 +89,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         purge: args.purge,
         output: args.output.as_deref(),
         order: args.order.clone(),
-        means: ui::means(args.threads.start()?, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory.bytes(), args.quiet),
     };
     let done = delete(&args.index, &change)?;
     drop(change);
     ids::tell_unknown(done.unknown.len(), done.unknown.first());
     if matches!(&done.done, Done::Purged(rest) if rest.ranks_gone) {
-        eprintln!("gamut: {}", super::merge::RANKS_GONE);
+        tell!("gamut: {}", super::merge::RANKS_GONE);
     }
     write_done(&mut io::stdout().lock(), args, &done).context("cannot write the result")?;
     Ok(if matches!(done.done, Done::Nothing) { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -115,12 +113,11 @@ fn print_found(args: &Args, which: &Which) -> anyhow::Result<ExitCode> {
     .context("cannot write the result")?;
     out.flush().context("cannot write the result")?;
     match purged {
-        0 if ids.is_empty() => eprintln!("gamut: {}: no document to delete", args.index.display()),
+        0 if ids.is_empty() => tell!("gamut: {}: no document to delete", args.index.display()),
         0 => {}
-        _ => eprintln!(
-            "gamut: {}: {purged} documents that are deleted already would be dropped, too",
-            args.index.display()
-        ),
+        _ => {
+            tell!("gamut: {}: {purged} documents that are deleted already would be dropped, too", args.index.display())
+        }
     }
     Ok(if ids.is_empty() && purged == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     drop(out);
     if args.json {
         json::print(&serde_json::json!({
-            "index": args.output,
+            "index": json::path(&args.output),
             "documents": report.documents,
             "tokens": report.tokens,
             "terms": report.terms,

@@ -25,19 +25,18 @@ pub struct Args {
 ///
 /// # Errors
 /// None but of writing.
-#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = adapters();
     if args.json {
         return Ok(json::print(&adapters)?);
     }
     if adapters.is_empty() {
-        eprintln!("gamut: no GPU adapter found, because there is no Vulkan driver; everything runs on the CPU");
+        tell!("gamut: no GPU adapter found, because there is no Vulkan driver; everything runs on the CPU");
         return Ok(());
     }
     writeln!(io::stdout().lock(), "{}", table(&adapters).trim_end())?;
     if !adapters.iter().any(|a| a.auto) {
-        eprintln!(
+        tell!(
             "gamut: there are only software adapters; --device auto uses the CPU, and --device NAME uses one of them"
         );
     }

@@ -1,5 +1,6 @@
 //! `gamut eval`: TREC's measures of run files, and whether runs differ.
 
+use super::ui::printable;
 use crate::base::text_file;
 use crate::bench::table::{Table, figure};
 use crate::eval::{
@@ -146,10 +147,10 @@ fn are_judged((run, read): (&Path, &Run<'_>), (qrels, judgements): (&Path, &Qrel
     let unknown = read.queries.keys().filter(|query| !judgements.queries.contains_key(*query)).count();
     if unknown > 0 {
         let (all, run) = (read.queries.len(), run.display());
-        eprintln!("gamut: {run}: {unknown} of {all} queries have no judgements; they do not count");
+        tell!("gamut: {run}: {unknown} of {all} queries have no judgements; they do not count");
     }
     if scores.queries.is_empty() {
-        eprintln!("gamut: {}: no query has judgements in {}", run.display(), qrels.display());
+        tell!("gamut: {}: no query has judgements in {}", run.display(), qrels.display());
     }
     !scores.queries.is_empty()
 }
@@ -239,7 +240,7 @@ fn whole<T>(path: &Path, file: Result<T, BadFile>) -> Option<T> {
         Ok(file) => return Some(file),
         Err(bad) => bad,
     };
-    bad_lines(&path.display().to_string(), &bad).iter().for_each(|line| eprintln!("gamut: {line}"));
+    bad_lines(&path.display().to_string(), &bad).iter().for_each(|line| tell!("gamut: {line}"));
     None
 }
 
@@ -254,7 +255,8 @@ pub fn bad_lines(name: &str, bad: &BadFile) -> Vec<String> {
 }
 
 fn line(out: &mut impl Write, name: &str, query: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "{name:<22}\t{query}\t{value}")
+    // both may come from a file that somebody sent
+    writeln!(out, "{name:<22}\t{}\t{}", printable(query), printable(value))
 }
 
 /// As trec_eval prints, with the values of each query, and with the run's tag and the number of queries, if wanted.

@@ -4,7 +4,6 @@ use super::output::{Output, no_json_behind};
 use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json;
-use crate::base::memory::parse_size;
 use crate::ciff::{ExportOptions, Exported, Packing, export};
 use crate::index::Index;
 use crate::pipeline::report::count as grouped;
@@ -43,9 +42,8 @@ pub struct Args {
     codec: Option<String>,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// Print no progress and no summary
     #[arg(short, long)]
     quiet: bool,
@@ -78,7 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         impacts: args.impacts,
         codec: args.codec.clone(),
         packing: Packing::of(&args.output),
-        means: ui::means(args.threads.start()?, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory.bytes(), args.quiet),
     };
     let done = change(&args.index, &options, &args.output, args.force)?;
     drop(options);
@@ -86,24 +84,28 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         json::print(&done)?;
     }
     for warning in &done.warnings {
-        eprintln!("gamut: warning: {warning}");
+        tell!("gamut: warning: {warning}");
     }
     if !args.quiet {
-        let file = std::fs::metadata(&args.output).map_or(0, |meta| meta.len());
-        eprintln!(
+        let content = grouped(done.content_bytes);
+        let bytes = match std::fs::metadata(&args.output) {
+            Ok(file) if args.output.as_os_str() != "-" => {
+                format!("{} bytes, {content} of content", grouped(file.len()))
+            }
+            _ => format!("{content} bytes of content"),
+        };
+        tell!(
             "{}: {} documents, {} terms, {} postings",
             args.output.display(),
             grouped(done.documents),
             grouped(done.terms),
             grouped(done.postings)
         );
-        eprintln!("not in the file: {}", done.left_out.join("; "));
-        eprintln!(
-            "{:.2} s, {:.0} MB/s of CIFF; {} bytes, {} of content; {} MiB of memory",
+        tell!("not in the file: {}", done.left_out.join("; "));
+        tell!(
+            "{:.2} s, {:.0} MB/s of CIFF; {bytes}; {} MiB of memory",
             done.seconds,
             done.content_bytes as f64 / 1e6 / done.seconds.max(1e-9),
-            grouped(file),
-            grouped(done.content_bytes),
             done.peak_memory >> 20
         );
     }

@@ -1,5 +1,6 @@
 //! Files of external ids, one a line.
 
+use super::ui::printable;
 use crate::base::text_file;
 use crate::{Error, Result};
 use std::fs::File;
@@ -53,7 +54,7 @@ pub fn unknown(count: usize, first: Option<impl std::fmt::Display>) -> Option<St
 /// Says so on stderr.
 pub fn tell_unknown(count: usize, first: Option<impl std::fmt::Display>) {
     if let Some(line) = unknown(count, first) {
-        eprintln!("gamut: {line}");
+        tell!("gamut: {}", printable(&line));
     }
 }
 

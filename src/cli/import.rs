@@ -2,7 +2,6 @@
 
 use super::ui;
 use crate::base::json;
-use crate::base::memory::parse_size;
 use crate::ciff::{ImportOptions, Imported, import};
 use crate::order::Order;
 use crate::pipeline::report::count as grouped;
@@ -64,9 +63,8 @@ pub struct Args {
     tables: bool,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// Print no progress and no summary
     #[arg(short, long)]
     quiet: bool,
@@ -120,7 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         weights: args.tf == Tf::Impacts,
         impacts: args.impacts,
         tables: args.tables,
-        means: ui::means(args.threads.start()?, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory.bytes(), args.quiet),
         ..ImportOptions::new(args.file.clone(), args.output.clone())
     };
     let done = import(&options)?;
@@ -129,7 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         json::print(&done)?;
     }
     if !args.quiet {
-        eprint!("{}", summary(&done));
+        tell!("{}", summary(&done).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }

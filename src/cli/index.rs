@@ -99,9 +99,8 @@ pub struct Args {
     tables: bool,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// How parsing and sorting share the time
     #[arg(long, value_enum, default_value = "overlapped")]
     pipeline: Pipeline,
@@ -213,9 +212,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let damaged = args.strict && report.skipped.damage() > 0;
     if !args.quiet {
-        eprint!("{}", report.summary());
+        tell!("{}", report.summary().trim_end());
     } else if let Some(line) = report.unread().or_else(|| damaged.then(|| report.skipped.damaged())) {
-        eprintln!("gamut: {line}");
+        tell!("gamut: {line}");
     }
     Ok(if damaged { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -267,7 +266,7 @@ impl Args {
             impacts: self.impacts,
             tables: self.tables,
             resume: self.resume,
-            means: ui::means(self.threads.start()?, self.memory, self.quiet),
+            means: ui::means(self.threads.start()?, self.memory.bytes(), self.quiet),
             ..BuildOptions::new(self.inputs.clone(), self.output.clone())
         })
     }

@@ -11,7 +11,6 @@ use super::import::{Tf, analyzer_named};
 use super::ui;
 use crate::Error;
 use crate::base::json::{self, document};
-use crate::base::memory::parse_size;
 use crate::ciff::merge::{Given, merge};
 use crate::index::change::merge::{Encoded, Found, Merge, Merged, OnDuplicate, Share, Shares, encode_lists, share_of};
 use crate::order::Order;
@@ -83,10 +82,8 @@ pub struct Args {
     tf: Tf,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit, such as 4GiB; pages of the indexes that the system caches do not count [default: a quarter of the
-    /// machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
@@ -109,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         impacts: None,
         tables: None,
         shares: None,
-        means: ui::means(args.threads.start()?, args.memory, args.quiet),
+        means: ui::means(args.threads.start()?, args.memory.bytes(), args.quiet),
     };
     let given = Given {
         codecs: args.codec.as_deref().map(crate::codec::parse_list).transpose()?,
@@ -135,7 +132,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let shares = files.values().next().map(|(share, _)| Shares { of: share.of(), found: &found });
     let done = merge(&Merge { shares, ..change }, &given)?;
     if done.ranks_gone {
-        eprintln!("gamut: {RANKS_GONE}");
+        tell!("gamut: {RANKS_GONE}");
     }
     tell_missing(&done.missing_parts);
     write_done(&mut io::stdout().lock(), args, &done).context("cannot write the result")?;
@@ -171,7 +168,7 @@ pub fn found_in(files: &Files, number: u32) -> Found {
 
 fn tell_missing(parts: &[String]) {
     if !parts.is_empty() {
-        eprintln!("gamut: {}", missing(parts));
+        tell!("gamut: {}", missing(parts));
     }
 }
 

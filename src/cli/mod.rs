@@ -2,7 +2,6 @@
 //!
 //! stdout carries results, stderr everything else. Exit codes: 0 done (warnings included), 1 nothing
 //! found, or damage under `--strict`, 2 error. A closed pipe ends a command quietly with 0.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where gamut talks to its user")]
 
 use std::process::ExitCode;
 
@@ -58,7 +57,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Index(Box<index::Args>),
-    Query(query::Args),
+    Query(Box<query::Args>),
     Score(score::Args),
     Reencode(reencode::Args),
     Reorder(reorder::Args),
@@ -147,7 +146,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("gamut: {}", message(error));
+    tell!("gamut: {}", message(error));
     ExitCode::from(2)
 }
 

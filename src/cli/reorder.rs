@@ -10,7 +10,6 @@ use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json::{self, document};
 use crate::base::means::Means;
-use crate::base::memory::parse_size;
 use crate::bench::beside::named_file;
 use crate::index::change::orders::{Ordered, Place, put_in_order};
 use crate::index::{Extras, Index};
@@ -47,9 +46,8 @@ pub struct Args {
     permutation: Option<PathBuf>,
     #[command(flatten)]
     threads: ui::Threads,
-    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, default_value = "0", hide_default_value = true, value_name = "SIZE")]
-    memory: u64,
+    #[command(flatten)]
+    memory: ui::Memory,
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
@@ -119,7 +117,7 @@ pub fn report(done: &Done) -> serde_json::Value {
 /// # Errors
 /// See [`put_in_order`]; the output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let means = ui::means(args.threads.start()?, args.memory, args.quiet);
+    let means = ui::means(args.threads.start()?, args.memory.bytes(), args.quiet);
     let done = change(&args.index, &args.order, args.output.as_deref(), args.permutation.as_deref(), &means)?;
     let mut out = io::stdout().lock();
     write_done(&mut out, args, &done).context("cannot write the result")?;

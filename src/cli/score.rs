@@ -130,8 +130,8 @@ impl Missing {
     fn tell(&self, one: &str, many: &str, what: &str) {
         match self.ids {
             0 => {}
-            1 => eprintln!("gamut: 1 {one} {what}: {}", self.first),
-            n => eprintln!("gamut: {n} {many} {what}; the first is {}", self.first),
+            1 => tell!("gamut: 1 {one} {what}: {}", ui::printable(&self.first)),
+            n => tell!("gamut: {n} {many} {what}; the first is {}", ui::printable(&self.first)),
         }
     }
 }
@@ -180,7 +180,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let form = Form::new(args.run_format, args.tag.as_deref())?;
     let index = Index::open(&args.index)?;
     if let Some(line) = index.manifest().analyzer.other_unicode() {
-        eprintln!("gamut: warning: {line}");
+        tell!("gamut: warning: {line}");
     }
     let searcher = args.searcher(&index)?;
     if let Some(run) = &args.run {
@@ -206,7 +206,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     done.no_document.tell("document of the pairs is", "documents of the pairs are", "not in the index");
     done.several.tell("id is", "ids are", "of several documents, and stands for the first of the input");
     if let Some(line) = done.without_words.line() {
-        eprintln!("{line}");
+        tell!("{line}");
     }
     let seconds = start.elapsed().as_secs_f64();
     if args.json {
@@ -217,7 +217,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }))?;
     } else if !args.quiet {
         let to = args.run.as_ref().map_or_else(String::new, |path| format!(": {}", path.display()));
-        eprintln!("{} of {} pairs scored in {seconds:.2} s{to}", done.scored, done.pairs);
+        tell!("{} of {} pairs scored in {seconds:.2} s{to}", done.scored, done.pairs);
     }
     Ok(if done.scored > 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

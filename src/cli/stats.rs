@@ -1,6 +1,7 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
 use super::query::run_file::takes_no_place;
+use super::ui::printable;
 use crate::base::json::document;
 use crate::base::means::Means;
 use crate::bench::beside::named_file;
@@ -165,7 +166,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let report = index.settle(report_of(&index, args))?;
     args.terms.as_deref().map_or(Ok(()), |path| index.settle(Collection::write(&index, path)))?;
     if args.pagerank.is_some() && report.top_pages.is_none() {
-        eprintln!("no PageRank: this index was built without links; `gamut index --links` stores it");
+        tell!("no PageRank: this index was built without links; `gamut index --links` stores it");
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let result = if args.json { document(&mut out, &report) } else { write_report(&mut out, &report) };
@@ -355,7 +356,7 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             )?;
         }
         let times = scale.filter(|&scale| scale != 1.0).map_or(String::new(), |scale| format!(", times {scale}"));
-        writeln!(out, "imported       {format}: {}{times}", super::ui::printable(description))?;
+        writeln!(out, "imported       {format}: {}{times}", printable(description))?;
     }
     let weights = report.imported.as_ref().is_some_and(|imported| imported.weights);
     if let Some(step) = report.impact_step.filter(|_| !weights) {
@@ -395,16 +396,19 @@ fn write_report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if !report.top_terms.is_empty() {
         writeln!(out, "\nmost frequent terms  documents     occurrences")?;
         for term in &report.top_terms {
-            let name = super::ui::printable(&term.term);
+            let name = printable(&term.term);
             writeln!(out, "  {name:<16} {:>11} {:>15}", grouped(term.df.into()), grouped(term.cf))?;
         }
     }
     if let Some(pages) = &report.top_pages {
         writeln!(out, "\nhighest PageRank")?;
         for (i, page) in pages.iter().enumerate() {
-            write!(out, "  {:>4} {:>12.4e}  {}", i + 1, page.pagerank, page.id)?;
+            write!(out, "  {:>4} {:>12.4e}  {}", i + 1, page.pagerank, printable(&page.id))?;
             let url = if page.url == page.id { "" } else { page.url.as_str() };
-            [url, &page.title].iter().filter(|text| !text.is_empty()).try_for_each(|text| write!(out, "  {text}"))?;
+            [url, &page.title]
+                .iter()
+                .filter(|text| !text.is_empty())
+                .try_for_each(|text| write!(out, "  {}", printable(text)))?;
             writeln!(out)?;
         }
     }

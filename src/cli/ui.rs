@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::base::means::{Means, Progress, SilentProgress, Stage, Unit};
+use crate::base::memory::parse_size;
 use crate::query::snippet::is_direction;
 
 /// Progress on stderr: bars on a terminal, a plain line every few seconds elsewhere.
@@ -114,7 +115,7 @@ impl Progress for Terminal {
                 plain.done += units;
                 if plain.said.elapsed() > PLAIN_EVERY {
                     plain.said = Instant::now();
-                    eprintln!("{}", plain.line(plain.began.elapsed().as_secs_f64()));
+                    tell!("{}", plain.line(plain.began.elapsed().as_secs_f64()));
                 }
             }
             Bar::None => {}
@@ -149,7 +150,7 @@ impl Progress for Terminal {
     fn note(&self, line: &str) {
         match self.bar.lock().as_deref() {
             Ok(Bar::Drawn(drawn, _)) => drawn.println(line),
-            _ => eprintln!("{line}"),
+            _ => tell!("{line}"),
         }
     }
 }
@@ -226,6 +227,33 @@ pub fn threads_of(text: &str) -> Result<usize, String> {
     }
 }
 
+/// How much memory a command may take.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Memory {
+    /// Memory limit of the whole process, such as 4GiB; pages of files that the system caches do not count [default: a
+    /// quarter of the machine's]
+    #[arg(long, value_parser = memory_of, value_name = "SIZE")]
+    memory: Option<u64>,
+}
+
+impl Memory {
+    /// Bytes; 0 if the option is not given.
+    pub fn bytes(self) -> u64 {
+        self.memory.unwrap_or(0)
+    }
+}
+
+/// The value of `--memory`.
+///
+/// # Errors
+/// No size, or none at all.
+pub fn memory_of(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        0 => Err("nothing runs in no memory; leave --memory out for a quarter of the machine's".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
 /// The number of threads that an option means: 0 is one per core.
 pub fn threads(option: usize) -> usize {
     Means::new(option, 1).threads
@@ -244,7 +272,7 @@ pub fn cancel_on_signal() -> Arc<AtomicBool> {
                 if flag.swap(true, Ordering::Relaxed) {
                     std::process::exit(130);
                 }
-                eprintln!("gamut: stopping and cleaning up; once more to stop at once");
+                tell!("gamut: stopping and cleaning up; once more to stop at once");
             }
         });
     });
@@ -274,6 +302,12 @@ pub async fn wait_for_signal() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_no_memory_is_not_the_default() {
+        assert_eq!(memory_of("1.5KiB"), Ok(1536));
+        assert!(["0", "0GiB", "0.4", "-1"].iter().all(|text| memory_of(text).is_err()));
+    }
 
     #[test]
     fn test_titles_cannot_move_the_cursor() {

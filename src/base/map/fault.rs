@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
 use libc::{c_int, c_void, siginfo_t};
 
+use crate::base::memory::page_bytes;
+
 /// Rows per chunk.
 const ROWS: usize = 128;
 
@@ -142,10 +144,7 @@ static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: a plain question.
-        if let Ok(bytes) = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }) {
-            PAGE.store(bytes, Ordering::Relaxed);
-        }
+        PAGE.store(page_bytes(), Ordering::Relaxed);
         // SAFETY: all zeros is a valid `sigaction`: the default action with an empty mask.
         let (mut before, mut ours): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
         let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = on_fault;

@@ -129,7 +129,6 @@ const MOST_POSTINGS: u64 = 1 << 30;
 ///
 /// # Errors
 /// Unknown names, no such index or device, a file that cannot be written, or a docID that does not come back.
-#[allow(clippy::print_stdout, reason = "results go to stdout")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let (documents, min_length) = args.limits()?;
     let codecs = codec::parse_list(&args.codec)?;

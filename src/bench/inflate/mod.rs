@@ -82,7 +82,6 @@ type Member<'d> = (&'d Input, GzipMember, bool);
 ///
 /// # Errors
 /// No such device or file, no member that a GPU would inflate, a file that cannot be written, or a wrong text.
-#[allow(clippy::print_stdout, reason = "results go to stdout")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let csv = args
         .csv

@@ -11,6 +11,7 @@ use super::super::table::{Table, figure};
 use super::common::Common;
 use super::{Args, Engine, mode_name};
 use crate::base::json;
+use crate::base::memory::page_bytes;
 use crate::query::{Mode, Topic};
 use anyhow::{Context as _, bail, ensure};
 use clap::ValueEnum as _;
@@ -272,9 +273,7 @@ fn resident(file: &File) -> std::io::Result<(usize, usize)> {
     if bytes == 0 {
         return Ok((0, 0));
     }
-    // SAFETY: the call has no conditions.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-    let mut pages = vec![0u8; bytes.div_ceil(page)];
+    let mut pages = vec![0u8; bytes.div_ceil(page_bytes())];
     // SAFETY: a new map of a file that is open, which nobody reads from; `mincore` writes a byte for each page of it.
     unsafe {
         let map = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);

@@ -109,7 +109,6 @@ struct Card {
 ///
 /// # Errors
 /// Unknown names, no such device, a file that cannot be written, or a wrong result.
-#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let distributions = checked(args)?;
     let csv = args
@@ -176,13 +175,12 @@ fn all_rows(args: &Args, distributions: &[&'static Distribution]) -> anyhow::Res
 }
 
 /// The device; `None`, with a message, if there is none and none is needed.
-#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 fn card(args: &Args) -> anyhow::Result<Option<Card>> {
     let needed = SORTERS.iter().any(|s| s.on_gpu() && args.sorters.iter().any(|name| name == s.name));
     let gpu = match Gpu::open(&Choice::parse(&args.device)) {
         Ok(gpu) => gpu,
         Err(error) if args.device == "auto" && !needed => {
-            eprintln!("gamut: CPU only: {error}");
+            tell!("gamut: CPU only: {error}");
             return Ok(None);
         }
         Err(error) => return Err(error.into()),
@@ -244,7 +242,6 @@ fn quicks(args: &Args, gpu: &Gpu) -> anyhow::Result<Vec<Entrant>> {
 }
 
 /// A row for each sorter, and before them one for the standard library's sort of the first array.
-#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 fn measure<K: Key>(
     args: &Args,
     distribution: &Distribution,
@@ -263,7 +260,7 @@ fn measure<K: Key>(
         formula: None,
     };
     let Some(mut first) = K::keys(distribution, 0, n) else {
-        eprintln!("gamut: there are no {} keys of {} bits", distribution.name, K::BITS);
+        tell!("gamut: there are no {} keys of {} bits", distribution.name, K::BITS);
         return Ok(Vec::new());
     };
     let log_k = args.counts.map(u32::ilog2);
@@ -290,7 +287,7 @@ fn measure<K: Key>(
         for (entrant, times) in entrants.iter_mut().zip(&mut times) {
             if n > entrant.sorter.max_keys() {
                 if begin == 0 {
-                    eprintln!("gamut: {} sorts at most {} keys here", entrant.name, entrant.sorter.max_keys());
+                    tell!("gamut: {} sorts at most {} keys here", entrant.name, entrant.sorter.max_keys());
                 }
                 continue;
             }
@@ -311,7 +308,6 @@ fn measure<K: Key>(
 }
 
 /// Sorts that do not count, and on a device copies until it is at its speed.
-#[allow(clippy::print_stderr, reason = "remarks go to stderr")]
 fn warm_up(
     seconds: f64,
     card: Option<&Card>,
@@ -321,7 +317,7 @@ fn warm_up(
     if let Some(Card { copier, bytes_per_second }) = card {
         let reached = copier.warm_up(seconds, *bytes_per_second)?;
         if seconds > 0.0 && reached < 0.9 * bytes_per_second {
-            eprintln!("gamut: the GPU does not get back to its speed; it copies {:.0} GB/s now", reached / 1e9);
+            tell!("gamut: the GPU does not get back to its speed; it copies {:.0} GB/s now", reached / 1e9);
         }
         return Ok(());
     }

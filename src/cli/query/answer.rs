@@ -74,7 +74,7 @@ fn answer(settings: &Settings, engine: &mut Fallback<'_>, text: &str) -> Result<
     if let Some(Effort::Gpu(report)) = found.effort.as_ref().filter(|_| !settings.explain)
         && report.by_cpu > 0
     {
-        eprintln!("gamut: the CPU answered: {LEFT_TO_CPU}");
+        tell!("gamut: the CPU answered: {LEFT_TO_CPU}");
     }
     let mut answer = asked.answered(settings, searcher, kind, found, &|docs| names(searcher.index(), docs))?;
     if let Some(explained) = &mut answer.explained {
@@ -178,21 +178,20 @@ pub fn once(settings: &Settings, engine: &mut Fallback<'_>, text: &str, json: bo
 }
 
 /// Tells on stderr why nothing was found.
-#[allow(clippy::print_stderr, reason = "a remark to the user, who sees no result")]
 pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
     let searcher = engine.searcher();
     let unknown = |term: &&String| matches!(searcher.lookup(term), Ok(None));
     let missing: Vec<&str> = query.terms.iter().map(|(term, _)| term).filter(unknown).map(String::as_str).collect();
     let all = missing.len() == query.terms.len();
     match (query.terms.is_empty(), &missing[..]) {
-        (true, _) => eprintln!("gamut: nothing found: the query has no terms"),
+        (true, _) => tell!("gamut: nothing found: the query has no terms"),
         (_, []) if mode == Mode::And => {
-            eprintln!("gamut: nothing found: no document contains all terms; try --mode or");
+            tell!("gamut: nothing found: no document contains all terms; try --mode or");
         }
         (_, []) if searcher.subset().is_some() => {
-            eprintln!("gamut: nothing found: no document of --within contains a term of the query");
+            tell!("gamut: nothing found: no document of --within contains a term of the query");
         }
-        (_, []) => eprintln!("gamut: nothing found: no document that is left contains a term of the query"),
+        (_, []) => tell!("gamut: nothing found: no document that is left contains a term of the query"),
         (_, missing) => {
             let (shown, more) = missing.split_at(missing.len().min(10));
             let more = if more.is_empty() { String::new() } else { format!(" and {} more terms", more.len()) };
@@ -201,7 +200,7 @@ pub fn say_why(engine: &Fallback<'_>, query: &Query, mode: Mode) {
                 () if searcher.subset().is_some() && !all => ", and none of --within the others",
                 () => "",
             };
-            eprintln!("gamut: nothing found: no document contains {}{more}{instead}", shown.join(", "));
+            tell!("gamut: nothing found: no document contains {}{more}{instead}", shown.join(", "));
         }
     }
 }

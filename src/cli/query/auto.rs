@@ -3,7 +3,7 @@
 //! Costs come from `gamut calibrate`, or from a rule. First the rule decides, for nothing, whether so few queries could
 //! be worth a thought at all: to read a calibration takes a millisecond. Then the costs of all queries that are
 //! expected decide whether a GPU could pay. Only then the machine is asked whether it has one, since that takes as long
-//! as some hundred queries.
+//! as some hundred queries; or at once if one is named, which must be there.
 
 use super::devices::Devices;
 use super::explain::duration;
@@ -33,17 +33,26 @@ pub fn knowledge(searcher: &Searcher<'_>, device: Option<&AdapterReport>) -> Kno
 /// The settings for a server, with an engine that is chosen: a GPU if a calibration says that queries like those of its
 /// log are answered faster there than by so many threads, and if there is one. A server does not know its queries, and
 /// opening a GPU is nothing to it.
-pub fn for_server(settings: &Settings, searcher: &Searcher<'_>, devices: &mut Devices, threads: usize) -> Settings {
+///
+/// # Errors
+/// There is no GPU of the name that the settings have.
+pub fn for_server(
+    settings: &Settings,
+    searcher: &Searcher<'_>,
+    devices: &mut Devices,
+    threads: usize,
+) -> Result<Settings> {
     if !settings.is_auto() {
-        return settings.clone();
+        return Ok(settings.clone());
     }
+    settings.named_device(devices)?;
     let (mode, k, codec) = (settings.mode, settings.k, searcher.codec_name());
     let pays = server_pays(&calibrations(searcher), &codec, mode, k, threads).is_some_and(|all| all.gpu_pays());
     let name = settings.device.as_deref();
     let opens =
         pays && devices.candidate(name).is_ok() && devices.get(name).map_err(|error| say_failed(&error)).is_ok();
     let engine = EngineChoice::Fixed(if opens { EngineKind::Gpu } else { EngineKind::Cpu });
-    Settings { engine, ..settings.clone() }
+    Ok(Settings { engine, ..settings.clone() })
 }
 
 /// Makes the engines for a file of queries: the one that the settings name, or first the CPU, and a GPU instead as soon
@@ -97,7 +106,10 @@ fn forecast(
 impl<'a> topics::Engines<'a> for Engines<'_, 'a> {
     fn first(&mut self) -> Result<Fallback<'a>> {
         match self.left_open {
-            true => Ok(Fallback::on_cpu(self.searcher, &self.settings.methods()?)),
+            true => {
+                self.settings.named_device(self.devices)?;
+                Ok(Fallback::on_cpu(self.searcher, &self.settings.methods()?))
+            }
             false => self.settings.engine(self.searcher, self.devices),
         }
     }

@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.threads.start()?;
     let index = Index::open(&args.index)?;
     if let Some(line) = index.manifest().analyzer.other_unicode() {
-        eprintln!("gamut: warning: {line}");
+        tell!("gamut: warning: {line}");
     }
     let mut devices = Devices::default();
     let settings = &args.settings;

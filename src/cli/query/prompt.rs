@@ -275,9 +275,8 @@ fn unknown(name: &str) -> String {
     format!("no setting \"{name}\"; choose one of {}", names.join(", "))
 }
 
-#[allow(clippy::print_stderr, reason = "a remark to the user")]
 fn say(line: &str) {
-    eprintln!("gamut: {line}");
+    tell!("gamut: {line}");
 }
 
 /// A prompt on the terminal, until the user leaves.

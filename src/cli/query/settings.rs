@@ -324,7 +324,7 @@ impl Settings {
     /// # Errors
     /// The index lacks the codec, the impacts or the texts.
     pub fn searcher<'a>(&self, index: &'a Index) -> Result<Searcher<'a>> {
-        self.searcher_telling(index, |line| eprintln!("gamut: {line}"))
+        self.searcher_telling(index, |line| tell!("gamut: {line}"))
     }
 
     /// As [`Self::searcher`], which says by `tell` what the caller should know.
@@ -361,6 +361,16 @@ impl Settings {
         Ok(searcher.only(Arc::new(subset)))
     }
 
+    /// Looks whether there is a GPU of the name that was given, though it may never be opened: one that is not there
+    /// should not be found out by the first query that is worth it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn named_device(&self, devices: &Devices) -> Result<()> {
+        let Some(name) = &self.device else { return Ok(()) };
+        devices.candidate(Some(name)).map(|_| ())
+    }
+
     /// What answers. Where the choice is left open: a device only if one is open already, and then each query goes
     /// where it costs less.
     ///
@@ -369,6 +379,7 @@ impl Settings {
     pub fn engine<'a>(&self, searcher: &'a Searcher<'a>, devices: &mut Devices) -> Result<Fallback<'a>> {
         let methods = self.methods()?;
         if self.is_auto() {
+            self.named_device(devices)?;
             let open = devices.open_already(self.device.as_deref());
             let Some(first) = open.first() else {
                 let engine = Fallback::on_cpu(searcher, &methods);
@@ -431,13 +442,11 @@ impl Settings {
 }
 
 /// A remark to the user.
-#[allow(clippy::print_stderr, reason = "a remark to the user")]
 pub(super) fn say(line: &str) {
-    eprintln!("gamut: {line}");
+    tell!("gamut: {line}");
 }
 
 /// A warning that a device failed.
-#[allow(clippy::print_stderr, reason = "a warning to the user")]
 pub(super) fn say_failed(error: &Error) {
-    eprintln!("gamut: warning: {error}; the CPU answers from now on");
+    tell!("gamut: warning: {error}; the CPU answers from now on");
 }

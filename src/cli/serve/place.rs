@@ -127,7 +127,7 @@ impl Opener for Place {
         };
         let (cache, known) = (ResultCache::new(self.cache / 2), NameCache::new(self.cache / 2));
         let mut devices = Devices::default();
-        let settings = &for_server(&own, &searcher, &mut devices, self.threads);
+        let settings = &for_server(&own, &searcher, &mut devices, self.threads)?;
         let kind = settings.engine_kind();
         let on_gpu = match kind {
             EngineKind::Cpu => None,

@@ -24,7 +24,7 @@ impl Args {
             repeat: self.repeat,
             files: self.files,
             level: self.level,
-            threads: super::threads(self.threads),
+            threads: ui::threads(self.threads),
             force: self.force,
         }
     }

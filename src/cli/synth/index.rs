@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use crate::base::json;
-use crate::base::memory::parse_size;
 use crate::cli::ui;
 use crate::pipeline::synthetic;
 
@@ -26,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "LIST", default_value = "simdbp", requires = "postings")]
     codec: String,
     /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "postings")]
+    #[arg(long, value_parser = ui::memory_of, value_name = "SIZE", requires = "postings")]
     memory: Option<u64>,
 }
 
@@ -52,7 +51,7 @@ pub(super) fn run(args: &super::Args) -> anyhow::Result<()> {
         terms: own.terms,
         clustering: own.clustering,
         codecs: own.codec.clone(),
-        means: ui::means(super::threads(args.threads), own.memory.unwrap_or(0), args.quiet),
+        means: ui::means(ui::threads(args.threads), own.memory.unwrap_or(0), args.quiet),
         ..defaults
     };
     let made = synthetic::write(&options)?;

@@ -31,8 +31,9 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Number of worker threads [default: one per core]
-    #[arg(short = 'j', long, value_name = "T")]
-    pub threads: Option<usize>,
+    #[arg(short = 'j', long, value_name = "N", value_parser = super::ui::threads_of, default_value = "0",
+        hide_default_value = true)]
+    pub threads: usize,
     /// Replace files that already exist
     #[arg(long)]
     pub force: bool,
@@ -109,10 +110,6 @@ fn parse_count(text: &str) -> Result<u64, String> {
     let number: f64 = number[..number.len() - 1].trim().parse().map_err(|_| bad())?;
     let count = (number * factor).round();
     if (0.0..1e15).contains(&count) { Ok(count as u64) } else { Err(bad()) }
-}
-
-fn threads(option: Option<usize>) -> usize {
-    super::ui::threads(option.unwrap_or(0))
 }
 
 /// Makes what the options say; results go to standard output, progress to standard error.

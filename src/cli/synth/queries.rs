@@ -117,7 +117,7 @@ pub(super) fn run(args: &super::Args, queries: super::Amount) -> anyhow::Result<
     if output.as_os_str() != "-" {
         writeln!(std::io::stdout().lock(), "{}: {}", output.display(), summary(&log, &how))?;
     } else if !args.quiet {
-        eprintln!("{}", summary(&log, &how));
+        tell!("{}", summary(&log, &how));
     }
     Ok(())
 }

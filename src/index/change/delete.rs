@@ -9,6 +9,7 @@
 //! **With a purge** it is a [merge](super::merge) of one index that leaves documents out, those deleted before too.
 
 use super::merge::{Merge, Merged, OnDuplicate, merge_without};
+use super::moved::afforded;
 use super::reencode::{BATCH, REPORT};
 use super::{checksums, stage};
 use crate::base::in_order::in_order;
@@ -190,8 +191,8 @@ pub struct Marked {
 /// Deletes documents from the index at `dir`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for an imported index, whose statistics are those of its file; [`Error::Damaged`],
-/// [`Error::Changed`], [`Error::Interrupted`], [`Error::Io`]; with a purge those of [`super::merge::merge`]. The index
+/// [`Error::Invalid`] for an imported index, whose statistics are those of its file; [`Error::Memory`],
+/// [`Error::Damaged`], [`Error::Changed`], [`Error::Interrupted`], [`Error::Io`]; with a purge those of [`super::merge::merge`]. The index
 /// stays as it was then.
 pub fn delete(dir: &Path, change: &Delete<'_>) -> Result<Deleted> {
     let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
@@ -236,6 +237,10 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
         (0..).zip(&mut marks).for_each(|(doc, mark)| *mark |= deleted.has(doc));
     }
     publish::nothing_else(dir, index.manifest())?;
+    let postings = batches(index, BATCH[0])?.iter().map(|batch| batch.postings).collect();
+    // marks, and their bits
+    let held = marks.len() as u64 * 9 / 8;
+    let own = afforded(means, held, postings, 0, 0, "a deletion from lists of this length")?;
     let began = Instant::now();
     let codec = index.codec(None)?;
     let folder = codec.codec().name();
@@ -248,7 +253,7 @@ fn mark(index: &Index, dir: &Path, mut marks: Vec<bool>, means: &Means) -> Resul
 
     let began = Instant::now();
     let bits = deleted::bits(&marks);
-    let counts = count(index, &bits, means)?;
+    let counts = count(index, &bits, &own)?;
     let count_seconds = began.elapsed().as_secs_f64();
 
     let began = Instant::now();

@@ -228,6 +228,9 @@ fn test_impacts_are_refused_and_ids_are_gone() {
     build(&target, &texts, &BuildPlan { impacts: Some(1), ..BuildPlan::default() }).unwrap();
     let which = Which { ids: vec!["b".to_owned(), "no".to_owned()], patterns: vec!["id=b*".parse().unwrap()] };
     let change = Delete { which: &which, purge: false, output: None, order: None, means: Means::new(1, 1 << 30) };
+    let little = Delete { means: Means::new(1, 1 << 20), ..change };
+    assert!(matches!(delete(&target, &little), Err(crate::Error::Memory { needed, .. }) if needed > 1 << 20));
+    let change = Delete { means: Means::new(1, 1 << 30), ..little };
     let done = delete(&target, &change).unwrap();
     assert!(matches!(done.done, Done::Marked(marked) if marked.documents == 2 && marked.terms == 2));
     assert_eq!((done.documents, done.unknown), (1, vec!["no".to_owned()]));

@@ -109,9 +109,14 @@ fn test_one_query_lists_and_opens_nothing() {
         assert!(line.contains("to open it: too much for one query") && line.ends_with("costs by rule"), "{line}");
         assert_eq!(COUNTS.get(), [0, 0], "{args:?}");
     }
-    // a name is looked up when a GPU pays
-    assert!(settings(&["--device", "another"]).engine(&searcher, devices).is_ok());
-    assert_eq!(COUNTS.get(), [0, 0]);
+    // what is named must be there, whoever answers
+    let not_there = |result: Result<_>| result.is_err_and(|error| error.to_string().contains("\"another\""));
+    let another = settings(&["--device", "another"]);
+    assert!(not_there(another.engine(&searcher, devices).map(drop)));
+    assert!(not_there(Engines::new(&another, &searcher, devices).first().map(drop)));
+    assert!(not_there(for_server(&another, &searcher, devices, 2).map(drop)));
+    assert!(settings(&["--device", "CARD"]).engine(&searcher, devices).is_ok());
+    assert_eq!(COUNTS.replace([0; 2]), [4, 0]);
     // what asks for a GPU or for the CPU is not left open
     assert!(settings(&["--engine", "gpu"]).engine(&searcher, devices).is_err());
     assert!(settings(&["--preload"]).engine(&searcher, devices).is_err());
@@ -154,13 +159,6 @@ fn test_a_file_asks_for_a_gpu_when_it_pays_and_once() {
     assert_eq!(windows(integrated, known(searcher, 1e-3, 1e-5), &[8]), [1, 1]);
     assert_eq!(windows(hardware, known(searcher, 1e-3, 1e-5), &[8]), [1, 1]);
     assert_eq!(windows(hardware, known(searcher, 1e-5, 1e-3), &[1 << 30]), [0, 0]);
-    // what was named must be there, once it matters
-    let named = super::tests::settings(&["--device", "another"]);
-    let mut devices = Devices::of(hardware, opens_none);
-    let mut engines = Engines::new(&named, searcher, &mut devices);
-    engines.threads = 2;
-    assert!(engines.first().is_ok() && engines.instead(&dear, 8).unwrap().is_none());
-    assert!(engines.instead(&dear, 100_000).is_err_and(|error| error.to_string().contains("\"another\"")));
     // few cheap queries: nothing is read, whatever would be known
     COUNTS.set([0; 2]);
     let mut devices = Devices::of(hardware, opens_none);
@@ -223,8 +221,8 @@ fn test_a_server_opens_a_gpu_only_by_a_calibration() {
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     COUNTS.set([0; 2]);
     let mut devices = Devices::of(hardware, opens_none);
-    let chosen = for_server(&settings(&[]), &searcher, &mut devices, 2);
+    let chosen = for_server(&settings(&[]), &searcher, &mut devices, 2).unwrap();
     assert_eq!((chosen.engine, COUNTS.get()), (EngineChoice::Fixed(EngineKind::Cpu), [0, 0]));
     let given = settings(&["--engine", "gpu", "--preload"]);
-    assert_eq!(for_server(&given, &searcher, &mut devices, 2), given);
+    assert_eq!(for_server(&given, &searcher, &mut devices, 2).unwrap(), given);
 }

@@ -84,8 +84,8 @@ pub struct TopicFile {
     /// file is the same as of one run.
     #[arg(long, requires = "run")]
     resume: bool,
-    /// Print no progress and no summary.
-    #[arg(short, long, requires = "topics")]
+    /// Print no progress and no summary of --topics.
+    #[arg(short, long)]
     quiet: bool,
     /// How to pack the queries for a GPU, see below [default: order:size=1024, or the preset's].
     #[arg(long, value_name = "NAME", requires = "topics")]
