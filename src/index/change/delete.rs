@@ -192,8 +192,8 @@ pub struct Marked {
 ///
 /// # Errors
 /// [`Error::Invalid`] for an imported index, whose statistics are those of its file; [`Error::Memory`],
-/// [`Error::Damaged`], [`Error::Changed`], [`Error::Interrupted`], [`Error::Io`]; with a purge those of [`super::merge::merge`]. The index
-/// stays as it was then.
+/// [`Error::Damaged`], [`Error::Changed`], [`Error::Interrupted`], [`Error::Io`]; with a purge those of
+/// [`super::merge::merge`]. The index stays as it was then.
 pub fn delete(dir: &Path, change: &Delete<'_>) -> Result<Deleted> {
     let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
     let _held = hold(&dir)?;

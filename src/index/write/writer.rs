@@ -301,8 +301,8 @@ impl IndexWriter {
         self.finish_cleared(docs, fields, extras, check, |_| Ok(()))
     }
 
-    /// As [`Self::finish_checked`]; `clear` takes out of the directory what is not part of the index, once nothing but a
-    /// rename is left that could fail.
+    /// As [`Self::finish_checked`]; `clear` takes out of the directory what is not part of the index, once nothing but
+    /// a rename is left that could fail.
     ///
     /// # Errors
     /// Those of [`Self::finish_checked`] and of `clear`.

@@ -92,9 +92,9 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// Brings lists to their addresses, and looks through them at the same time, as [`Sound::check`] does. Returns what [`Sound::check`] returns, and
-/// what [`Arena::send`] does. The caller lets no kernel run before it has both. Until then it does not matter what the
-/// device has got.
+/// Brings lists to their addresses, and looks through them at the same time. Returns what [`Sound::check`] returns,
+/// which has `tfs`, too, and what [`Arena::send`] does. The caller lets no kernel run before it has both. Until then it
+/// does not matter what the device has got.
 pub fn bring(
     missing: &[Missing<'_>],
     sound: &Sound,
