@@ -107,17 +107,12 @@ fn test_small_scores_of_many_terms() {
         let words: Vec<String> = (0..terms).map(|_| format!("w{}", random.below(40))).collect();
         words.join(" ") + " all"
     };
-    let texts: Vec<String> = [4, 8, 12, 20, 31].into_iter().cycle().take(30).map(&mut query).collect();
-    for k1 in [50.0, 300.0, 1000.0] {
-        let searcher = Searcher::new(&index, None, Bm25 { k1, b: 0.4 }).unwrap();
-        let plans = plans(&searcher, &texts);
-        for by_range_at in [1, NEVER] {
-            let options = Options { by_range_at: Some(by_range_at), ..AT_ONCE };
-            let mut engine = engine(&searcher, &gpu, options).unwrap();
-            for k in [3, 30, 300] {
-                check_batch(&mut engine, &plans, k, &format!("k1 = {k1}, by range at {by_range_at}"));
-            }
-        }
+    let texts: Vec<String> = [4, 8, 12, 20, 31].into_iter().cycle().take(15).map(&mut query).collect();
+    let searcher = Searcher::new(&index, None, Bm25 { k1: 1000.0, b: 0.4 }).unwrap();
+    let plans = plans(&searcher, &texts);
+    let mut engine = engine(&searcher, &gpu, Options { by_range_at: Some(NEVER), ..AT_ONCE }).unwrap();
+    for k in [3, 30, 300] {
+        check_batch(&mut engine, &plans, k, "small scores");
     }
 }
 
