@@ -95,9 +95,8 @@ fn test_lists_without_tables() {
     }
 }
 
-/// With a great k1 scores are small whole numbers, and here bounds are as tight as they can be: the best documents of
-/// each range have all words once and are as short as any. What is taken from a bound for a term may be no more than the
-/// term has in it, or documents a few units above the threshold are lost.
+/// With a great k1 scores are small whole numbers, and bounds have little room beside them: the best documents of each
+/// range have all words once and are as short as any.
 #[test]
 fn test_small_scores_of_many_terms() {
     let Some(gpu) = gpu() else { return };
