@@ -130,6 +130,9 @@ fn weights_are_merged() {
     ok(dir, "merge ia b.weights c.weights -o again -q");
     assert_same(dir, "out", "again");
     ok(dir, "verify out");
+    // what is said of a file goes before what the first index has
+    let error = refused(dir, "merge ia b.ciff -o no --as frequencies");
+    assert!(error.contains("b.ciff: cannot be merged with") && error.contains("not weights"), "{error}");
     ok(dir, "export out -o out.weights --impacts -q");
     ok(dir, "import out.weights -o back --as impacts -q");
     assert_same(dir, "out", "back");

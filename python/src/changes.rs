@@ -133,7 +133,7 @@ pub fn merge(
     let given = Given {
         codecs: codec.map(codec::parse_list).transpose().or_raise(py)?,
         analyzer: analyzer.map(cli::import::analyzer_named).transpose().or_raise(py)?,
-        weights,
+        weights: weights.then_some(true),
     };
     let of_files = [("codec", codec.is_some()), ("analyzer", analyzer.is_some()), ("weights", weights)];
     if let Some((option, _)) = of_files.iter().find(|(_, is_given)| *is_given)

@@ -38,7 +38,18 @@ fn machine_memory() -> u64 {
         .and_then(|s| s.lines().find(|l| l.starts_with("MemTotal"))?.split_whitespace().nth(1)?.parse::<u64>().ok())
         .map_or(4096 * MIB, |kib| kib * 1024);
     let limit = number("/sys/fs/cgroup/memory.max").or_else(|| number("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    limit.map_or(total, |l| l.min(total))
+    limit.map_or(total, |l| l.min(total)).min(address_space())
+}
+
+/// How much the process may have in addresses (`ulimit -v`), which files that it maps take, too.
+#[cfg(target_os = "linux")]
+fn address_space() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call gets a pointer to a live structure of the type that it asks for.
+    match unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        _ => u64::MAX,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]

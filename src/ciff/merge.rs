@@ -20,8 +20,8 @@ pub struct Given {
     pub codecs: Option<Vec<Arc<dyn Codec>>>,
     /// How texts became terms; without an index nobody knows.
     pub analyzer: Option<AnalyzerSpec>,
-    /// Frequencies are impacts of another program.
-    pub weights: bool,
+    /// Whether frequencies are impacts of another program; without an index they are not.
+    pub weights: Option<bool>,
 }
 
 /// Merges indexes and CIFF files: every input that is no directory is a file.
@@ -54,7 +54,7 @@ pub fn merge(change: &Merge<'_>, given: &Given) -> Result<Merged> {
         }
         options.codecs = given.codecs.clone().unwrap_or(options.codecs);
         options.analyzer = given.analyzer.clone().unwrap_or(options.analyzer);
-        options.weights |= given.weights;
+        options.weights = given.weights.unwrap_or(options.weights);
         import(&options)?;
         inputs.push(output);
     }

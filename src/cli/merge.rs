@@ -77,9 +77,9 @@ pub struct Args {
     /// The analyzer that made the terms of CIFF files [default: that of the first index, or unknown]
     #[arg(long, value_name = "NAME")]
     analyzer: Option<String>,
-    /// What a posting's tf is in CIFF files
-    #[arg(long = "as", value_enum, default_value = "frequencies", value_name = "WHAT")]
-    tf: Tf,
+    /// What a posting's tf is in CIFF files [default: what it is in the first index, or else frequencies]
+    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    tf: Option<Tf>,
     #[command(flatten)]
     threads: ui::Threads,
     #[command(flatten)]
@@ -111,10 +111,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let given = Given {
         codecs: args.codec.as_deref().map(crate::codec::parse_list).transpose()?,
         analyzer: args.analyzer.as_deref().map(analyzer_named).transpose()?,
-        weights: args.tf == Tf::Impacts,
+        weights: args.tf.map(|tf| tf == Tf::Impacts),
     };
     let of_files =
-        [("--codec", args.codec.is_some()), ("--analyzer", args.analyzer.is_some()), ("--as", given.weights)];
+        [("--codec", args.codec.is_some()), ("--analyzer", args.analyzer.is_some()), ("--as", given.weights.is_some())];
     if let Some((option, _)) = of_files.iter().find(|(_, is_given)| *is_given)
         && args.indexes.iter().all(|path| path.is_dir())
     {

@@ -1,6 +1,7 @@
 //! A file of results that takes its name only once it is complete.
 
 use crate::base::whole::WholeFile;
+use crate::index::in_no_index;
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -68,7 +69,11 @@ impl Output {
                 let file = File::options().write(true).truncate(there.is_file()).open(path);
                 Inner::Itself(file.map_err(Error::io("write to", path))?)
             }
-            _ => Inner::Whole(WholeFile::create(path, 0o666).map_err(Error::io("create a file beside", path))?),
+            _ => {
+                // it would be in the way of all that is to take the place of an index
+                in_no_index(path)?;
+                Inner::Whole(WholeFile::create(path, 0o666).map_err(Error::io("create a file beside", path))?)
+            }
         };
         Ok(Self { file: BufWriter::new(file), path: path.to_owned() })
     }

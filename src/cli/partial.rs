@@ -132,6 +132,13 @@ impl Partial {
         format!("{} and {}", self.part.display(), self.note.display())
     }
 
+    /// As [`Self::names`], of files that an earlier process left beside a target; `None` if there are none.
+    pub fn left_beside(target: &Path) -> Option<String> {
+        let [part, note] = ["part", "resume"].map(|end| beside(target, end).ok());
+        let (part, note) = (part?, note?);
+        (part.is_file() && note.is_file()).then(|| format!("{} and {}", part.display(), note.display()))
+    }
+
     /// Writes bytes.
     ///
     /// # Errors

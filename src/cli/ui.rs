@@ -259,7 +259,7 @@ pub fn threads(option: usize) -> usize {
     Means::new(option, 1).threads
 }
 
-/// Sets the flag it returns at the first Ctrl-C or termination request; a second one ends the
+/// Sets the flag it returns at the first Ctrl-C, termination request or end of the terminal; a second one ends the
 /// process at once.
 pub fn cancel_on_signal() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
@@ -268,7 +268,10 @@ pub fn cancel_on_signal() -> Arc<AtomicBool> {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
             loop {
-                wait_for_signal().await;
+                tokio::select! {
+                    () = wait_for_signal() => {}
+                    () = wait_for_hangup() => {}
+                }
                 if flag.swap(true, Ordering::Relaxed) {
                     std::process::exit(130);
                 }
@@ -277,6 +280,29 @@ pub fn cancel_on_signal() -> Arc<AtomicBool> {
         });
     });
     cancel
+}
+
+/// Is over when the terminal ends, as with a connection that is lost; not if that was to be ignored (`nohup`).
+#[cfg(unix)]
+async fn wait_for_hangup() {
+    // SAFETY: all zeros is a valid `sigaction`, and the call writes to it what is so now.
+    let is_ignored = unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut now) != 0 || now.sa_sigaction == libc::SIG_IGN
+    };
+    if is_ignored {
+        return std::future::pending().await;
+    }
+    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()) {
+        Ok(mut hangup) => _ = hangup.recv().await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Is over when the terminal ends.
+#[cfg(not(unix))]
+async fn wait_for_hangup() {
+    std::future::pending().await
 }
 
 /// Is over when somebody asks this process to end.

@@ -39,6 +39,7 @@ pub(crate) mod tests;
 
 pub use change::verify::{Verified, verify};
 pub use format::docs::{DocMark, DocName, DocTable, DocTableWriter, NameBlock};
+pub(crate) use format::manifest::index_at;
 pub use format::manifest::{Collection, FileSpec, Imported, InputCut, Manifest, Statistics};
 pub use format::tables::{Place, TermInfo};
 pub use impacts::Impacts;

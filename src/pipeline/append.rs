@@ -10,7 +10,7 @@ use super::ordered::build;
 use super::report::BuildReport;
 use crate::corpus::{CorpusOptions, Weights};
 use crate::index::change::merge::{Merge, Merged, OnDuplicate, merge_held, named};
-use crate::index::{Index, Unfinished, hold};
+use crate::index::{Index, Unfinished, hold, index_at};
 use crate::order::Order;
 use crate::text::{AnalyzerSpec, UNICODE};
 use crate::{Error, Result};
@@ -31,7 +31,7 @@ pub struct Appended {
 /// Those of [`build`] and of [`merge`](crate::index::change::merge::merge); [`Error::Invalid`] for an index whose words
 /// or weights no text gives. The index stays as it was then.
 pub fn append(dir: &Path, options: &BuildOptions, on_duplicate: OnDuplicate) -> Result<Appended> {
-    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let dir = index_at(dir)?;
     let _held = hold(&dir)?;
     let index = Index::open(&dir)?;
     let analyzer = index.manifest().analyzer.clone();

@@ -24,7 +24,7 @@ use crate::query::engine::EngineKind;
 use crate::serve::{Counts, Guard, Limits, Listening, Log, LogForm, Options, Residents, Usual, bind, run as serve};
 use anyhow::ensure;
 use place::Place;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ use std::time::Duration;
 /// SIGHUP opens the indexes anew; requests before that are answered from the old ones. SIGTERM and Ctrl-C end the
 /// server once it has answered what it has.
 #[derive(Debug, clap::Args)]
-#[command(mut_args(|arg| if ["explain", "snippets"].contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg }))]
+#[command(mut_args(for_a_server))]
 #[command(after_long_help = "\
 Examples:
   gamut serve out/gov2                                     then open http://127.0.0.1:7878/
@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(required = true, value_name = "INDEX")]
     indexes: Vec<PathBuf>,
     /// Address and port to listen at; port 0 chooses one.
-    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT")]
+    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT", value_parser = listen_at)]
     listen: SocketAddr,
     /// Name by which clients call this server, besides its address. May be given several times.
     #[arg(long, value_name = "NAME", value_parser = host)]
@@ -186,6 +186,24 @@ fn name_of(path: &Path) -> String {
     let last = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
     let name = last(path).or_else(|| last(&path.canonicalize().ok()?));
     name.unwrap_or_else(|| path.display().to_string())
+}
+
+/// Hides options that requests have themselves, and says of others what is so for a server.
+fn for_a_server(arg: clap::Arg) -> clap::Arg {
+    match arg.get_id().as_str() {
+        "explain" | "snippets" => arg.hide(true),
+        "within" => arg.help(
+            "Find only documents with an external id of this file, one a line, which is read whenever an index is \
+             opened. Scores stay what they are. The file may be packed by gzip, zstd or bzip2. The CPU answers.",
+        ),
+        _ => arg,
+    }
+}
+
+/// The address that `--listen` means; of a name the first one.
+fn listen_at(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| "give an address and a port, such as 127.0.0.1:7878 or localhost:7878".to_owned())
 }
 
 /// Lets SIGHUP have no effect until the server takes it; it would end the process.

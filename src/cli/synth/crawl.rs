@@ -11,6 +11,7 @@ use super::Args;
 use crate::base::json;
 use crate::cli::ui;
 use crate::corpus::synth::{self, SynthOptions};
+use crate::index::in_no_index;
 
 impl Args {
     fn options(&self) -> SynthOptions {
@@ -32,6 +33,7 @@ impl Args {
 
 /// Makes the crawl; names and sizes go to standard output, progress to standard error.
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    in_no_index(&args.out_dir.join("synth"))?;
     let cancel = ui::cancel_on_signal();
     let options = args.options();
     let bar = progress_bar(options.documents, args.quiet);

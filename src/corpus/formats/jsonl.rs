@@ -1,7 +1,7 @@
 //! JSON lines: one object a line. The layouts of Anserini (`id`, `contents`), BEIR (`_id`, `title`,
 //! `text`) and MS MARCO (`docid`, `body` …) are known; other fields are chosen by options.
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::super::format::{Context, Cut, Ends, Format, Frame, Head, Record};
 use super::super::json_doc::{ID_FIELDS, Names, TEXT_FIELDS, TITLE_FIELDS, URL_FIELDS, document};
@@ -39,6 +39,23 @@ pub(super) fn starts_with_object_line(head: &Head<'_>) -> bool {
     }
 }
 
+/// True if most of several lines are objects: the first one may be torn, or a remark.
+fn has_object_lines(head: &Head<'_>) -> bool {
+    let bytes = head.trimmed();
+    // The last line may be cut off.
+    let whole = if head.complete { bytes.len() } else { memrchr(b'\n', bytes).unwrap_or(0) };
+    let (mut all, mut objects) = (0, 0);
+    for line in bytes[..whole].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
+        let is_object = line[0] == b'{' && object(line, |_, _| {}).is_ok_and(|end| end == line.len());
+        (all, objects) = (all + 1, objects + usize::from(is_object));
+        // no long look at what has none
+        if all >= 16 && objects == 0 {
+            return false;
+        }
+    }
+    objects >= 2 && 2 * objects > all
+}
+
 impl Format for JsonLines {
     fn name(&self) -> &'static str {
         "jsonl"
@@ -51,7 +68,7 @@ impl Format for JsonLines {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        starts_with_object_line(head)
+        starts_with_object_line(head) || has_object_lines(head)
     }
 
     fn cut(&self) -> Cut {

@@ -94,7 +94,12 @@ fn test_order_is_natural_and_ids_are_relative() {
 fn test_packings_that_are_not_read_are_named() {
     let mut tar = vec![0; 512];
     tar[257..262].copy_from_slice(b"ustar");
-    for (bytes, name) in [(&b"PK\x03\x04\x14\0\0\0"[..], "zip"), (b"\xfd7zXZ\0\0\x04", "xz"), (&tar, "tar")] {
+    for (bytes, name) in [
+        (&b"PK\x03\x04\x14\0\0\0"[..], "zip"),
+        (b"\xfd7zXZ\0\0\x04", "xz"),
+        (&tar, "tar"),
+        (b"\x1f\x9d\x90x", "compress (.Z)"),
+    ] {
         let (_dir, path) = file("packed", bytes);
         let error = open(&[path]).err().expect("no format").to_string();
         assert!(error.contains(&format!("{name} data, which is not read")), "{error}");

@@ -53,6 +53,25 @@ fn test_odd_lines_do_not_make_a_text_of_a_table() {
     assert_eq!(ids(&read_bytes(tabs.as_bytes(), &CorpusOptions::default())), ["a", "f", "l"]);
 }
 
+/// A first line that is torn, or no object, is a loss, and makes no text of the others.
+#[test]
+fn test_odd_lines_do_not_make_a_text_of_objects() {
+    let objects =
+        |n| (0..n).map(|i| format!("{{\"id\": \"d{i}\", \"contents\": \"words {i}\"}}\n")).collect::<String>();
+    for odd in ["{bad", "# a remark", "nts\": \"the end of a line\"}", "[]", "7\tseven"] {
+        let text = format!("{odd}\n{}", objects(20));
+        for bytes in [text.clone().into_bytes(), gzip(text.as_bytes(), 6)] {
+            assert_eq!(found(&bytes), "jsonl", "{odd}");
+            let events = read_bytes(&bytes, &CorpusOptions::default());
+            assert_eq!((damage(&events).len(), ids(&events).len()), (1, 20), "{odd}");
+        }
+    }
+    assert_eq!(found(format!("words\n{}", objects(1)).as_bytes()), "text");
+    assert_eq!(found(format!("{}{}", "words\n".repeat(20), objects(21)).as_bytes()), "text", "too late to be seen");
+    assert_eq!(found(format!("{}{}", "words\n".repeat(10), objects(10)).as_bytes()), "text");
+    assert_eq!(found(format!("{}{}", "words\n".repeat(10), objects(11)).as_bytes()), "jsonl");
+}
+
 /// Every format of the registry reads what it is told to, and says what does not fit.
 #[test]
 fn test_any_format_can_be_forced() {

@@ -17,6 +17,7 @@ use crate::base::means::Means;
 use crate::error::damaged;
 use crate::index::format::deleted::{self, Counts, DELETED};
 use crate::index::format::docs;
+use crate::index::format::manifest::index_at;
 use crate::index::read::lists::{Source, batches};
 use crate::index::read::reader::Index;
 use crate::index::write::output::Output;
@@ -195,7 +196,7 @@ pub struct Marked {
 /// [`Error::Damaged`], [`Error::Changed`], [`Error::Interrupted`], [`Error::Io`]; with a purge those of
 /// [`super::merge::merge`]. The index stays as it was then.
 pub fn delete(dir: &Path, change: &Delete<'_>) -> Result<Deleted> {
-    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let dir = index_at(dir)?;
     let _held = hold(&dir)?;
     let indexes = [Index::open(&dir)?];
     let Found { marks, documents, unknown } = indexes[0].settle(change.which.find(&indexes[0]))?;

@@ -3,6 +3,7 @@
 use crate::base::means::Means;
 use crate::index::change::reorder::{Reorder, Reordered, ready, reordered};
 use crate::index::format::docs::DocName;
+use crate::index::format::manifest::index_at;
 use crate::index::format::tables;
 use crate::index::read::reader::Index;
 use crate::index::write::output::each;
@@ -58,7 +59,7 @@ pub struct Ordered {
 /// Those of [`Order::permutation`], [`write_text`] and [`reorder`](super::reorder::reorder); then nothing is there but
 /// what was there before.
 pub fn put_in_order(dir: &Path, order: &Order, place: Place<'_>, extras: Extras<'_>) -> Result<Ordered> {
-    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let dir = index_at(dir)?;
     // The permutation is one of the documents that are there now: nobody may put others in their place.
     let _held = place.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;

@@ -10,7 +10,7 @@ use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::codec::{self, Codec};
 use crate::gpu::Gpu;
-use crate::index::format::manifest::{CodecSpec, FileSpec};
+use crate::index::format::manifest::{CodecSpec, FileSpec, index_at};
 use crate::index::impacts::IMPACTS;
 use crate::index::list_tables::TABLES;
 use crate::index::read::lists::{Batch, Source, batches, bounds, differs, range_bounds};
@@ -98,7 +98,7 @@ pub struct Changed {
 /// back otherwise, [`Error::Changed`] if somebody wrote to it meanwhile, [`Error::Interrupted`], [`Error::Io`],
 /// [`Error::Gpu`].
 pub fn reencode(dir: &Path, change: &Change<'_>) -> Result<Changed> {
-    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let dir = index_at(dir)?;
     let _held = change.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
     changed(&index, &dir, change).map_err(|error| index.cause(error))

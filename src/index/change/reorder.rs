@@ -11,6 +11,7 @@ use super::reencode::{BATCH, REPORT};
 use super::{checksums, stage};
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
+use crate::index::format::manifest::index_at;
 use crate::index::format::tables::Place;
 use crate::index::format::texts::TEXTS;
 use crate::index::read::lists::{Batch, Source, batches, differs, frequencies};
@@ -63,7 +64,7 @@ pub struct Reordered {
 /// [`Error::Damaged`] if the index is damaged or a list came back otherwise, [`Error::Changed`] if somebody wrote to it
 /// meanwhile, [`Error::Interrupted`], [`Error::Io`].
 pub fn reorder(dir: &Path, change: &Reorder<'_>) -> Result<Reordered> {
-    let dir = dir.canonicalize().map_err(Error::io("open", dir))?;
+    let dir = index_at(dir)?;
     let _held = change.output.is_none().then(|| hold(&dir)).transpose()?;
     let index = Index::open(&dir)?;
     let means = index.settle(ready(&index, &dir, (change.output, change.force), &change.means))?;

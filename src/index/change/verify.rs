@@ -16,6 +16,8 @@ use crate::score::range::GatherRanges;
 use crate::score::threshold::GatherThresholds;
 use crate::{Error, Result};
 use rayon::prelude::*;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use xxhash_rust::xxh3::Xxh3;
@@ -72,6 +74,15 @@ fn verify_once(dir: &Path) -> Result<Verified> {
         }
         manifest => manifest?,
     };
+    // What this process may not read is no damage.
+    for file in &manifest.files {
+        let path = dir.join(&file.name);
+        if let Err(error) = File::open(&path)
+            && error.kind() == ErrorKind::PermissionDenied
+        {
+            return Err(Error::io("open", &path)(error));
+        }
+    }
     verified.bytes = manifest.files.par_iter().map(|file| checksum(dir, file, &problems)).sum();
     // Beyond a wrong checksum the rest would only repeat it, less clearly. Also, a dictionary that is not the writer's
     // must not be walked.

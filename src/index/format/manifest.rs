@@ -9,7 +9,7 @@ use crate::score::Norm;
 use crate::text::AnalyzerSpec;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Name of the manifest in the index directory.
@@ -190,6 +190,17 @@ impl FileSpec {
         let what = format!("{bytes} bytes long, but the manifest says {}; build the index again", self.bytes);
         Err(damaged(path, bytes.min(self.bytes), what))
     }
+}
+
+/// The path of an index without links.
+///
+/// # Errors
+/// [`Error::Invalid`] if there is none, [`Error::Io`] if it cannot be looked for.
+pub(crate) fn index_at(dir: &Path) -> Result<PathBuf> {
+    dir.canonicalize().map_err(|error| match Manifest::read(dir) {
+        Err(told @ Error::Invalid { .. }) => told,
+        _ => Error::io("open", dir)(error),
+    })
 }
 
 impl Manifest {

@@ -15,7 +15,7 @@ mod windows;
 use super::explain::LEFT_TO_CPU;
 use super::settings::Settings;
 use crate::base::means::{Stage, Unit};
-use crate::bench::beside::named_file;
+use crate::bench::beside::{named_file, takes_place_of_its_like};
 use crate::cli::eval;
 use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
@@ -217,6 +217,11 @@ impl Sink for Writer {
 /// Opens the run file; with `resume`, where an earlier run stopped.
 fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
     if !resume {
+        if let Some(names) = Partial::left_beside(run) {
+            say(format_args!(
+                "note: an earlier run with --resume left {names}; this one begins anew and leaves them there"
+            ));
+        }
         return Ok((Target::Whole(Output::create(run)?), Done::default()));
     }
     let (mut partial, left) = Partial::open::<(Job, Done)>(run)?;
@@ -373,6 +378,7 @@ pub fn run<'a>(
     if let Some(times) = &args.times {
         // - is a file here
         takes_no_place(("--times", &Path::new(".").join(times)), dir, inputs.chain([("--run", run)]))?;
+        takes_place_of_its_like("--times", times, "{\"index\":")?;
     }
     let is_stdout = run.as_os_str() == "-";
     if args.qrels.is_some() && (is_stdout || std::fs::metadata(run).is_ok_and(|run| !run.is_file())) {

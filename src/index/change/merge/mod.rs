@@ -44,6 +44,7 @@ use super::orders::permutation;
 use super::reorder::{Reorder, reorder};
 use crate::base::in_order::joined;
 use crate::base::means::Means;
+use crate::index::format::manifest::index_at;
 use crate::index::read::reader::Index;
 use crate::index::write::publish;
 use crate::index::write::unfinished::{Unfinished, hold};
@@ -140,7 +141,7 @@ fn opened(inputs: &[PathBuf]) -> Result<Vec<Index>> {
     if inputs.is_empty() {
         return Err(Error::Invalid { what: "merge".to_owned(), why: "names no index".to_owned() });
     }
-    inputs.iter().map(|dir| Index::open(&dir.canonicalize().map_err(Error::io("open", dir))?)).collect()
+    inputs.iter().map(|dir| Index::open(&index_at(dir)?)).collect()
 }
 
 /// Merges open indexes, the inputs of `change`, without the documents that `dropped` marks by index and docID. It is
