@@ -309,7 +309,7 @@ fn a_gpu_gives_the_same_documents() {
     let never = run_file.to_str().unwrap();
     for (args, why) in [
         (&["--run", &manifest][..], "lies in the index"),
-        (&["--run", never, "--times", &manifest], "lies in the index"),
+        (&["--run", never, "--times", &manifest], "would lie in the index"),
         (&["--run", statistics, "--statistics", statistics], "is the file of --statistics"),
         (&["--run", never, "--times", topics], "is the file of --topics"),
         (&["--run", never, "--times", never], "is the file of --run"),

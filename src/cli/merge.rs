@@ -77,7 +77,7 @@ pub struct Args {
     /// The analyzer that made the terms of CIFF files [default: that of the first index, or unknown]
     #[arg(long, value_name = "NAME")]
     analyzer: Option<String>,
-    /// What a posting's tf is in CIFF files [default: what it is in the first index, or else frequencies]
+    /// What a posting's tf is in CIFF files. If this is left out: what it is in the first index, or else frequencies
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     tf: Option<Tf>,
     #[command(flatten)]
