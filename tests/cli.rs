@@ -173,28 +173,6 @@ fn errors_are_one_line_and_exit_code_2() {
     assert_eq!(gamut(&["--help"]).status.code(), Some(0));
 }
 
-/// With nobody at the other end of stderr a command does its work, and has the exit code that it has otherwise.
-#[test]
-fn a_closed_stderr_changes_nothing_else() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = put(dir.path(), "crawl.warc", &records(5, 60).concat());
-    let (input, out, ciff) = (input.to_str().unwrap(), dir.path().join("index"), dir.path().join("index.ciff"));
-    let (out, ciff) = (out.to_str().unwrap(), ciff.to_str().unwrap());
-    let closed = |args: &[&str]| {
-        let (end, pipe) = std::io::pipe().unwrap();
-        drop(end);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gamut"));
-        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(pipe).status().unwrap().code()
-    };
-    assert_eq!(closed(&["index", input, "-o", out, "--sorter", "cpu", "--memory", "512MiB"]), Some(0));
-    assert_eq!(closed(&["export", out, "-o", ciff]), Some(0));
-    assert_eq!(closed(&["verify", out]), Some(0));
-    assert!(Path::new(ciff).exists());
-    assert_eq!(closed(&["query", out, "unicornsdonotexist"]), Some(1));
-    assert_eq!(closed(&["query", dir.path().join("none").to_str().unwrap(), "word"]), Some(2));
-    assert_eq!(closed(&["query", out, "--no-such-option"]), Some(2));
-}
-
 #[test]
 fn a_synthetic_index_answers_synthetic_queries() {
     let dir = tempfile::tempdir().unwrap();

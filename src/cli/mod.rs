@@ -95,6 +95,7 @@ pub fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     crate::base::guard::show_no_answers();
     ui::allow_open_files();
+    ui::outlive_long_files();
     main_of(std::env::args_os())
 }
 

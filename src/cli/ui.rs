@@ -191,6 +191,16 @@ pub fn allow_open_files() {
     }
 }
 
+/// Lets a write behind the greatest length that a file may have (`ulimit -f`) fail as on a full disk; the signal would
+/// end this process without a word, and leave what was begun.
+pub fn outlive_long_files() {
+    #[cfg(unix)]
+    // SAFETY: no handler of this process is replaced, and an ignored signal runs no code.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 /// More threads than any machine has processors for take memory, and seconds to begin with.
 pub const MOST_THREADS: usize = 4096;
 

@@ -94,7 +94,7 @@ fn test_what_is_refused_and_why() {
         (format!("{a} --topics {topics} --b 2"), "--b"),
         (format!("{a} --topics {topics} --topk zigzag"), "bucket-select"),
         (format!("{a} --topics {topics} --rounds 0"), "--check"),
-        (format!("{a} --topics {topics} --csv {a}/no/such"), "cannot write"),
+        (format!("{a} --topics {topics} --csv {a}-no/such"), "cannot write"),
     ] {
         let error = run(&args(&format!("{line} --engine cpu"))).expect_err(&line);
         assert!(format!("{error:#}").contains(why), "{line}: {error:#}");

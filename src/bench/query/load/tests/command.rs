@@ -73,7 +73,7 @@ fn test_the_command_on_a_small_index() {
         (format!("{a} --topics {topics} --codec all"), "name it"),
         (format!("{a} --topics {topics} --codec raw"), "vbyte, simdbp"),
         (format!("{a} --topics {a}/none"), "none"),
-        (format!("{a} --topics {topics} --csv {a}/no/such"), "cannot write"),
+        (format!("{a} --topics {topics} --csv {a}-no/such"), "cannot write"),
         (format!("{a} --log {topics}"), "line 1 has no tab"),
         (format!("{a} --topics {topics} --warm-up 0 --rate 1e12"), "--seconds"),
     ] {
