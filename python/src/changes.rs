@@ -1,6 +1,6 @@
 //! What writes an index or a CIFF file from an index or a CIFF file.
 
-use crate::errors::{OrRaise as _, invalid};
+use crate::errors::{OrRaise as _, invalid, is_there};
 use crate::work::{Size, bytes, object, remark, run};
 use gamut::ciff::merge::{Given, merge as merge_all};
 use gamut::ciff::{ExportOptions, ImportOptions, Packing};
@@ -35,6 +35,7 @@ pub fn reencode(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    is_there(py, &index)?;
     if codec.is_none() && drop.is_empty() && !estimate && !impacts && !tables {
         let why = "nothing to do: codec, impacts and tables add, drop removes, estimate says sizes";
         return Err(invalid(py, index.display().to_string(), why));
@@ -89,6 +90,7 @@ pub fn reorder(
     memory: Option<Size>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    is_there(py, &index)?;
     let order: Order = order.parse::<Order>().or_raise(py)?;
     let limits = (threads, bytes(py, memory)?, progress);
     let done = run(py, limits, None, move |means, _| {
@@ -128,6 +130,7 @@ pub fn merge(
     if indexes.is_empty() {
         return Err(invalid(py, "merge", "needs the directories of indexes"));
     }
+    indexes.iter().try_for_each(|path| is_there(py, path))?;
     let order = order.map(str::parse::<Order>).transpose().or_raise(py)?;
     let on_duplicate = on_duplicate.parse().or_raise(py)?;
     let given = Given {
@@ -223,6 +226,7 @@ pub fn delete(
     memory: Option<Size>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    is_there(py, &index)?;
     if ids.is_empty() && patterns.is_empty() && (!purge || dry_run) {
         let why = "needs ids, or patterns such as \"url=http://a.example/*\", or purge=True";
         return Err(invalid(py, "delete", why));
@@ -307,6 +311,7 @@ pub fn export_ciff(
     memory: Option<Size>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    is_there(py, &index)?;
     let limits = (threads, bytes(py, memory)?, progress);
     let done = run(py, limits, None, move |means, _| {
         let options = ExportOptions { impacts, codec, packing: Packing::of(&file), means };

@@ -3,6 +3,7 @@
 use gamut::Error;
 use pyo3::prelude::*;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// The exception of an error. Messages name options as Python does: `force=True` for `--force`.
 pub fn raised(py: Python<'_>, error: Error) -> PyErr {
@@ -35,6 +36,11 @@ fn class_of(error: &Error) -> (&'static str, Option<i32>) {
 /// A value that Python's caller gave and that is none.
 pub fn invalid(py: Python<'_>, what: impl Into<String>, why: impl Into<String>) -> PyErr {
     raised(py, Error::Invalid { what: what.into(), why: why.into() })
+}
+
+/// Fails as Python's own calls do if there is nothing at a path.
+pub fn is_there(py: Python<'_>, path: &Path) -> PyResult<()> {
+    std::fs::metadata(path).map(drop).map_err(Error::io("open", path)).or_raise(py)
 }
 
 /// Names of options as keyword arguments, but for those of a command between backticks.

@@ -1,7 +1,7 @@
 //! Builds: of files, of documents in memory, of tables.
 
 use crate::documents::{Dicts, Fields};
-use crate::errors::{OrRaise as _, invalid};
+use crate::errors::{OrRaise as _, invalid, is_there};
 use crate::tables::{STREAM, Table};
 use crate::work::{Size, bytes, object, remark, run};
 use gamut::base::means::Means;
@@ -200,6 +200,7 @@ pub fn append(
     memory: Option<Size>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    is_there(py, &index)?;
     let text_field = text_field.map(Texts::names);
     let fields = Fields::new(id_field.clone(), text_field.clone(), title_field.clone());
     let inputs = self::inputs(inputs, fields)?;

@@ -194,6 +194,17 @@ class Wrong(InDirectory):
         self.assertIsInstance(caught.exception, gamut.NotFoundError)
         self.assertEqual(caught.exception.errno, 2)
         self.assertIn("none", str(caught.exception))
+        none, new = self.dir / "none", self.dir / "new"
+        for change in (
+            lambda: gamut.reencode(none, codec="vbyte"),
+            lambda: gamut.reorder(none, "input"),
+            lambda: gamut.delete(none, ["d1"]),
+            lambda: gamut.append(none, documents(1)),
+            lambda: gamut.merge([self.dir / "x", none], new),
+            lambda: gamut.export_ciff(none, new),
+        ):
+            with self.assertRaises(FileNotFoundError):
+                change()
         for options in ({"codec": "nonsense"}, {"analyzer": "x"}, {"order": "x"}, {"pipeline": "x"}, {"memory": "much"}):
             with self.assertRaises(ValueError):
                 gamut.index(documents(3), self.dir / "y", **options)

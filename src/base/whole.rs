@@ -31,6 +31,13 @@ impl WholeFile {
         if let Ok(file) = nameless::create(parent(&path), mode) {
             return Ok(Self { file, path, drawn: None, mode });
         }
+        // what nobody else may read, nobody may read meanwhile
+        #[cfg(unix)]
+        let mode = {
+            use std::os::unix::fs::PermissionsExt as _;
+            let there = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+            there.map_or(mode, |there| mode & (there.permissions().mode() | 0o600))
+        };
         let (file, drawn) = named(&path, mode)?.into_parts();
         Ok(Self { file, path, drawn: Some(drawn), mode })
     }

@@ -17,6 +17,43 @@ pub(crate) fn named_file() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// Refuses an option's output that would take the place of the file of another one, of a file in a folder that is
+/// read, or of a file of an index. `-` is standard output or input, and no file.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub(crate) fn takes_no_place<'p>(
+    (option, output): (&str, &Path),
+    index: Option<&Path>,
+    others: impl IntoIterator<Item = (&'p str, &'p Path)>,
+) -> Result<()> {
+    // A file that is still to be written has a folder.
+    let place = |path: &Path| {
+        if path.as_os_str() == "-" {
+            return None;
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize().ok().or_else(|| Some(parent.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    let Some(output_at) = place(output).filter(|_| output.is_file() || !output.exists()) else { return Ok(()) };
+    let refuse = |why: String| {
+        let why = format!("{why}; give another name");
+        Err(Error::Invalid { what: format!("{option} {}", output.display()), why })
+    };
+    if index.is_some_and(|index| index.canonicalize().is_ok_and(|index| output_at.starts_with(index))) {
+        return refuse("lies in the index".to_owned());
+    }
+    in_no_index(&output_at)?;
+    let is_there = output.is_file();
+    let is_read = |path: &Path| {
+        place(path).is_some_and(|at| at == output_at || is_there && path.is_dir() && output_at.starts_with(at))
+    };
+    match others.into_iter().find(|(_, path)| is_read(path)) {
+        Some((other, _)) => refuse(format!("is the file of {other}, which it would take the place of")),
+        None => Ok(()),
+    }
+}
+
 /// Fails if a file that is there, and not empty, does not begin as what is to be written there does.
 ///
 /// # Errors

@@ -31,12 +31,12 @@ pub struct Args {
     /// Files and directories
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Where indexes are made and removed again
-    #[arg(long, default_value = "out/bench-build", value_name = "DIR")]
+    /// Folder in which an index called bench-build is made and removed again
+    #[arg(long, default_value = "out", value_name = "DIR")]
     scratch: PathBuf,
     /// Counted rounds
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
     /// Pipelines to compare, comma-separated
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["overlapped", "serial", "cpu"])]
     pipelines: Vec<Pipeline>,
@@ -104,6 +104,11 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) seconds: Vec<f64>,
     pub(super) parse: Vec<f64>,
+    pub(super) merge: Vec<f64>,
+    /// In which the sorter was busy.
+    sort: Vec<f64>,
+    /// Shares of the sorting that parsing hid.
+    hidden: Vec<f64>,
     /// Build and verification.
     verified: Vec<f64>,
     pub(super) last: Option<BuildReport>,
@@ -136,6 +141,7 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
     let (codecs, sorter) = (crate::codec::parse_list(&args.codec)?, SorterChoice::parse(&args.sorter)?);
     let means = Means::new(args.threads, args.memory);
     let places = args.inflate.iter().map(|name| InflateChoice::parse(name)).collect::<crate::Result<Vec<_>>>()?;
+    let index = args.scratch.join("bench-build");
     let options = |(pipeline, inflate)| BuildOptions {
         force: true,
         codecs: codecs.clone(),
@@ -146,7 +152,7 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
         inflate,
         block_keys: args.block_keys.map_or(0, |keys| keys as usize),
         device_memory: args.device_memory.unwrap_or(0),
-        ..BuildOptions::new(args.inputs.clone(), args.scratch.clone())
+        ..BuildOptions::new(args.inputs.clone(), index.clone())
     };
     let ways: Vec<_> =
         args.pipelines.iter().flat_map(|&pipeline| places.iter().map(move |&at| (pipeline, at))).collect();
@@ -161,7 +167,7 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
         for (row, &way) in rows.iter_mut().zip(&ways) {
             let report = pipeline::build(&options(way))?;
             let began = Instant::now();
-            let verified = pool.install(|| verify(&args.scratch))?;
+            let verified = pool.install(|| verify(&index))?;
             let verify_seconds = began.elapsed().as_secs_f64();
             if let Some(problem) = verified.problems.first() {
                 anyhow::bail!("the index that the {} pipeline made is damaged: {problem}", row.name);
@@ -171,6 +177,9 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
                 row.seconds.push(report.seconds);
                 row.verified.push(report.seconds + verify_seconds);
                 row.parse.push(report.parse_seconds);
+                row.merge.push(report.merge_seconds);
+                row.sort.push(report.stages.get("sort").map_or(0.0, |t| t.busy));
+                row.hidden.push(report.sort_hidden);
             }
             row.last = Some(report);
         }
@@ -182,7 +191,7 @@ fn measure(args: &Args) -> anyhow::Result<(Vec<Row>, Row)> {
             }
         }
     }
-    std::fs::remove_dir_all(&args.scratch)?;
+    std::fs::remove_dir_all(&index)?;
     Ok((rows, bare))
 }
 
@@ -190,18 +199,8 @@ fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{:<16} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>7} {:>9}  sorter",
-        "pipeline",
-        "seconds",
-        "MB/s",
-        "verified s",
-        "MB/s",
-        "parse s",
-        "merge s",
-        "sort s",
-        "hidden",
-        "blocks",
-        "peak MiB"
+        "{:<16} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>7}  sorter",
+        "pipeline", "seconds", "MB/s", "verified s", "MB/s", "parse s", "merge s", "sort s", "hidden", "blocks"
     )?;
     for row in rows {
         let (seconds, verified, Some(report)) = (median(&row.seconds), median(&row.verified), &row.last) else {
@@ -209,18 +208,17 @@ fn print_table(rows: &[Row], bare: &Row) -> std::io::Result<()> {
         };
         writeln!(
             out,
-            "{:<16} {:>9.2} {:>9.0} {:>10.2} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0}% {:>7} {:>9.0}  {} on {}",
+            "{:<16} {:>9.2} {:>9.0} {:>10.2} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0}% {:>7}  {} on {}",
             row.name,
             seconds,
             report.body_bytes as f64 / 1e6 / seconds,
             verified,
             report.body_bytes as f64 / 1e6 / verified,
             median(&row.parse),
-            report.merge_seconds,
-            report.stages.get("sort").map_or(0.0, |t| t.busy),
-            report.sort_hidden * 100.0,
+            median(&row.merge),
+            median(&row.sort),
+            median(&row.hidden) * 100.0,
             report.blocks,
-            report.peak_memory as f64 / 1048576.0,
             report.sorter,
             report.device
         )?;

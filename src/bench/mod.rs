@@ -9,6 +9,7 @@ mod copier;
 pub mod inflate;
 pub mod intersect;
 mod orders;
+mod outputs;
 #[doc = include_str!("../../docs/papers.md")]
 pub mod papers;
 mod plot;

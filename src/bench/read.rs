@@ -9,10 +9,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-
 use crate::base::json;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::corpus::{
     Corpus, CorpusOptions, Doc, DocSink, Handover, HandoverResult, Piece, PieceReader, Skip, format_named,
 };
@@ -164,8 +163,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(format) = &args.format {
         format_named(format)?;
     }
-    let csv = args.csv.as_ref().map(|path| std::fs::File::create(path).map_err(crate::Error::io("write", path)));
-    let csv = csv.transpose()?;
+    let outputs = Outputs::open(args.csv.as_ref(), None, args.inputs.iter().map(|path| ("the input", &**path)))?;
     let options = CorpusOptions { format: args.format.clone(), ..CorpusOptions::default() };
     let spec = AnalyzerSpec::parse(&args.analyzer, None)?;
     let sink = |(stage, _)| -> crate::Result<Sink> {
@@ -183,9 +181,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .map(|((stage, sink), seconds)| (stage.1, sink.found, seconds.concat()))
         .collect();
     anyhow::ensure!(rows[0].1.documents > 0, "the input has no document; `gamut index` says why");
-    if let Some(file) = csv {
-        write_csv(&mut std::io::BufWriter::new(file), &rows).context("cannot write the CSV file")?;
-    }
+    outputs.write_csv(|mut out| write_csv(&mut out, &rows))?;
     if args.json {
         let row = |(stage, found, seconds): &(&str, Found, Vec<f64>)| {
             serde_json::json!({

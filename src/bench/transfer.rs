@@ -8,7 +8,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -20,6 +20,7 @@ use super::table::{Table, figure_or_dash};
 use super::{count, hardware_gpu, say};
 use crate::base::json;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::gpu::{Buffer, Download, Gpu, Usage};
 use crate::index::Index;
 use crate::query::{Bm25, Mode, Plan, Searcher};
@@ -99,13 +100,10 @@ pub(super) struct Row {
 /// # Errors
 /// The index or the queries cannot be read, no such device, or the CSV file cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let csv = args.csv.as_ref().map(|path| std::fs::File::create(path).map_err(crate::Error::io("write", path)));
-    let csv = csv.transpose()?;
+    let outputs = Outputs::open(args.csv.as_ref(), None, [("--topics", &*args.topics)])?;
     let gpu = device(args)?;
     let (queries, rows) = measured(args, gpu.as_ref())?;
-    if let Some(file) = csv {
-        write_csv(&mut std::io::BufWriter::new(file), &rows).context("cannot write the CSV file")?;
-    }
+    outputs.write_csv(|mut out| write_csv(&mut out, &rows))?;
     let report = gpu.as_ref().map(Gpu::report);
     if args.json {
         return Ok(json::print(&serde_json::json!({ "queries": queries, "device": report, "rows": rows }))?);

@@ -1,9 +1,9 @@
 //! `gamut export`: an index as a CIFF file.
 
 use super::output::{Output, no_json_behind};
-use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json;
+use crate::bench::beside::takes_no_place;
 use crate::ciff::{ExportOptions, Exported, Packing, export};
 use crate::index::Index;
 use crate::pipeline::report::count as grouped;
@@ -58,7 +58,7 @@ pub struct Args {
 /// What [`export()`] returns; the file exists already, and is not to be replaced.
 pub fn change(dir: &Path, options: &ExportOptions, file: &Path, force: bool) -> Result<Exported> {
     check(file, force)?;
-    takes_no_place(("-o", file), dir, [])?;
+    takes_no_place(("-o", file), Some(dir), [])?;
     let index = Index::open(dir)?;
     let mut out = Output::create(file)?;
     let done = export(&index, options, file, &mut out)?;

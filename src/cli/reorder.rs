@@ -6,11 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-use super::query::run_file::takes_no_place;
 use super::ui;
 use crate::base::json::{self, document};
 use crate::base::means::Means;
-use crate::bench::beside::named_file;
+use crate::bench::beside::{named_file, takes_no_place};
 use crate::index::change::orders::{Ordered, Place, put_in_order};
 use crate::index::{Extras, Index};
 use crate::order::Order;
@@ -84,7 +83,7 @@ pub fn change(
 ) -> crate::Result<Done> {
     if let Some(text) = text {
         // - is a file here
-        takes_no_place(("--permutation", &Path::new(".").join(text)), index, [])?;
+        takes_no_place(("--permutation", &Path::new(".").join(text)), Some(index), [])?;
     }
     let extras = Extras { impacts: false, tables: false, means };
     let ordered = put_in_order(index, order, Place { output, force: false, text }, extras)?;

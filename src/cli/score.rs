@@ -1,10 +1,11 @@
 //! `gamut score`: the scores of given pairs of a query and a document.
 
 use super::output::{Output, no_json_behind};
-use super::query::run_file::{Form, RunFormat, put, takes_no_place};
+use super::query::run_file::{Form, RunFormat, put};
 use super::ui::{self, Threads};
 use crate::base::json;
 use crate::base::means::Means;
+use crate::bench::beside::takes_no_place;
 use crate::index::Index;
 use crate::index::read::ids::IdReader;
 use crate::query::{
@@ -187,7 +188,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         no_json_behind(run, args.json)?;
         let statistics = args.statistics.iter().map(|path| ("--statistics", &**path));
         let inputs = [("--topics", &*args.topics), ("--pairs", &*args.pairs)];
-        takes_no_place(("--run", run), &args.index, inputs.into_iter().chain(statistics))?;
+        takes_no_place(("--run", run), Some(&args.index), inputs.into_iter().chain(statistics))?;
     }
     let (file, name) = open(&args.topics)?;
     let topics = TopicReader::new(file).and_then(Iterator::collect::<Result<Vec<Topic>>>);

@@ -1,10 +1,9 @@
 //! `gamut stats`: what an index holds and how large its parts are.
 
-use super::query::run_file::takes_no_place;
 use super::ui::printable;
 use crate::base::json::document;
 use crate::base::means::Means;
-use crate::bench::beside::named_file;
+use crate::bench::beside::{named_file, takes_no_place};
 use crate::index::read::lengths::class_name;
 use crate::index::{DocName, Imported, Index, Statistics};
 use crate::order::pagerank::highest_first;
@@ -161,7 +160,7 @@ struct Linearity {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let index = Index::open(&args.index)?;
     if let Some(terms) = &args.terms {
-        takes_no_place(("--terms", terms), &args.index, [])?;
+        takes_no_place(("--terms", terms), Some(&args.index), [])?;
     }
     let report = index.settle(report_of(&index, args))?;
     args.terms.as_deref().map_or(Ok(()), |path| index.settle(Collection::write(&index, path)))?;

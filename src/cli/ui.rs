@@ -240,8 +240,7 @@ pub fn threads_of(text: &str) -> Result<usize, String> {
 /// How much memory a command may take.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Memory {
-    /// Memory limit of the whole process, such as 4GiB; pages of files that the system caches do not count [default: a
-    /// quarter of the machine's]
+    /// Memory limit of the whole process, such as 4GiB [default: a quarter of the machine's]
     #[arg(long, value_parser = memory_of, value_name = "SIZE")]
     memory: Option<u64>,
 }
@@ -269,8 +268,8 @@ pub fn threads(option: usize) -> usize {
     Means::new(option, 1).threads
 }
 
-/// Sets the flag it returns at the first Ctrl-C, termination request or end of the terminal; a second one ends the
-/// process at once.
+/// Sets the flag it returns at the first Ctrl-C, termination request or end of the terminal; a second one of the first
+/// two ends the process at once.
 pub fn cancel_on_signal() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
     let flag = cancel.clone();
@@ -278,14 +277,16 @@ pub fn cancel_on_signal() -> Arc<AtomicBool> {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
             loop {
-                tokio::select! {
-                    () = wait_for_signal() => {}
-                    () = wait_for_hangup() => {}
+                let is_asked = tokio::select! {
+                    () = wait_for_signal() => true,
+                    // shell and kernel both tell of a lost terminal: two of these are one
+                    () = wait_for_hangup() => false,
+                };
+                match flag.swap(true, Ordering::Relaxed) {
+                    false => tell!("gamut: stopping and cleaning up; once more to stop at once"),
+                    true if is_asked => std::process::exit(130),
+                    true => {}
                 }
-                if flag.swap(true, Ordering::Relaxed) {
-                    std::process::exit(130);
-                }
-                tell!("gamut: stopping and cleaning up; once more to stop at once");
             }
         });
     });

@@ -333,10 +333,12 @@ mod wide {
         };
         let (groups, rest) = out.as_chunks_mut::<16>();
         groups.iter_mut().enumerate().for_each(|(i, out)| store(out, docs(i)));
-        // SAFETY: only slots that are there are written, and the store has no alignment to keep.
-        unsafe {
-            _mm512_mask_storeu_epi32(rest.as_mut_ptr().cast(), ones(rest.len()) as __mmask16, docs(groups.len()))
-        };
+        if !rest.is_empty() {
+            // SAFETY: only slots that are there are written, and the store has no alignment to keep.
+            unsafe {
+                _mm512_mask_storeu_epi32(rest.as_mut_ptr().cast(), ones(rest.len()) as __mmask16, docs(groups.len()))
+            };
+        }
         Ok(())
     }
 }

@@ -24,7 +24,7 @@
 //! another word, and short lists have no header.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most six words per docID; this much only for a block of
-//! exceptions alone. Words read past the block: up to three where the slice has them.
+//! exceptions alone. Words read past the block: up to sixteen where the slice has them.
 
 use std::sync::Arc;
 

@@ -203,6 +203,9 @@ fn list_ones(mut word: u64, base: u8, slots: &mut [u8; 64]) {
     }
 }
 
+/// Of a block that no encoder writes.
+const TOO_MANY: CodecError = CodecError::Malformed("the quotients add up to more than a block's may");
+
 /// As [`unpack`], with `list_ones` or what does the same.
 #[inline(always)]
 fn unpack_with(
@@ -222,7 +225,7 @@ fn unpack_with(
     let mut base = quotients & !31;
     while found < m {
         if base >= end {
-            return Err(CodecError::Malformed("the quotients add up to more than a block's may"));
+            return Err(TOO_MANY);
         }
         let mut word = !(u64::from(words[base / 32]) | u64::from(words[base / 32 + 1]) << 32);
         if base < quotients {
@@ -241,7 +244,12 @@ fn unpack_with(
     }
     // The last zero is in the last word.
     let last = zeros[m - 1].wrapping_add(quotients as u8).wrapping_sub((base - 64) as u8);
-    Ok((base - 64 + usize::from(last) + 1).div_ceil(32))
+    let behind = base - 64 + usize::from(last) + 1;
+    // A damaged block may have so many ones before it that their number modulo 256 says nothing.
+    if behind > end {
+        return Err(TOO_MANY);
+    }
+    Ok(behind.div_ceil(32))
 }
 
 #[cfg(test)]
@@ -265,6 +273,17 @@ mod tests {
         // b = 0; 126 zeros, 253 ones and a zero from bit 5 on
         assert_eq!(words.len(), (5 + 127 + 253usize).div_ceil(32));
         assert_eq!(words.iter().map(|word| word.count_ones()).sum::<u32>(), 253);
+    }
+
+    /// 256 ones before the first of 127 zeros: modulo 256 they are none.
+    #[test]
+    fn test_more_ones_than_a_block_has_are_an_error() {
+        let mut words = vec![0; MAX_WORDS + 3];
+        (5..261).for_each(|bit| words[bit / 32] |= 1 << (bit % 32));
+        assert_eq!(unpack(&words, 1000, 0, HEADER_BITS, &mut [0; 127]), Err(TOO_MANY));
+        // three ones a docID are fewer
+        words[..8].copy_from_slice(&[0; 8]);
+        assert_eq!(unpack(&words, 1000, 0, HEADER_BITS, &mut [0; 127]), Ok((HEADER_BITS + 127).div_ceil(32)));
     }
 
     /// The processor's fast decoders and the one for any processor agree.

@@ -8,7 +8,7 @@
 //! the low end, so that the file is a plain byte stream.
 //!
 //! Range: every docID up to 2^32 - 1. Size: at most `5 (n - 1)` bytes, rounded up to words. Words read past
-//! the block: up to two where the slice has them.
+//! the block: up to sixteen where the slice has them.
 
 use std::sync::Arc;
 

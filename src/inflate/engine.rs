@@ -274,12 +274,12 @@ impl Inflate {
             }
             Err(_) => {}
         }
-        // texts that are gone give their buffers back, so that this ends when all of them are
+        // texts that are gone give their buffers back
         if wait { self.free.recv().ok().transpose() } else { Ok(None) }
     }
 
     /// Sends a batch and starts it. If `wait`, waits until texts of an earlier batch are gone, where four batches
-    /// exist; else returns `None` then.
+    /// exist, and for good if none of the four is finished; else returns `None` then.
     ///
     /// # Errors
     /// Out of memory, or the device was lost.
@@ -297,10 +297,17 @@ impl Inflate {
         let mut parts: Vec<_> = load.parts.iter().map(|&(from, at)| Part { from, to: packed, at }).collect();
         parts.extend(load.tails.iter().map(|(from, at)| Part { from: &from[..], to: packed, at: *at }));
         parts.push(Part { from: bytemuck::cast_slice(&rows), to: members, at: 0 });
-        self.upload.send(&self.gpu, &parts)?;
         let immediates = Params { members: rows.len() as u32 }.bytes();
         let steps = [Step::Run { name: "inflate", bound, immediates: &immediates, groups: rows.len() as u32 }];
-        let pending = self.gpu.submit("inflate", &steps, self.timed)?;
+        let sent = self.upload.send(&self.gpu, &parts).and_then(|()| self.gpu.submit("inflate", &steps, self.timed));
+        let pending = match sent {
+            Ok(pending) => pending,
+            Err(error) => {
+                // its buffers are gone, and others may be made
+                self.made -= 1;
+                return Err(error);
+            }
+        };
         let mut places = vec![Place { end: 0, text: 0, size: 0, bytes: 0 }; rows.len()];
         for (row, number) in order.into_iter().enumerate() {
             let Member { to, size, bytes, .. } = rows[row];
@@ -316,7 +323,7 @@ impl Inflate {
     /// The device was lost.
     pub fn finish(&mut self, running: Running) -> Result<Texts, GpuError> {
         let Running { slot: Slot { device, results }, pending, places, bytes } = running;
-        let (mapped, times) = self.gpu.finish_mapped(pending, results, bytes)?;
+        let (mapped, times) = self.gpu.finish_mapped(pending, results, bytes).inspect_err(|_| self.made -= 1)?;
         let seconds = times.first().map(|&(_, seconds)| seconds);
         Ok(Texts { parts: Some((mapped, device)), places, seconds, back: self.back.clone() })
     }

@@ -312,8 +312,9 @@ impl DocSink for Parser {
             return self.skip(Skip { kind: SkipKind::MissingField, offset: doc.offset, detail });
         }
         let body_bytes = doc.body.len();
-        // kept as names, and a title is split into words as a text is
-        let name_bytes = doc.id.len() + doc.url.len() + doc.title.len();
+        // kept as names, and a title is split into words as a text is; a WARC record's id is its URL
+        let url_bytes = if doc.url == doc.id { 0 } else { doc.url.len() };
+        let name_bytes = doc.id.len() + url_bytes + doc.title.len();
         let enormous = body_bytes + name_bytes > self.plan.solo_bytes;
         if enormous {
             // a hash of each term, and its weight

@@ -101,9 +101,13 @@ pub(super) fn gpu(searcher: &Searcher<'_>, gpu: &Gpu, queries: &[Query], rounds:
     let mut times = alone_and_copied(&mut engine, queries, rounds)?;
     // what copies of a query share, queries of a log do not: the sum is that of real batches
     for turn in turns.values() {
+        let turn: Vec<usize> = turn.iter().copied().filter(|&number| times[number].is_some()).collect();
+        if turn.is_empty() {
+            continue;
+        }
         let mut best = f64::INFINITY;
         for _ in 0..2 {
-            best = best.min(run_turn(&mut engine, queries, turn, BATCHES)?.0);
+            best = best.min(run_turn(&mut engine, queries, &turn, BATCHES)?.0);
         }
         let sum: f64 = turn.iter().filter_map(|&number| times[number]).map(|times| times.batched).sum();
         let factor = best / (BATCHES as f64 * sum);

@@ -27,10 +27,12 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 
+use super::query::not_negative;
 use super::statistics::Take;
 use super::{count, hardware_gpu, orders, say};
 use crate::base::json::document;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::codec::{self, Codec, spec};
 use crate::index::read::lengths::class_name;
 
@@ -93,7 +95,7 @@ pub struct Args {
     #[arg(long, value_name = "WHICH", value_enum, default_value = "median")]
     take: Take,
     /// Seconds of work of the GPU that does not count
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "0.5")]
     warm_up: f64,
     /// GPU by name or by its number in `gamut devices`, or none; software ones must be named
     #[arg(long, value_name = "NAME", default_value = "auto")]
@@ -133,27 +135,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (documents, min_length) = args.limits()?;
     let codecs = codec::parse_list(&args.codec)?;
     let sweep = args.sweep.as_ref().map(|name| sweep::points(&codecs, name)).transpose()?;
-    let create =
-        |path: &PathBuf| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()));
-    let csv = args.csv.as_ref().map(create).transpose()?;
-    let svg = args.svg.as_ref().map(create).transpose()?;
+    let outputs = Outputs::open(args.csv.as_ref(), args.svg.as_ref(), [])?;
     let Measured { device, titles, orders, figures } = measure(args, documents, min_length, &codecs, sweep.as_deref())?;
     let bandwidth = device.as_ref().map(|device| device.bandwidth);
-    if let Some(mut file) = csv {
-        output::write_csv(&mut file, &figures.concat()).context("cannot write the CSV file")?;
-    }
-    if let Some(mut file) = svg {
+    let chart = || {
         let points = sweep.as_ref().map(|points| {
             let point = |point: &sweep::Point| (point.codec.name().to_owned(), point.value.clone());
             points.iter().map(point).collect::<Vec<_>>()
         });
-        let chart = match &figures[..] {
+        match &figures[..] {
             [figures] => output::chart(&titles[0], figures, points.as_deref()),
             _ => side_by_side::chart(&orders, &titles.join("; "), &figures.concat()),
-        };
-        let chart = chart.map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
-        file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
-    }
+        }
+    };
+    outputs.write(|mut out| output::write_csv(&mut out, &figures.concat()), chart)?;
     let mut out = std::io::stdout().lock();
     if args.json {
         let report = serde_json::json!({

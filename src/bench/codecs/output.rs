@@ -229,7 +229,7 @@ const FIELDS: [&str; 14] = [
 ///
 /// # Errors
 /// Errors of `out`.
-pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> anyhow::Result<()> {
+pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> std::io::Result<()> {
     writeln!(out, "{}", FIELDS.join(","))?;
     for figures in figures {
         let fields = serde_json::to_value(figures)?;
@@ -240,7 +240,7 @@ pub(super) fn write_csv(out: &mut impl Write, figures: &[Figures]) -> anyhow::Re
         };
         writeln!(out, "{}", FIELDS.iter().map(text).collect::<Vec<_>>().join(","))?;
     }
-    Ok(out.flush()?)
+    out.flush()
 }
 
 /// Bars of the totals, and lines over the length of lists, or over the values of the swept parameter. For each total,

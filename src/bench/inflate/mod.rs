@@ -26,6 +26,7 @@ use crate::base::kept;
 use crate::base::map::Map;
 use crate::base::memory::parse_size;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::corpus::{GzipMember, MemberInflater, gzip_members};
 use crate::gpu::Gpu;
 use crate::inflate::{Inflate, Load, Measured, Room, Running, Texts};
@@ -83,11 +84,7 @@ type Member<'d> = (&'d Input, GzipMember, bool);
 /// # Errors
 /// No such device or file, no member that a GPU would inflate, a file that cannot be written, or a wrong text.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let csv = args
-        .csv
-        .as_ref()
-        .map(|path| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display())))
-        .transpose()?;
+    let outputs = Outputs::open(args.csv.as_ref(), None, args.inputs.iter().map(|path| ("the input", &**path)))?;
     let gpu = hardware_gpu(&args.device)?;
     ensure!(gpu.is_some() || !args.keep, "--keep is for a GPU, and there is none");
     let threads = if args.threads > 0 { args.threads } else { rayon::current_num_threads() };
@@ -114,9 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let name = gpu.as_ref().map(|gpu| format!("{} ({})", gpu.report().name, gpu.report().driver));
         rows::print(name.as_deref().zip(bus.as_ref()), &host, &rows, &mut std::io::stdout().lock())?;
     }
-    if let Some(file) = csv {
-        rows::write_csv(&host, &rows, &mut std::io::BufWriter::new(file)).context("cannot write the CSV file")?;
-    }
+    outputs.write_csv(|mut out| rows::write_csv(&host, &rows, &mut out))?;
     Ok(())
 }
 
@@ -159,23 +154,23 @@ fn load<'d>(inputs: &'d [Input], room: &Room) -> (Load<'d>, Vec<Member<'d>>) {
     (load, members)
 }
 
-/// How many texts the GPU refused.
+/// How many texts the GPU refused, and the bytes of those of sound members that it gave.
 ///
 /// # Errors
 /// A text that it gave is wrong, and its CRC would not tell.
-fn compare(texts: &Texts, members: &[Member<'_>]) -> anyhow::Result<usize> {
-    let of = |inflater: &mut MemberInflater, (number, (input, member, _)): (usize, &Member<'_>)| {
-        let Some(text) = texts.get(number) else { return (0, 1) };
+fn compare(texts: &Texts, members: &[Member<'_>]) -> anyhow::Result<(usize, u64)> {
+    let of = |inflater: &mut MemberInflater, (number, (input, member, sound)): (usize, &Member<'_>)| {
+        let Some(text) = texts.get(number) else { return (0, 1, 0) };
         let wrong = match inflater.text(&input.map, member) {
             Some(right) => right != text,
             None => member.has_text(&input.map, text),
         };
-        (usize::from(wrong), 0)
+        (usize::from(wrong), 0, if *sound { member.size as u64 } else { 0 })
     };
     let counts = members.par_iter().enumerate().map_init(MemberInflater::new, of);
-    let (wrong, refused) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let (wrong, refused, given) = counts.reduce(|| (0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
     ensure!(wrong == 0, "the GPU inflated {wrong} of {} members wrongly", members.len());
-    Ok(refused)
+    Ok((refused, given))
 }
 
 /// One size of batches.
@@ -194,7 +189,7 @@ fn measure(args: &Args, gpu: &Gpu, size: u64, inputs: &[Input], host: &Host, bus
         engine.start(&load, true)?.context("a batch waits for buffers that nobody gives back")
     };
     let running = start(&mut engine)?;
-    let refused = compare(&engine.finish(running)?, &members)?;
+    let (refused, text) = compare(&engine.finish(running)?, &members)?;
     let (mut walls, mut kernels) = (Vec::new(), Vec::new());
     for _ in 0..args.rounds {
         let began = Instant::now();
@@ -207,7 +202,6 @@ fn measure(args: &Args, gpu: &Gpu, size: u64, inputs: &[Input], host: &Host, bus
         }
         walls.push(began.elapsed().as_secs_f64() / BATCHES as f64);
     }
-    let text: u64 = members.iter().filter(|(.., sound)| *sound).map(|(_, member, _)| member.size as u64).sum();
     let damaged = members.iter().filter(|(.., sound)| !sound).count();
     let (wall, packed) = (median(&walls), load.packed() as u64);
     let kernel = (!kernels.is_empty()).then(|| median(&kernels));

@@ -6,7 +6,7 @@
 //! its own clock. **Data**: pairs of synthetic lists, drawn independently from a fixed seed: two of the same length,
 //! and a long one with shorter ones. **How**: each method's result is compared with a plain merge of the docIDs. Then
 //! the methods take turns; a first round does not count. The time of a pair is the median of its rounds, or with
-//! `--fastest` their minimum; the figure is the mean over the pairs. The GPU works half a second before each turn.
+//! `--take fastest` their minimum; the figure is the mean over the pairs. The GPU works half a second before each turn.
 //!
 //! | file | its one job |
 //! |---|---|
@@ -18,7 +18,6 @@ mod device;
 mod output;
 mod pairs;
 
-use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -30,6 +29,7 @@ use super::statistics::Take;
 use super::{Engine, count, hardware_gpu, say};
 use crate::base::json;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::codec::{self, split_specs};
 use crate::query::and::{AND, RANGES};
 use crate::query::method::EngineKind;
@@ -233,22 +233,13 @@ impl Planned {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let plan = Planned::new(args)?;
     let documents = plan.recipe.documents;
-    let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
-    let csv = args.csv.as_ref().map(create).transpose()?;
-    let svg = args.svg.as_ref().map(create).transpose()?;
+    let outputs = Outputs::open(args.csv.as_ref(), args.svg.as_ref(), [])?;
     let figures = plan.measure()?;
     let gpu = plan.gpu;
     let each = args.take.name();
     let spread = format!("{:?}", args.lists).to_lowercase();
     let title = format!("Pairs of {spread} lists below {documents}, one core, {each} of {} rounds", args.rounds);
-    if let Some(file) = csv {
-        output::write_csv(&mut std::io::BufWriter::new(file), &figures).context("cannot write the CSV file")?;
-    }
-    if let Some(mut file) = svg {
-        let chart = output::chart(&title, &figures);
-        let chart = chart.map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
-        file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
-    }
+    outputs.write(|mut out| output::write_csv(&mut out, &figures), || output::chart(&title, &figures))?;
     if args.json {
         let mut csv = Vec::new();
         output::write_csv(&mut csv, &figures)?;

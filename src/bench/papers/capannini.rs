@@ -295,7 +295,7 @@ impl Built {
     /// Median seconds of parsing and sorting, of merging, and of all.
     fn seconds(&self, pipeline: &str) -> Option<[f64; 3]> {
         let row = self.rows.iter().find(|row| row.name == pipeline)?;
-        Some([median(&row.parse), row.last.as_ref()?.merge_seconds, median(&row.seconds)])
+        Some([&row.parse, &row.merge, &row.seconds].map(|seconds| median(seconds)))
     }
 
     fn value(&self, pipeline: &str, part: usize) -> Option<Value> {

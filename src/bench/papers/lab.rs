@@ -281,7 +281,7 @@ impl Lab {
     /// Its own.
     pub(super) fn build(&mut self, line: &str) -> anyhow::Result<Rc<Vec<build::Row>>> {
         let scratch = "build.scratch";
-        self.paths.insert(scratch.to_owned(), self.folder.join(scratch));
+        self.paths.insert(scratch.to_owned(), self.folder.clone());
         self.measured("build", &format!("{line} --scratch {scratch}"), build::figures)
     }
 }

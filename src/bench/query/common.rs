@@ -1,13 +1,12 @@
 //! What `bench query` and `bench load` ask for alike, and how they open it.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
 use crate::base::json;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::bench::table::objects;
 use crate::bench::{count, hardware_gpu, orders};
 use crate::gpu::Gpu;
@@ -46,13 +45,13 @@ pub(super) struct Common {
     /// Memory of the GPU for lists, such as 256MiB: lists come as queries ask for them [default: all lists are there]
     #[arg(long, value_name = "SIZE", value_parser = crate::base::memory::parse_size)]
     pub(super) gpu_memory: Option<u64>,
-    /// Write every figure as CSV, too
+    /// Write the figures of times as CSV, too
     #[arg(long, value_parser = named_file(), value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Draw charts, too
     #[arg(long, value_parser = named_file(), value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print one JSON object with every figure, as --csv writes them, instead of tables
+    /// Print one JSON object, with the figures that --csv writes, instead of tables
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -72,12 +71,6 @@ pub(in crate::bench) fn take_topics(path: &Path, wanted: Option<u64>) -> anyhow:
 pub(in crate::bench) fn not_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "give 0 or a number over it, such as 10 or 0.5".to_owned())
-}
-
-/// Files of results, made before anything is measured.
-pub(super) struct Outputs {
-    csv: Option<File>,
-    svg: Option<File>,
 }
 
 impl Common {
@@ -112,13 +105,15 @@ impl Common {
         all
     }
 
-    /// The files of results.
+    /// The files of results; `inputs` are what else is read, by the names of their options.
     ///
     /// # Errors
-    /// They cannot be written.
-    pub(super) fn outputs(&self) -> anyhow::Result<Outputs> {
-        let create = |path: &PathBuf| File::create(path).with_context(|| format!("cannot write {}", path.display()));
-        Ok(Outputs { csv: self.csv.as_ref().map(create).transpose()?, svg: self.svg.as_ref().map(create).transpose()? })
+    /// As of [`Outputs::open`].
+    pub(super) fn outputs<'p>(
+        &'p self,
+        inputs: impl IntoIterator<Item = (&'p str, &'p Path)>,
+    ) -> anyhow::Result<Outputs> {
+        Outputs::open(self.csv.as_ref(), self.svg.as_ref(), inputs)
     }
 
     /// The GPU, if `engines` of the command line want one; without one the CPU must be among them.
@@ -139,28 +134,6 @@ impl Common {
     /// Threads of the CPU.
     pub(super) fn threads(&self) -> usize {
         self.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize)
-    }
-}
-
-impl Outputs {
-    /// Writes results, as far as files were asked for.
-    ///
-    /// # Errors
-    /// They cannot be written, or drawn.
-    pub(super) fn write(
-        self,
-        csv: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
-        svg: impl FnOnce() -> Result<String, String>,
-    ) -> anyhow::Result<()> {
-        if let Some(file) = self.csv {
-            let mut out = std::io::BufWriter::new(file);
-            csv(&mut out).and_then(|()| out.flush()).context("cannot write the CSV file")?;
-        }
-        if let Some(mut file) = self.svg {
-            let chart = svg().map_err(|error| anyhow::anyhow!("cannot draw the charts: {error}"))?;
-            file.write_all(chart.as_bytes()).context("cannot write the SVG file")?;
-        }
-        Ok(())
     }
 }
 

@@ -136,7 +136,7 @@ pub struct Args {
     workgroups: Option<u32>,
     /// Measure whole processes instead, from their start to the run file, by phases: for the first query, 100, 1,000
     /// and all; with the index in the page cache, and without. Takes one codec and one method of a kind
-    #[arg(long, conflicts_with_all = ["batch", "check", "csv", "svg", "threads"])]
+    #[arg(long, conflicts_with_all = ["batch", "check", "csv", "svg", "take", "threads", "warm_up", "workgroups"])]
     cold: bool,
     /// With --cold: load all lists into the GPU's memory before the first query
     #[arg(long, requires = "cold")]
@@ -160,7 +160,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk, args.common.k as usize)?;
     check_workgroups(args, &methods)?;
     ensure!(args.rounds > 0 || args.check, "--rounds 0 measures nothing; give --check, too, to compare answers only");
-    let outputs = args.common.outputs()?;
+    let outputs = args.common.outputs([("--topics", &*args.topics)])?;
     with_results(args, &methods, |results, title, gpu| {
         outputs.write(|mut out| output::write_csv(&mut out, &results.rows), || results.chart(title))?;
         if args.common.json {

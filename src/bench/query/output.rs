@@ -281,7 +281,7 @@ fn sizes(places: &[Place<'_>], rows: &[Row], sizes: &[Size]) -> Table {
         let times = [Mode::And, Mode::Or].map(|mode| figure_or_dash(best(mode).map(|ms| 1e3 * ms)));
         let names = [place.order.clone(), place.codec.clone()];
         let tables = size.tables.map_or("-".to_owned(), |bytes| format!("{bytes:.2}"));
-        let decoded = format!("{:.2}", size.decoded / 1e9);
+        let decoded = size.decoded.map_or("-".to_owned(), |decoded| format!("{:.2}", decoded / 1e9));
         names.into_iter().chain(bits).chain([tables]).chain(times).chain([decoded]).collect()
     };
     let title = "Bits a posting, and bytes a posting of stored tables; mean of AND and OR on one core in microseconds; decoding the queries' lists, G docIDs/s";
@@ -352,7 +352,7 @@ impl Results<'_> {
 }
 
 fn series_name(row: &Row) -> String {
-    format!("{} {} {}", row.order, row.codec, row.method)
+    format!("{} {} {} {}", row.order, row.codec, row.engine, row.method)
 }
 
 fn lines(title: String, rows: &[&Row], by: &str, labels: Vec<String>, value: fn(&Row) -> f64) -> Panel {

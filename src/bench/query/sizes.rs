@@ -21,8 +21,8 @@ pub(super) struct Size {
     pub(super) tf_bits: f64,
     /// Bytes of stored tables of long lists, if there are any.
     pub(super) tables: Option<f64>,
-    /// DocIDs a second, one core.
-    pub(super) decoded: f64,
+    /// DocIDs a second, one core; none if no list has a block.
+    pub(super) decoded: Option<f64>,
 }
 
 /// Measures: decodes each list of the queries, once a round.
@@ -59,7 +59,7 @@ pub(super) fn size(place: &Place<'_>, plans: &[Plan], rounds: u32, take: Take) -
         bits: per_posting * (bytes(&format!("{codec}/postings.bin")) + bytes(&format!("{codec}/lists.bin"))),
         tf_bits: per_posting * bytes("tf.bin"),
         tables: index.list_tables().map(|_| per_posting / 8.0 * bytes("tables.bin")),
-        decoded: postings as f64 / all,
+        decoded: (all > 0.0).then_some(postings as f64 / all),
     })
 }
 

@@ -19,7 +19,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 
 use self::arrays::{Array, Distribution, Key};
 pub(super) use self::rows::Row;
@@ -28,6 +28,7 @@ use super::copier::Copier;
 use super::median;
 use crate::base::json;
 use crate::bench::beside::named_file;
+use crate::bench::outputs::Outputs;
 use crate::gpu::{Choice, Gpu};
 use crate::sort::bitonic::{self, Bitonic};
 use crate::sort::quick::{self, Quick};
@@ -111,11 +112,7 @@ struct Card {
 /// Unknown names, no such device, a file that cannot be written, or a wrong result.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let distributions = checked(args)?;
-    let csv = args
-        .csv
-        .as_ref()
-        .map(|path| std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display())))
-        .transpose()?;
+    let outputs = Outputs::open(args.csv.as_ref(), None, [])?;
     let (card, rows) = all_rows(args, &distributions)?;
     if args.json {
         let device = card.as_ref().map(|card| card.copier.gpu.report());
@@ -130,9 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         rows::print(&rows, &mut out)?;
     }
-    if let Some(file) = csv {
-        rows::write_csv(&rows, &mut std::io::BufWriter::new(file)).context("cannot write the CSV file")?;
-    }
+    outputs.write_csv(|mut out| rows::write_csv(&rows, &mut out))?;
     Ok(())
 }
 
@@ -198,7 +193,14 @@ fn entrants(args: &Args, card: Option<&Card>) -> anyhow::Result<Vec<Entrant>> {
     }
     let wanted = |name: &str| args.sorters.is_empty() || args.sorters.iter().any(|n| n == name);
     let tuned = !(args.sigma.is_empty() && args.log_k.is_empty());
-    ensure!(!tuned || wanted("bitonic"), "--sigma and --log-k are for the sorter bitonic, which --sorters leaves out");
+    ensure!(
+        args.sigma.is_empty() || wanted("bitonic") || wanted("quick"),
+        "--sigma is for the sorters bitonic and quick, which --sorters leaves out"
+    );
+    ensure!(
+        args.log_k.is_empty() || wanted("bitonic"),
+        "--log-k is for the sorter bitonic, which --sorters leaves out"
+    );
     let mut entrants = Vec::new();
     for entry in SORTERS.iter().filter(|s| wanted(s.name)) {
         let (name, on_gpu) = (entry.name.to_owned(), entry.on_gpu());

@@ -3,7 +3,7 @@
 use super::auto;
 use super::devices::Devices;
 use crate::cli::ids;
-use crate::gpu::{Gpu, GpuError};
+use crate::gpu::{Choice, Gpu, GpuError};
 use crate::index::Index;
 use crate::query::cost::file::DeviceId;
 use crate::query::engine::{EngineKind, Fallback, Methods, Names, preset};
@@ -367,8 +367,10 @@ impl Settings {
     /// # Errors
     /// There is none.
     pub(super) fn named_device(&self, devices: &Devices) -> Result<()> {
-        let Some(name) = &self.device else { return Ok(()) };
-        devices.candidate(Some(name)).map(|_| ())
+        match &self.device {
+            Some(name) if Choice::parse(name) != Choice::Auto => devices.candidate(Some(name)).map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     /// What answers. Where the choice is left open: a device only if one is open already, and then each query goes

@@ -11,7 +11,7 @@
 //! there are no exceptions, since most lists of an index are short.
 //!
 //! Range: every docID up to 2^32 - 1. Size: `25 + 32 (n - 1)` bits at most with the default share of exceptions, see
-//! [segment] for others. Words read past the block: up to three where the slice has them.
+//! [segment] for others. Words read past the block: up to sixteen where the slice has them.
 
 pub mod segment;
 

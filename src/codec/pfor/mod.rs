@@ -25,7 +25,7 @@
 //! all blocks. `values=packed` gives the values the width of the widest, `values=whole` 32 bits, as in the papers.
 //!
 //! Range: every docID up to 2^32 - 1. Size with `b=size`: at most `5 + k + 32 m` bits and five bits and `k` more.
-//! Words read past the block: up to three where the slice has them.
+//! Words read past the block: up to sixteen where the slice has them.
 //!
 //! One thread after the other would have to walk the list of exceptions. On a GPU each thread finds the exceptions of
 //! its ranks by pointer jumping: for all slots, exceptions or not, threads know where 1, 2, 4, … 64 hops from there

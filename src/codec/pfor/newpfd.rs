@@ -21,7 +21,7 @@
 //! makes the block smallest, of several the greatest. `b` can be fixed in both.
 //!
 //! Range: every docID up to 2^32 - 1. Size of `optpfd`: at most `5 + k + 32 m` bits and a word. Words read past the
-//! block: up to three where the slice has them.
+//! block: up to sixteen where the slice has them.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};

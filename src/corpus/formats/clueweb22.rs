@@ -20,7 +20,7 @@ impl Format for ClueWeb22 {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        jsonl::starts_with_object_line(head) && memmem::find(head.bytes, b"\"ClueWeb22-ID\"").is_some()
+        jsonl::is_lines(head) && memmem::find(head.bytes, b"\"ClueWeb22-ID\"").is_some()
     }
 
     fn cut(&self) -> Cut {

@@ -26,8 +26,13 @@ pub(super) fn frame_line(bytes: &[u8], at_end: bool, max: usize) -> Frame {
     }
 }
 
+/// True if the head is JSON lines.
+pub(super) fn is_lines(head: &Head<'_>) -> bool {
+    starts_with_object_line(head) || has_object_lines(head)
+}
+
 /// True if the head starts with a line that is a JSON object.
-pub(super) fn starts_with_object_line(head: &Head<'_>) -> bool {
+fn starts_with_object_line(head: &Head<'_>) -> bool {
     let bytes = head.trimmed();
     if bytes.first() != Some(&b'{') {
         return false;
@@ -68,7 +73,7 @@ impl Format for JsonLines {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        starts_with_object_line(head) || has_object_lines(head)
+        is_lines(head)
     }
 
     fn cut(&self) -> Cut {

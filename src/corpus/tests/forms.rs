@@ -66,6 +66,8 @@ fn test_odd_lines_do_not_make_a_text_of_objects() {
             assert_eq!((damage(&events).len(), ids(&events).len()), (1, 20), "{odd}");
         }
     }
+    let clueweb22 = "{\"ClueWeb22-ID\": \"1\", \"Clean-Text\": \"x\"}\n".repeat(20);
+    assert_eq!(found(format!("{{bad\n{clueweb22}").as_bytes()), "clueweb22");
     assert_eq!(found(format!("words\n{}", objects(1)).as_bytes()), "text");
     assert_eq!(found(format!("{}{}", "words\n".repeat(20), objects(21)).as_bytes()), "text", "too late to be seen");
     assert_eq!(found(format!("{}{}", "words\n".repeat(10), objects(10)).as_bytes()), "text");

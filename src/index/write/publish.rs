@@ -73,8 +73,8 @@ pub(in crate::index) fn publish(dir: Unfinished, target: &Path, force: bool, mea
     publish_cleared(dir, target, force, means, |_| Ok(()))
 }
 
-/// As [`publish`]; `clear` takes out of the directory what is not part of the index, once nothing but a rename is left
-/// that could fail.
+/// As [`publish`]; `clear` takes out of the directory what is not part of the index, once nothing is in the way of
+/// it: only a sync, its rights or a rename can fail behind that.
 ///
 /// # Errors
 /// Those of [`publish`] and of `clear`.

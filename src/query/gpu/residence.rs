@@ -170,7 +170,9 @@ impl<'a> Residence<'a> {
         let (lists, stop) = (&mut self.lists, &AtomicBool::new(false));
         let places = std::thread::scope(|scope| {
             // From a cache of pages that has none of them the copying threads would read a piece each.
-            scope.spawn(|| parts.iter().for_each(|part| _ = read_ahead(bytemuck::cast_slice(part), stop)));
+            let ahead = || parts.iter().for_each(|part| _ = read_ahead(bytemuck::cast_slice(part), stop));
+            // without a thread for it all is as before
+            let _ = std::thread::Builder::new().spawn_scoped(scope, ahead);
             let places = lists.fill(&parts);
             stop.store(true, Ordering::Relaxed);
             places

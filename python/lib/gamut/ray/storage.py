@@ -190,11 +190,13 @@ class Place:
         """The files but those of gamut's own: indexes, finished or not, and orders, as `gamut index` leaves them out. To
         be decided before a worker has some files and stand-ins for the others: all must have the same ones."""
         names = {name for name, _ in files}
+        # of an empty file some stores give no bytes but an error
+        full = {name for name, size in files if size}
         folders = {folder for name in names for folder in _folders(name)}
         own = {folder for folder in folders if re.search(r"(^|/)\.[^/]*\.unfinished$", folder)}
         manifests = {folder: f"{folder}/{MANIFEST}" for folder in folders}
-        own |= {folder for folder, name in manifests.items() if name in names and b'"gamut-index"' in self._head(name)}
-        orders = {name for name in names if re.search(r"\.order(\.\d+)?$", name)}
+        own |= {folder for folder, name in manifests.items() if name in full and b'"gamut-index"' in self._head(name)}
+        orders = {name for name in full if re.search(r"\.order(\.\d+)?$", name)}
         orders = {name for name in orders if re.match(rb"0 \d+\n(1 |$)", self._head(name)[:32])}
         return [[name, size] for name, size in files if name not in orders and own.isdisjoint(_folders(name))]
 

@@ -60,7 +60,9 @@ use serve::{Server, Wall};
 /// Unknown names, a file that cannot be read or written, an answer that differs, or a device that fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let methods = Methods::parse(&args.or, &args.intersect, &args.topk, args.common.k as usize)?;
-    let outputs = args.common.outputs()?;
+    let inputs = [("--topics", &args.topics), ("--log", &args.log)];
+    let inputs = inputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+    let outputs = args.common.outputs(inputs)?;
     with_rows(args, &methods, |rows, title, gpu| {
         outputs.write(|mut out| output::write_csv(&mut out, &rows), || output::chart(title, &rows))?;
         if args.common.json {

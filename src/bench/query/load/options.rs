@@ -122,7 +122,7 @@ pub struct Args {
     /// Random numbers of the arrivals; the same seed gives the same arrivals
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Method for OR; of several the best is taken [default: each engine's fastest method]
+    /// Method for OR [default: each engine's fastest method]
     #[arg(long, default_value = "best", value_name = "NAME", long_help = help::or())]
     pub(super) or: String,
     /// Method for AND, with parameters as in pmf:levels=3; one of each engine can be named, with a comma [default: each

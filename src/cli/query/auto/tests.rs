@@ -116,6 +116,10 @@ fn test_one_query_lists_and_opens_nothing() {
     assert!(not_there(Engines::new(&another, &searcher, devices).first().map(drop)));
     assert!(not_there(for_server(&another, &searcher, devices, 2).map(drop)));
     assert!(settings(&["--device", "CARD"]).engine(&searcher, devices).is_ok());
+    // auto is no name: without a GPU the CPU answers
+    let none = &mut Devices::of(Vec::new, opens_none);
+    assert!(settings(&["--device", "auto"]).engine(&searcher, none).is_ok());
+    assert!(not_there(settings(&["--device", "another"]).engine(&searcher, none).map(drop)));
     assert_eq!(COUNTS.replace([0; 2]), [4, 0]);
     // what asks for a GPU or for the CPU is not left open
     assert!(settings(&["--engine", "gpu"]).engine(&searcher, devices).is_err());

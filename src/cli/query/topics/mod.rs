@@ -15,7 +15,7 @@ mod windows;
 use super::explain::LEFT_TO_CPU;
 use super::settings::Settings;
 use crate::base::means::{Stage, Unit};
-use crate::bench::beside::{named_file, takes_place_of_its_like};
+use crate::bench::beside::{named_file, takes_no_place, takes_place_of_its_like};
 use crate::cli::eval;
 use crate::cli::output::Output;
 use crate::cli::partial::{Left, Partial};
@@ -40,7 +40,6 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What writes run files.
 pub mod run_file {
     pub use super::form::{Form, RunFormat};
-    pub use super::takes_no_place;
     pub use super::windows::put;
 }
 
@@ -215,9 +214,9 @@ impl Sink for Writer {
 }
 
 /// Opens the run file; with `resume`, where an earlier run stopped.
-fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
+fn target(run: &Path, (resume, quiet): (bool, bool), job: Job) -> Result<(Target, Done)> {
     if !resume {
-        if let Some(names) = Partial::left_beside(run) {
+        if let Some(names) = Partial::left_beside(run).filter(|_| !quiet) {
             say(format_args!(
                 "note: an earlier run with --resume left {names}; this one begins anew and leaves them there"
             ));
@@ -247,39 +246,6 @@ fn target(run: &Path, resume: bool, job: Job) -> Result<(Target, Done)> {
     };
     partial.begin()?;
     Ok((Target::Partial(Box::new(partial), job), done))
-}
-
-/// Refuses an option's output that would take the place of the file of another one, or of a file of the index. `-` is
-/// standard output or input, and no file.
-///
-/// # Errors
-/// [`Error::Invalid`].
-pub fn takes_no_place<'p>(
-    (option, output): (&str, &Path),
-    index: &Path,
-    others: impl IntoIterator<Item = (&'p str, &'p Path)>,
-) -> Result<()> {
-    // A file that is still to be written has a folder.
-    let place = |path: &Path| {
-        if path.as_os_str() == "-" {
-            return None;
-        }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        path.canonicalize().ok().or_else(|| Some(parent.canonicalize().ok()?.join(path.file_name()?)))
-    };
-    let Some(output_at) = place(output).filter(|_| output.is_file() || !output.exists()) else { return Ok(()) };
-    let refuse = |why: String| {
-        let why = format!("{why}; give another name");
-        Err(Error::Invalid { what: format!("{option} {}", output.display()), why })
-    };
-    if index.canonicalize().is_ok_and(|index| output_at.starts_with(index)) {
-        return refuse("lies in the index".to_owned());
-    }
-    crate::index::in_no_index(&output_at)?;
-    match others.into_iter().find(|(_, path)| place(path).as_ref() == Some(&output_at)) {
-        Some((other, _)) => refuse(format!("is the file of {other}, which it would take the place of")),
-        None => Ok(()),
-    }
 }
 
 /// A remark on stderr. A closed one is no reason to fail when the run file is written.
@@ -374,10 +340,10 @@ pub fn run<'a>(
         );
     }
     let dir = searcher.index().dir();
-    takes_no_place(("--run", run), dir, inputs.clone())?;
+    takes_no_place(("--run", run), Some(dir), inputs.clone())?;
     if let Some(times) = &args.times {
         // - is a file here
-        takes_no_place(("--times", &Path::new(".").join(times)), dir, inputs.chain([("--run", run)]))?;
+        takes_no_place(("--times", &Path::new(".").join(times)), Some(dir), inputs.chain([("--run", run)]))?;
         takes_place_of_its_like("--times", times, "{\"index\":")?;
     }
     let is_stdout = run.as_os_str() == "-";
@@ -393,7 +359,7 @@ pub fn run<'a>(
     let file = if stdin { io::stdin().as_fd().try_clone_to_owned().map(File::from) } else { File::open(topics) };
     let file = file.map_err(Error::io("read", topics))?;
     let bytes = if stdin { 0 } else { std::fs::metadata(topics).map_or(0, |file| file.len()) };
-    let (target, done) = target(run, args.resume, Job::new(settings, searcher, &form))?;
+    let (target, done) = target(run, (args.resume, args.quiet), Job::new(settings, searcher, &form))?;
     let read = Arc::new(AtomicU64::new(0));
     let name = if stdin { "standard input".to_owned() } else { topics.display().to_string() };
     let means = ui::means(rayon::current_num_threads(), 0, args.quiet);

@@ -157,7 +157,7 @@ fn job(options: &str) -> Job {
 }
 
 fn writer(path: &Path) -> Result<(Writer, Done)> {
-    let (target, done) = target(path, true, job("or"))?;
+    let (target, done) = target(path, (true, false), job("or"))?;
     Ok((Writer::new(target, Duration::ZERO), done))
 }
 
@@ -206,7 +206,7 @@ fn test_a_run_goes_on_only_if_it_is_the_same() {
     let mut failing = Failing(first, 5);
     assert!(case(topics(60)).answer(done, &mut failing).is_err());
     drop(failing);
-    let refused = |options: &str| target(&path, true, job(options)).err().map(|error| error.to_string());
+    let refused = |options: &str| target(&path, (true, false), job(options)).err().map(|error| error.to_string());
     assert!(refused("and").is_some_and(|error| error.contains("other options") && error.contains(".run.part")));
     let (mut second, done) = writer(&path).unwrap();
     assert_eq!(done.topics, 20);
