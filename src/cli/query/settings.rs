@@ -450,5 +450,5 @@ pub(super) fn say(line: &str) {
 
 /// A warning that a device failed.
 pub(super) fn say_failed(error: &Error) {
-    tell!("gamut: warning: {error}; the CPU answers from now on");
+    tell!("gamut: warning: {error}; the CPU answers in its place from now on");
 }

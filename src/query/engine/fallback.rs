@@ -6,6 +6,7 @@ use crate::query::cost::{CostModel as _, Features, Knowledge};
 use crate::query::gpu::{GpuEngine, Options};
 use crate::query::{CpuMethods, Mode, Searcher};
 use crate::{Error, Result};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Called once if a device fails; the CPU answers from then on.
 pub type Failed<'a> = Box<dyn FnMut(&Error) + Send + 'a>;
@@ -112,6 +113,24 @@ impl<'a> Fallback<'a> {
     /// What decides where a query goes, if that was left open.
     pub fn costs(&self) -> Option<&Knowledge> {
         self.costs.as_ref()
+    }
+
+    /// An engine for each of several devices, which answers lists of queries while the others answer other lists; or
+    /// this one. Each goes on with the CPU when its own device fails.
+    #[must_use]
+    pub fn apart(self) -> Vec<Self> {
+        let Self { cpu, devices, costs } = self;
+        let (engines, failed) = match devices {
+            Some((Devices::Gpu(engines), failed)) => (engines.apart(), Arc::new(Mutex::new(failed))),
+            devices => return vec![Self { cpu, devices, costs }],
+        };
+        let alone = |engine| {
+            let failed = Arc::clone(&failed);
+            let tell = move |error: &Error| failed.lock().unwrap_or_else(PoisonError::into_inner)(error);
+            let devices = Some((Devices::Gpu(engine), Box::new(tell) as Failed<'a>));
+            Self { cpu: CpuEngine { ..cpu }, devices, costs: costs.clone() }
+        };
+        engines.into_iter().map(alone).collect()
     }
 
     /// Turns text into plans.

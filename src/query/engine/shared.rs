@@ -53,6 +53,11 @@ impl<'a> GpuEngines<'a> {
         if engines.is_empty() { Err(GpuError::NoAdapter) } else { Ok(Self { engines }) }
     }
 
+    /// Each by itself.
+    pub(super) fn apart(self) -> Vec<Self> {
+        self.engines.into_iter().map(|engine| Self { engines: vec![engine] }).collect()
+    }
+
     /// All of them.
     pub fn all(&self) -> &[GpuEngine<'a>] {
         &self.engines

@@ -5,6 +5,7 @@ use super::found::Found;
 use super::report::Report;
 use super::residence::Residence;
 use super::slot::{Outside, Slot};
+use crate::base::simd::prefetch;
 use crate::gpu::{Buffer, Gpu, GpuError, Pending};
 use crate::query::{Plan, Searcher};
 use crate::{Error, Result};
@@ -12,6 +13,10 @@ use std::collections::VecDeque;
 
 /// So many batches are on their way at a time: one is computed while the next one is collected.
 const FLIGHTS: usize = 2;
+
+/// So many queries before it is looked at, the terms of a query are asked for: other threads have planned it, and this
+/// one would wait for the memory.
+const AHEAD: usize = 6;
 
 /// What all ways need.
 pub(super) struct Context<'a> {
@@ -340,6 +345,9 @@ fn collect<W: Way>(
     let mut fill = || {
         while let Some((query, turn)) = waiting.first(end) {
             let plan = &plans[query];
+            if let Some(ahead) = plans.get(query + AHEAD) {
+                prefetch(&ahead.terms, 4);
+            }
             if way.has_answers(plan) {
                 match way.add(context, &mut batch.rows, plan, turn)? {
                     Added::Yes(unit) => batch.members.push(Member { query, unit, turn }),

@@ -34,9 +34,18 @@ pub(super) fn add_steps(impacts: bool, query: &mut QueryRow, terms: &mut [TermRo
     };
     let all: f64 = terms.iter().map(step).sum();
     let most = f64::from(u32::MAX) - 256.0 * (terms.len() + 1) as f64;
-    let bits = (most / (255.0 * all).max(1.0)).log2().floor().clamp(-f64::from(query.bound_shift), 14.0);
-    query.step_shift = (f64::from(query.bound_shift) + bits) as u32;
-    terms.iter_mut().for_each(|term| term.kept[1] = (step(term) * bits.exp2()).ceil() as u32);
+    let bits = exponent(most / (255.0 * all).max(1.0)).clamp(-(query.bound_shift as i32), 14);
+    query.step_shift = (query.bound_shift as i32 + bits) as u32;
+    let times = f64::from_bits(((EXPONENT_BIAS + bits) as u64) << 52);
+    terms.iter_mut().for_each(|term| term.kept[1] = (step(term) * times).ceil() as u32);
+}
+
+/// Of an `f64`.
+const EXPONENT_BIAS: i32 = 1023;
+
+/// The binary logarithm of a positive number, rounded down.
+fn exponent(number: f64) -> i32 {
+    (number.to_bits() >> 52) as i32 - EXPONENT_BIAS
 }
 
 /// How scores of up to `most`, less than 2^24, fall into so many classes, a power of two up to 1,024: the class is the
@@ -46,9 +55,9 @@ pub(super) fn classes(most: u32, classes: u32) -> (u32, u32) {
     if most < classes {
         return (1, 0);
     }
-    let times = |shift: u32| ((u64::from(classes) << shift) - 1) / u64::from(most);
-    let shift = (0..32).find(|&shift| times(shift) >= 128).unwrap_or(0);
-    (times(shift) as u32, shift)
+    // the first shift whose product is 128 or more, by one division: a batch has a thousand queries
+    let shift = (128 * u64::from(most) + 1).div_ceil(classes.into()).next_power_of_two().trailing_zeros();
+    ((((u64::from(classes) << shift) - 1) / u64::from(most)) as u32, shift)
 }
 
 /// A score that no document of a query exceeds, with its [`Searcher::bias`]; `bounds` of its terms as
@@ -144,9 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn test_exponents_are_logarithms() {
+        for (number, found) in [(1.0, 0), (0.75, -1), (2.0, 1), (f64::from(u32::MAX), 31), (1.0 - f64::EPSILON, -1)] {
+            assert_eq!(exponent(number), found, "{number}");
+        }
+    }
+
+    #[test]
     fn test_scores_fall_into_classes() {
         for most in (1..5000).chain([1 << 20, (1 << 20) + 1, 12_345_678, (1 << SCORE_BITS) - 1]) {
             let (times, shift) = classes(most, 1024);
+            let times_of = |shift: u32| ((1024u64 << shift) - 1) / u64::from(most);
+            let first = (0..32).find(|&shift| times_of(shift) >= 128 || most < 1024);
+            assert!(
+                most < 1024 && (times, shift) == (1, 0) || first == Some(shift) && times_of(shift) == u64::from(times)
+            );
             let class = |score: u32| score.checked_mul(times).unwrap() >> shift;
             // as `class_edge` in shaders/shared/classes.wgsl
             let edge = |class: u32| ((class << shift).checked_add(times - 1).unwrap()) / times;

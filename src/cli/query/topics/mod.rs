@@ -3,9 +3,11 @@
 //! | file | its one job |
 //! |---|---|
 //! | `windows` | read, answer and write, at the same time |
+//! | `answers` | answer by one engine or several |
 //! | `form` | hits as lines |
 //! | `times` | where the time went |
 
+mod answers;
 mod form;
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,12 @@
 use super::windows::answer_all;
 use super::*;
 use crate::base::means::Means;
+use crate::gpu::testing::gpu;
+use crate::gpu::{self, Gpu};
 use crate::index::Index;
 use crate::index::tests::{Plan, build};
 use crate::query::engine::{Fallback, Methods, Names};
+use crate::query::gpu::Options;
 use crate::query::schedule::Schedule;
 use crate::query::{Bm25, Mode};
 use std::fs;
@@ -36,7 +39,10 @@ struct Case<'a> {
 impl Case<'_> {
     fn answer(&self, done: Done, sink: &mut impl Sink) -> Result<Done> {
         let methods = Methods::chosen(EngineKind::Cpu, Mode::Or, &Names::default()).unwrap();
-        let engine = || Ok(Fallback::on_cpu(self.searcher, &methods));
+        self.answer_by(|| Ok(Fallback::on_cpu(self.searcher, &methods)), done, sink)
+    }
+
+    fn answer_by<'e>(&self, engine: impl Engines<'e>, done: Done, sink: &mut impl Sink) -> Result<Done> {
         let schedule = Schedule::default();
         let means = Means::new(self.threads, 1 << 20);
         let (form, window, clock) = (&self.form, &AtomicUsize::new(self.window), &Clock::new(Instant::now()));
@@ -126,6 +132,49 @@ fn test_windows_and_threads_leave_no_trace() {
             assert!(pool.install(|| case(window, threads).bytes()) == whole, "{format:?} {window} {threads}");
         }
     }
+}
+
+/// Each window goes to whichever of two devices is free; lines come in the order of the topics, and what ends a run ends
+/// it behind whole windows.
+#[test]
+fn test_devices_answer_windows_at_the_same_time() {
+    let Some(one) = gpu() else { return };
+    let other = Gpu::open(&gpu::Choice::Named(one.report().index.to_string())).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let searcher = &Searcher::new(&index, None, Bm25::default()).unwrap();
+    let case = |topics: String| Case { searcher, topics, form: form(RunFormat::Trec), window: 10, threads: 2 };
+    let lost = AtomicUsize::new(0);
+    let methods = Methods::chosen(EngineKind::Gpu, Mode::Or, &Names::default()).unwrap();
+    let engine = || {
+        let failed = Box::new(|_: &Error| _ = lost.fetch_add(1, Ordering::Relaxed));
+        Fallback::on_gpu(searcher, &methods, Mode::Or, &[one.clone(), other.clone()], Options::default(), failed)
+    };
+    let expected = case(topics(95)).bytes();
+    let mut all = All::default();
+    let done = case(topics(95)).answer_by(engine, Done::default(), &mut all).unwrap();
+    assert!((&all.bytes, all.windows) == (&expected.0, 10));
+    assert_eq!(Done { by_cpu: 0, ..done }, expected.1);
+    // a bad topic in the fourth window, and a sink that takes no more
+    let mut all = All::default();
+    let bad = topics(35) + "q3\tred\n" + &topics(95).replace('q', "p");
+    assert!(case(bad).answer_by(engine, Done::default(), &mut all).unwrap_err().to_string().contains("q3"));
+    assert!(all.windows == 3 && expected.0.starts_with(&all.bytes), "{} windows", all.windows);
+    let path = dir.path().join("run");
+    let mut failing = Failing(writer(&path).unwrap().0, 5);
+    assert!(case(topics(95)).answer_by(engine, Done::default(), &mut failing).is_err());
+    drop(failing);
+    assert_eq!(writer(&path).unwrap().1.topics, 20);
+    // a device that is lost leaves its windows to the CPU
+    let lost_later = || {
+        let engine = engine();
+        other.destroy();
+        engine
+    };
+    let mut all = All::default();
+    let done = case(topics(95)).answer_by(lost_later, Done::default(), &mut all).unwrap();
+    assert!(all.bytes == expected.0 && done.topics == 95);
+    assert!(lost.load(Ordering::Relaxed) <= 1);
 }
 
 #[test]

@@ -60,13 +60,14 @@ impl Clock {
         });
     }
 
-    /// A window was answered in so much time.
-    pub fn answered(&self, spent: Duration, effort: &Effort) {
+    /// A window was answered in so much time by one of so many engines, which answer windows at the same time.
+    pub fn answered(&self, spent: Duration, effort: &Effort, engines: u32) {
         let lists = match effort {
             Effort::Cpu(_) => Duration::ZERO,
             Effort::Gpu(report) => report.lists.spent,
             Effort::Griffin(traces) => traces.iter().map(|trace| trace.report.lists.spent).sum(),
         };
+        let (spent, lists) = (spent / engines, lists / engines);
         self.add(|phases| {
             phases.lists += lists.as_secs_f64();
             phases.queries += spent.saturating_sub(lists).as_secs_f64();
@@ -110,7 +111,7 @@ mod tests {
         clock.opened();
         let lists = Use { spent: Duration::from_millis(300), ..Use::default() };
         for _ in 0..2 {
-            clock.answered(Duration::from_secs(1), &Effort::Gpu(Report { lists, ..Report::default() }));
+            clock.answered(Duration::from_secs(1), &Effort::Gpu(Report { lists, ..Report::default() }), 1);
         }
         let phases = clock.end();
         assert!((phases.lists - 0.6).abs() < 1e-9 && (phases.queries - 1.4).abs() < 1e-9, "{phases:?}");

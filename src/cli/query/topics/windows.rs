@@ -1,21 +1,20 @@
 //! Windows of topics on their way: read, planned, answered, named (the ids of their documents are read), written. A
 //! thread each, so that the engine answers one window while others are read, planned, named and written.
 
+use super::answers::ask;
 use super::form::Form;
 use super::times::Clock;
 use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::index::read::ids::{DocSet, IdReader, Ids};
-use crate::query::engine::{Answers, Engine as _, Fallback};
+use crate::query::engine::Fallback;
 use crate::query::schedule::Schedule;
-use crate::query::{Hit, Mode, Plan, Searcher, Topic, TopicReader, WithoutWords, without_words};
+use crate::query::{Hit, Mode, Plan, Searcher, Topic, TopicReader, WithoutWords};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Hits that one thread turns into lines at a time.
@@ -93,25 +92,28 @@ pub trait Sink: Send {
     fn done(&mut self, done: &Done) -> Result<()>;
 }
 
-struct Read {
-    topics: Vec<Topic>,
+/// Topics of a window.
+pub(super) struct Read {
+    pub(super) topics: Vec<Topic>,
     /// How many topics there seem to be, with these and those behind them.
-    left: u64,
+    pub(super) left: u64,
     /// Of all topics up to here.
-    digest: u64,
+    pub(super) digest: u64,
 }
 
-struct Planned {
-    read: Read,
-    plans: Vec<Plan>,
+/// They are planned.
+pub(super) struct Planned {
+    pub(super) read: Read,
+    pub(super) plans: Vec<Plan>,
 }
 
-struct Answered {
-    topics: Vec<Topic>,
-    hits: Vec<Vec<Hit>>,
-    without_words: Vec<String>,
-    by_cpu: u64,
-    digest: u64,
+/// They have answers.
+pub(super) struct Answered {
+    pub(super) topics: Vec<Topic>,
+    pub(super) hits: Vec<Vec<Hit>>,
+    pub(super) without_words: Vec<String>,
+    pub(super) by_cpu: u64,
+    pub(super) digest: u64,
 }
 
 /// Answers the topics behind those that are `done`, and returns how far it came: to the end. The first topics are read
@@ -224,39 +226,6 @@ fn add(sum: &mut Xxh3, topic: &Topic) {
         sum.update(term.as_bytes());
         sum.update(&weight.to_le_bytes());
     }
-}
-
-/// Answers windows as they come, until nobody takes the answers.
-fn ask<'a>(
-    engines: &mut impl Engines<'a>,
-    windows: Receiver<Result<Planned>>,
-    work: &Work<'_>,
-    to: SyncSender<Answered>,
-) -> Result<()> {
-    // To give back a GPU's memory buffer by buffer takes longer than many queries do. The process ends soon, and the
-    // driver takes all of it back.
-    let mut engine = ManuallyDrop::new(engines.first()?);
-    work.clock.ready(&engine);
-    for window in windows {
-        work.means.go_on()?;
-        let Planned { read: Read { topics, left, digest }, plans } = window?;
-        if let Some(other) = engines.instead(&plans, left)? {
-            engine = ManuallyDrop::new(other);
-            work.clock.ready(&engine);
-            work.window.fetch_max(super::window(work.k, engine.capabilities().batches), Ordering::Relaxed);
-        }
-        let without_words = without_words(&topics, &plans).into_iter().map(str::to_owned).collect();
-        let start = Instant::now();
-        let Answers { hits, effort } = engine.search_all(&plans, work.mode, work.k, work.schedule)?;
-        work.clock.answered(start.elapsed(), &effort);
-        let by_cpu = effort.by_cpu() as u64;
-        // a window has many, and the engine would wait
-        rayon::spawn(move || plans.into_par_iter().for_each(drop));
-        if to.send(Answered { topics, hits, without_words, by_cpu, digest }).is_err() {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// Reads the ids of windows as they come, until there is an error or nobody takes them.
