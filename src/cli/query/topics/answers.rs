@@ -1,4 +1,5 @@
-//! Windows are answered: one after the other by one engine, or at the same time by an engine on each of several devices.
+//! Windows are answered: one after the other by one engine, or at the same time by an engine on each of several
+//! devices.
 
 use super::windows::{Answered, Engines, Planned, Read, Work};
 use crate::Result;

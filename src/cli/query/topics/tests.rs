@@ -134,8 +134,8 @@ fn test_windows_and_threads_leave_no_trace() {
     }
 }
 
-/// Each window goes to whichever of two devices is free; lines come in the order of the topics, and what ends a run ends
-/// it behind whole windows.
+/// Each window goes to whichever of two devices is free; lines come in the order of the topics, and what ends a run
+/// ends it behind whole windows.
 #[test]
 fn test_devices_answer_windows_at_the_same_time() {
     let Some(one) = gpu() else { return };
