@@ -46,8 +46,9 @@ pub mod run_file {
 }
 
 /// Hits of a window on the CPU and on a GPU. Up to seven windows are in memory at a time: read, planned, answered,
-/// named, written, and one waiting on each side of the engine; only the last four have hits. On the CPU a window is
-/// small, because a run that is killed loses it; a GPU wants many batches, and is fast.
+/// named, written, and one waiting on each side of the engine; only the last four have hits. Each GPU but the first has
+/// one more. On the CPU a window is small, because a run that is killed loses it; a GPU wants many batches, and is
+/// fast.
 const WINDOW_HITS: [usize; 2] = [1 << 20, 1 << 24];
 
 /// Time between marks from which a killed run can go on.
