@@ -8,7 +8,7 @@ use crate::query::{CpuMethods, Mode, Searcher};
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Called once if a device fails; the CPU answers from then on.
+/// Called if a device fails; the CPU answers in its place from then on.
 pub type Failed<'a> = Box<dyn FnMut(&Error) + Send + 'a>;
 
 /// Answers queries on GPUs until one fails, and then on the CPU.
@@ -128,7 +128,7 @@ impl<'a> Fallback<'a> {
             let failed = Arc::clone(&failed);
             let tell = move |error: &Error| failed.lock().unwrap_or_else(PoisonError::into_inner)(error);
             let devices = Some((Devices::Gpu(engine), Box::new(tell) as Failed<'a>));
-            Self { cpu: CpuEngine { ..cpu }, devices, costs: costs.clone() }
+            Self { cpu, devices, costs: costs.clone() }
         };
         engines.into_iter().map(alone).collect()
     }
