@@ -14,9 +14,11 @@ use std::collections::VecDeque;
 /// So many batches are on their way at a time: one is computed while the next one is collected.
 const FLIGHTS: usize = 2;
 
-/// So many queries before it is looked at, the terms of a query are asked for: other threads have planned it, and this
-/// one would wait for the memory.
+/// What is known of a query's lists is asked for so many queries ahead, where that lies twice, and its terms, which other
+/// threads have planned, three times as far ahead: this thread would wait for the memory of each.
 const AHEAD: usize = 6;
+/// No more of a query's terms are asked for ahead. Of more, the first would be gone when their turn comes.
+const TERMS_AHEAD: usize = 16;
 
 /// What all ways need.
 pub(super) struct Context<'a> {
@@ -189,12 +191,26 @@ struct Flight<S> {
 }
 
 /// What becomes of a query.
-pub(super) enum Answer<'f> {
-    /// What the device found for the batch, the query's place in the batch, and the number that scores are multiplied
-    /// with.
-    Found(&'f Found, usize, f32),
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer {
+    /// The device found its hits: the query's place in the batch, and the number that scores are multiplied with.
+    Found(usize, f32),
     /// The CPU has to answer it.
     OnCpu,
+}
+
+/// Queries with what becomes of them, and what the device found for their batch.
+#[derive(Debug, Default)]
+pub(super) struct Answered {
+    pub(super) found: Found,
+    pub(super) answers: Vec<(usize, Answer)>,
+}
+
+impl Answered {
+    /// A query for the CPU.
+    fn on_cpu(query: usize) -> Self {
+        Self { answers: vec![(query, Answer::OnCpu)], ..Self::default() }
+    }
 }
 
 /// Whether less would have been possible.
@@ -217,7 +233,7 @@ pub(super) fn run<W: Way>(
     way: &mut W,
     (plans, sizes): (&[Plan], &[usize]),
     meanwhile: &mut dyn FnMut(),
-    mut hand_out: impl FnMut(Vec<(usize, Answer<'_>)>) -> Result<()>,
+    mut hand_out: impl FnMut(Answered) -> Result<()>,
 ) -> Result<Report> {
     let mut report = Report::default();
     let mut ends = sizes.iter().scan(0, |end, size| {
@@ -267,7 +283,7 @@ pub(super) fn run<W: Way>(
                             wait = !flights.is_empty();
                         } else {
                             report.by_cpu += 1;
-                            hand_out(vec![(batch.members[0].query, Answer::OnCpu)])?;
+                            hand_out(Answered::on_cpu(batch.members[0].query))?;
                         }
                     }
                 }
@@ -288,7 +304,7 @@ pub(super) fn run<W: Way>(
                     }
                     Some((End::Lacks(_) | End::Never, (query, _))) => {
                         report.by_cpu += 1;
-                        hand_out(vec![(query, Answer::OnCpu)])?;
+                        hand_out(Answered::on_cpu(query))?;
                         waiting.pass();
                         continue;
                     }
@@ -304,7 +320,7 @@ pub(super) fn run<W: Way>(
                 // its hits, whose number nobody knew before, take more memory than there is
                 Err(error) if is_large(&error) && members.len() == 1 => {
                     report.by_cpu += 1;
-                    hand_out(vec![(members[0].query, Answer::OnCpu)])?;
+                    hand_out(Answered::on_cpu(members[0].query))?;
                     continue;
                 }
                 found => found?,
@@ -314,7 +330,7 @@ pub(super) fn run<W: Way>(
             let mut answers = Vec::with_capacity(members.len());
             for (place, Member { query, unit, turn }) in members.into_iter().enumerate() {
                 match (found.pairs(place), turn, found.least(place)) {
-                    (Some(_), ..) => answers.push((query, Answer::Found(&found, place, unit))),
+                    (Some(_), ..) => answers.push((query, Answer::Found(place, unit))),
                     (None, Turn::First, Some(least)) => waiting.again.push_back((query, Turn::Again(least))),
                     (None, Turn::First | Turn::Again(_), least) if way.has_more_room_alone() => {
                         waiting.again.push_back((query, Turn::Alone(least.unwrap_or(turn.least()))));
@@ -325,10 +341,21 @@ pub(super) fn run<W: Way>(
                     }
                 }
             }
-            hand_out(answers)?;
+            hand_out(Answered { found, answers })?;
         }
     }
     Ok(report)
+}
+
+/// Asks for the memory that the next of these queries will need.
+fn ask_ahead(residence: &Residence<'_>, plans: &[Plan]) {
+    if let Some(plan) = plans.get(3 * AHEAD) {
+        prefetch(&plan.terms, 4);
+    }
+    for (plan, found) in [(plans.get(2 * AHEAD), false), (plans.get(AHEAD), true)] {
+        let terms = plan.into_iter().flat_map(|plan| plan.terms.iter().take(TERMS_AHEAD));
+        terms.for_each(|term| residence.ahead(&term.info, found));
+    }
 }
 
 /// Collects a batch of queries that were sent before, or of as many of those before `end` as it takes. Returns also why
@@ -345,9 +372,7 @@ fn collect<W: Way>(
     let mut fill = || {
         while let Some((query, turn)) = waiting.first(end) {
             let plan = &plans[query];
-            if let Some(ahead) = plans.get(query + AHEAD) {
-                prefetch(&ahead.terms, 4);
-            }
+            ask_ahead(&context.residence, &plans[query..]);
             if way.has_answers(plan) {
                 match way.add(context, &mut batch.rows, plan, turn)? {
                     Added::Yes(unit) => batch.members.push(Member { query, unit, turn }),

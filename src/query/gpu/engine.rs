@@ -1,7 +1,8 @@
 //! A GPU as an engine: what it keeps between calls, and which way queries go.
 
-use super::batches::{self, Answer, Context, Way};
+use super::batches::{self, Answer, Answered, Context, Way};
 use super::candidates::{self, Candidates, Steps};
+use super::found::Found;
 use super::kernels::Parts;
 use super::ranges::ByRanges;
 use super::ranges::kernels::{BY_RANGE, Ranges, TABLES};
@@ -46,13 +47,19 @@ const LARGE: u64 = 1 << 28;
 const BY_RANGE_AT: u32 = 32;
 /// By default there is room for the tables of at most so many lists.
 const DEFAULT_TABLES: u64 = 1 << 16;
-/// The thread that drives the device chooses the best of so many hits in less time than it takes to wake others. While
-/// more threads search than there are cores, it may have to wait for milliseconds for one that has begun, and the
-/// device with it.
+/// One thread chooses the best of so many hits in less time than it takes to wake others. While more threads search than
+/// there are cores, it may have to wait for milliseconds for one that has begun, and the device with it.
 pub(super) const ALONE: usize = 1 << 13;
 /// Others are woken for at least so many queries each, and for about so many hits. To wake all of 32 cores for each
 /// batch took more of their time than the queries did.
 const EACH: [usize; 2] = [16, 1 << 12];
+
+/// Of so many queries, in so many batches, another thread chooses the best hits while this one sends the next batch.
+/// For fewer it is not worth a thread. Tests have few.
+pub(super) const MANY: usize = if cfg!(test) { 16 } else { 1 << 12 };
+pub(super) const MANY_BATCHES: usize = 4;
+/// So many batches may wait for that thread. What was found for one can take hundreds of megabytes.
+const UNCHOSEN: usize = 1;
 
 /// What getting an engine ready took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -293,10 +300,38 @@ fn nothing(queries: &Queries<'_>) -> Answers {
 }
 
 /// Hits to choose from. A query that the CPU has to answer takes as long as many.
-fn hits_of(answer: &Answer<'_>) -> usize {
+fn hits_of(found: &Found, answer: Answer) -> usize {
     match answer {
-        Answer::Found(found, place, _) => found.count(*place),
+        Answer::Found(place, _) => found.count(place),
         Answer::OnCpu => ALONE,
+    }
+}
+
+/// The best hits of the queries of a batch.
+fn choose(
+    searcher: &Searcher<'_>,
+    queries: &Queries<'_>,
+    mode: Mode,
+    batch: Answered,
+) -> Result<Vec<(usize, Vec<Hit>)>> {
+    let Queries { plans, k, .. } = *queries;
+    let Answered { found, answers } = batch;
+    let best = |(query, answer): (usize, Answer)| -> Result<(usize, Vec<Hit>)> {
+        let best = match answer {
+            Answer::Found(place, unit) => {
+                let bias = searcher.bias(&plans[query]);
+                found.best(place, unit, bias, k, searcher.index().input_places())
+            }
+            Answer::OnCpu => None,
+        };
+        Ok((query, best.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?))
+    };
+    let work: usize = answers.iter().map(|&(_, answer)| hits_of(&found, answer)).sum();
+    let [queries, hits] = EACH;
+    let each = (answers.len() * hits / work.max(1)).max(queries);
+    match work {
+        0..=ALONE => answers.into_iter().map(best).collect(),
+        _ => answers.into_par_iter().with_min_len(each).map(best).collect(),
     }
 }
 
@@ -308,31 +343,32 @@ fn answer(
     mode: Mode,
     meanwhile: &mut dyn FnMut(),
 ) -> Result<Answers> {
-    let Queries { plans, sizes, k } = *queries;
+    let Queries { plans, sizes, .. } = *queries;
     let mut answers = nothing(queries);
     let searcher = context.searcher;
     let before = context.residence.counts();
-    let best = |(query, answer): (usize, Answer<'_>)| -> Result<(usize, Vec<Hit>)> {
-        let found = match answer {
-            Answer::Found(found, place, unit) => {
-                let bias = searcher.bias(&plans[query]);
-                found.best(place, unit, bias, k, searcher.index().input_places())
-            }
-            Answer::OnCpu => None,
-        };
-        Ok((query, found.map_or_else(|| searcher.search(&plans[query], mode, k), Ok)?))
-    };
-    let mut report = batches::run(context, slots, way, (plans, sizes), meanwhile, |batch| {
-        let work: usize = batch.iter().map(|(_, answer)| hits_of(answer)).sum();
-        let [queries, hits] = EACH;
-        let each = (batch.len() * hits / work.max(1)).max(queries);
-        let done: Vec<_> = match work {
-            0..=ALONE => batch.into_iter().map(best).collect::<Result<_>>(),
-            _ => batch.into_par_iter().with_min_len(each).map(best).collect::<Result<_>>(),
-        }?;
-        done.into_iter().for_each(|(query, hits)| answers.hits[query] = hits);
+    let mut put = |batch: Answered| -> Result<()> {
+        let chosen = choose(searcher, queries, mode, batch)?;
+        chosen.into_iter().for_each(|(query, hits)| answers.hits[query] = hits);
         Ok(())
-    })?;
+    };
+    // the caller's own pool chooses if there is one: the other thread would use that of the process
+    let in_pool = rayon::current_thread_index().is_some();
+    let mut report = if plans.len() < MANY || sizes.len() < MANY_BATCHES || in_pool {
+        batches::run(context, slots, way, (plans, sizes), meanwhile, put)?
+    } else {
+        std::thread::scope(|scope| {
+            // the device waits if the other thread falls behind
+            let (to, batches) = std::sync::mpsc::sync_channel(UNCHOSEN);
+            let chooser = scope.spawn(move || batches.into_iter().try_for_each(&mut put));
+            // nobody takes batches any more: the other thread says why
+            let hand_out = |batch| to.send(batch).map_err(|_| Error::Interrupted);
+            let report = batches::run(context, slots, way, (plans, sizes), meanwhile, hand_out);
+            drop(to);
+            chooser.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            report
+        })?
+    };
     report.lists = context.residence.counts().since(&before);
     Ok(Answers { effort: Effort::Gpu(report), ..answers })
 }

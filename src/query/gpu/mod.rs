@@ -13,6 +13,7 @@
 //! | `found` | reads what a device found for a batch |
 //! | `report` | counts and times what a device did |
 //! | [`residence`] | keeps lists on the device: all, or those asked for last |
+//! | `entries` | what is known of each of them |
 //! | [`placed`] | where a list is there |
 //! | `sound` | which lists the host has looked through |
 //! | [`kernels`] | has the parts that all shaders over lists share |
@@ -26,6 +27,7 @@
 mod batches;
 pub mod candidates;
 mod engine;
+mod entries;
 mod found;
 pub mod kernels;
 mod list_intersector;

@@ -1,18 +1,19 @@
 //! Which lists are in the memory of the device, and where. Either all lists are there, as they lie in the files, or the
 //! lists that queries asked for last (Ding et al., WWW 2009, section 5).
 
+use super::entries::{Entries, Entry};
 use super::placed::{Placed, Windows, placed_at, placed_in};
 use super::ranges::kernels::Ranges;
 use super::report::Use;
 use super::sound::{Missing, Sound, bring};
 use crate::base::map::read_ahead;
+use crate::base::simd::prefetch;
 use crate::gpu::{Arena, GpuError};
 use crate::index::{CodecRef, Impacts, Index, ListFiles, Place, TermInfo};
 use crate::postings::{List, ListWords};
 use crate::query::Searcher;
 use crate::{Error, Result};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -35,21 +36,6 @@ pub const NEVER: u32 = u32::MAX;
 const LISTS: usize = 0;
 const TABLES: usize = 1;
 
-/// What one list holds of the arena.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    /// Address and number of its words, if they are not part of a window.
-    own: Option<(u32, u32)>,
-    /// The batch that last asked for it.
-    tick: u64,
-    /// The batches by which it stands in [`Residence::ages`], by kind of room; it is moved there only when it is looked
-    /// at: most lists that queries ask for are there, and nothing has to make room.
-    aged: [u64; 2],
-    /// How often it was asked for.
-    uses: u32,
-    placed: Placed,
-}
-
 /// The lists of one codec on the device.
 pub struct Residence<'a> {
     index: &'a Index,
@@ -59,7 +45,7 @@ pub struct Residence<'a> {
     lists: Arena,
     tables: Option<Tables>,
     windows: Option<Windows>,
-    entries: HashMap<u32, Entry, BuildHasherDefault<Spread>>,
+    entries: Entries,
     /// Lists by when they were asked for, the last time or before: all, and those that have tables.
     ages: [BTreeSet<(u64, u32)>; 2],
     tick: u64,
@@ -67,25 +53,6 @@ pub struct Residence<'a> {
     missing: Vec<Missing<'a>>,
     sound: Arc<Sound>,
     counts: Use,
-}
-
-/// Spreads the numbers of lists over a hash table. They come from an index and not from a stranger, so one product is
-/// enough.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32((self.0 as u32).rotate_left(8) ^ u32::from(byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// Tables of range maxima, and postings by range.
@@ -115,7 +82,7 @@ impl<'a> Residence<'a> {
             lists,
             tables: None,
             windows: None,
-            entries: HashMap::default(),
+            entries: Entries::new(searcher.index().statistics().lists as usize),
             ages: Default::default(),
             tick: 2,
             missing: Vec::new(),
@@ -204,10 +171,10 @@ impl<'a> Residence<'a> {
     /// Fails unless each list stands among the ages once, and not behind the batch that last asked for it.
     #[cfg(test)]
     pub fn check_ages(&self) {
-        let tabled = self.entries.values().filter(|entry| entry.placed.table.is_some()).count();
+        let tabled = self.entries.iter().filter(|(_, entry)| entry.placed.table.is_some()).count();
         assert_eq!([self.ages[LISTS].len(), self.ages[TABLES].len()], [self.entries.len(), tabled]);
-        for (number, entry) in &self.entries {
-            let stands = |kind: usize| self.ages[kind].contains(&(entry.aged[kind], *number));
+        for (number, entry) in self.entries.iter() {
+            let stands = |kind: usize| self.ages[kind].contains(&(entry.aged[kind], number));
             assert!(stands(LISTS) && stands(TABLES) == entry.placed.table.is_some(), "{entry:?}");
             assert!(entry.aged.iter().all(|&aged| aged <= entry.tick), "{entry:?}");
         }
@@ -238,6 +205,17 @@ impl<'a> Residence<'a> {
         self.tick += 1;
     }
 
+    /// Asks for what a request for a term's list will read, so that it does not wait for the memory: first where it is,
+    /// and later, with `found`, for itself.
+    pub fn ahead(&self, info: &TermInfo, found: bool) {
+        match info.place {
+            Place::Single { doc } if found => prefetch(self.index.lens().get(doc as usize..).unwrap_or_default(), 1),
+            Place::Single { .. } => {}
+            Place::List { list, .. } if found => self.entries.ask_for_entry(list),
+            Place::List { list, .. } => self.entries.ask_for_place(list),
+        }
+    }
+
     /// Asks for the list of a term for the batch. With `tabled` it asks for the table of range maxima, too, if the list
     /// can have one.
     ///
@@ -246,7 +224,7 @@ impl<'a> Residence<'a> {
     pub fn request(&mut self, info: &TermInfo, tabled: bool) -> Result<Request> {
         // most queries ask for what is there
         if let Place::List { list: number, .. } = info.place
-            && let Some(entry) = self.entries.get_mut(&number)
+            && let Some(entry) = self.entries.get_mut(number)
         {
             self.counts.hits += 1;
             entry.tick = self.tick;
@@ -266,8 +244,7 @@ impl<'a> Residence<'a> {
             Ok(found) => found,
             Err(refused) => return Ok(refused),
         };
-        let aged = [self.tick; 2];
-        self.entries.insert(list.number, Entry { own, tick: self.tick, aged, uses: 1, placed });
+        self.entries.insert(list.number, Entry::new(placed, own, self.tick));
         self.ages[LISTS].insert((self.tick, list.number));
         self.tabled(list.number, placed, tabled, 1).map(Request::Placed)
     }
@@ -300,7 +277,7 @@ impl<'a> Residence<'a> {
             // without room for these it decodes blocks
             found.by_range = tables.by_range.take(words)?;
         }
-        if let Some(entry) = self.entries.get_mut(&number) {
+        if let Some(entry) = self.entries.get_mut(number) {
             entry.placed = found;
             if lacks_table {
                 entry.aged[TABLES] = self.tick;
@@ -375,7 +352,7 @@ impl<'a> Residence<'a> {
     fn oldest(&mut self, kind: usize) -> Option<(u64, u32)> {
         loop {
             let &(aged, number) = self.ages[kind].first()?;
-            let entry = self.entries.get_mut(&number).filter(|entry| entry.tick != aged);
+            let entry = self.entries.get_mut(number).filter(|entry| entry.tick != aged);
             let Some(entry) = entry else { return Some((aged, number)) };
             entry.aged[kind] = entry.tick;
             self.ages[kind].remove(&(aged, number));
@@ -385,7 +362,7 @@ impl<'a> Residence<'a> {
 
     /// Drops the table of a list.
     fn drop_table(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(&number) else { return };
+        let Some(entry) = self.entries.get_mut(number) else { return };
         self.ages[TABLES].remove(&(entry.aged[TABLES], number));
         if let (Some(at), Some(tables)) = (entry.placed.table.take(), &mut self.tables) {
             tables.arena.give(at, tables.ranges.table_words());
@@ -399,15 +376,15 @@ impl<'a> Residence<'a> {
         }
         let lacks = |at: Option<u32>, missing: &HashSet<u32>| at.is_some_and(|at| missing.contains(&at));
         let made = |entry: &Entry| !lacks(entry.placed.table, tables) && !lacks(entry.placed.by_range, by_range);
-        let gone: Vec<u32> = self.entries.iter().filter(|(_, entry)| !made(entry)).map(|(&number, _)| number).collect();
+        let gone: Vec<u32> = self.entries.iter().filter(|(_, entry)| !made(entry)).map(|(number, _)| number).collect();
         gone.into_iter().for_each(|number| _ = self.remove(number));
     }
 
     /// Drops a list. False if it held no memory of its own.
     fn remove(&mut self, number: u32) -> bool {
-        let tabled = self.entries.get(&number).is_some_and(|entry| entry.placed.table.is_some());
+        let tabled = self.entries.get(number).is_some_and(|entry| entry.placed.table.is_some());
         self.drop_table(number);
-        let Some(entry) = self.entries.remove(&number) else { return false };
+        let Some(entry) = self.entries.remove(number) else { return false };
         self.ages[LISTS].remove(&(entry.aged[LISTS], number));
         if let Some((at, words)) = entry.own {
             self.lists.give(at, words);

@@ -101,6 +101,8 @@ pub(super) struct Call<'d> {
     most_candidates: u32,
     /// A buffer holds so many hits.
     most_hits: u32,
+    /// Bound and place of each term of the query that is added; the memory is kept for the next one.
+    terms: Vec<(f32, u32)>,
 }
 
 /// A table of range maxima that a batch has to make, or a list that it has to lay out by range.
@@ -161,7 +163,8 @@ impl ByRanges {
     /// [`crate::Error::Limit`] if `topk` does not choose so many.
     pub(super) fn call<'d>(&'d mut self, gpu: &Gpu, topk: &'d Chooser, or: Option<By>, k: u32) -> Result<Call<'d>> {
         let (by, all) = (or.unwrap_or(By::Ranges { prune: true }), or.is_none());
-        let mut call = Call { own: self, topk, by, all, k, most: 0, most_whole: 0, most_candidates: 0, most_hits: 0 };
+        let (most, most_whole, most_candidates, most_hits, terms) = (0, 0, 0, 0, Vec::new());
+        let mut call = Call { own: self, topk, by, all, k, most, most_whole, most_candidates, most_hits, terms };
         (call.most, call.most_whole) = call.most_queries(gpu);
         let pairs = gpu.report().max_binding_bytes / 8;
         call.most_candidates = BATCH_CANDIDATES.min(pairs) as u32;
@@ -317,11 +320,13 @@ impl Way for Call<'_> {
         // one term is all terms
         let all = self.all || (count == 1 && self.by == By::Ranges { prune: true });
         let searcher = context.searcher;
-        let mut terms: Vec<_> = plan.terms.iter().map(|term| (searcher.bound_of(term), term)).collect();
-        let most = greatest_score(plan, terms.iter().map(|&(bound, _)| bound));
+        self.terms.clear();
+        self.terms.extend(plan.terms.iter().map(|term| searcher.bound_of(term)).zip(0..));
+        let most = greatest_score(plan, self.terms.iter().map(|&(bound, _)| bound));
         // the greatest bounds first: after them the other terms may not matter
-        terms.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let rarest = ranges.rarest(terms.iter().map(|(_, term)| term.info.df)).filter(|_| all);
+        self.terms.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let terms = self.terms.iter().map(|&(bound, number)| (bound, &plan.terms[number as usize]));
+        let rarest = ranges.rarest(terms.clone().map(|(_, term)| term.info.df)).filter(|_| all);
         let full = match rarest {
             Some((_, df)) => df > self.most_candidates.saturating_sub(rows.candidates),
             None => rows.whole >= self.most_whole,

@@ -1,5 +1,6 @@
 //! Too little memory, damaged lists, a device that is gone.
 
+use super::super::engine::{MANY, MANY_BATCHES};
 use super::*;
 use crate::postings::List;
 use std::fs;
@@ -225,16 +226,12 @@ fn test_damaged_lists() {
     assert!(refused[0] > 0 && refused[0] == refused[1], "found damaged without and with preloading: {refused:?}");
 }
 
-/// A batch with a damaged list is not sent. What it should have made of its other lists is made when they are asked for
-/// again: a table for a long one, postings by range for a short one.
-#[test]
-fn test_lists_beside_a_damaged_one() {
-    let Some(gpu) = gpu() else { return };
-    let built = Built::new(&collection(2000), "vbyte");
+/// Overwrites the middle of a term's list with what no list has.
+fn damage(built: &Built, term: &str) {
     let place = {
         let index = built.open();
         let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-        let plan = &plans(&searcher, &["w1"])[0];
+        let plan = &plans(&searcher, &[term])[0];
         match index.list(&plan.terms[0].info, searcher.codec()).unwrap() {
             List::Blocks(list) => 4 * list.postings_at as usize,
             List::Single { .. } => panic!("a long list"),
@@ -244,6 +241,49 @@ fn test_lists_beside_a_damaged_one() {
     let mut bytes = fs::read(&file).unwrap();
     bytes[place + 64..place + 128].fill(0xff);
     fs::write(&file, bytes).unwrap();
+}
+
+/// Of many batches another thread chooses the best hits, and asks the CPU for what the device does not take. What fails
+/// there ends the search, and is what the caller hears of.
+#[test]
+fn test_another_thread_chooses() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(2000), "vbyte");
+    let check = |damaged: bool| {
+        let index = built.open();
+        let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
+        let mut plans = plans(&searcher, &["w2 w3", "w4", "nothing", "w0", "w5 w6 w7"]);
+        // more terms than the device counts
+        plans[3].terms = vec![plans[3].terms[0]; 257];
+        let plans: Vec<Plan> = plans.into_iter().cycle().take(60).collect();
+        let mut engine = engine(&searcher, &gpu, Options::default()).unwrap();
+        for sizes in [&[4; 15][..], &[1; 60], &[7, 20, 1, 2, 30]] {
+            assert!(plans.len() >= MANY && sizes.len() >= MANY_BATCHES, "enough for another thread");
+            match engine.search(&Queries { plans: &plans, sizes, k: 10 }, Mode::And) {
+                Err(Error::Damaged { .. }) if damaged => {}
+                Ok(Answers { hits, effort }) if !damaged => {
+                    let expected = plans.iter().map(|plan| searcher.search(plan, Mode::And, 10).unwrap());
+                    assert_eq!(hits, expected.collect::<Vec<_>>(), "{sizes:?}");
+                    assert_eq!(effort.by_cpu(), 12, "{sizes:?}");
+                }
+                other => panic!("{sizes:?}: {:?}", other.map(|_| ())),
+            }
+        }
+    };
+    check(false);
+    // in a pool its threads do it: here one, which does all
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| check(false));
+    damage(&built, "w0");
+    check(true);
+}
+
+/// A batch with a damaged list is not sent. What it should have made of its other lists is made when they are asked for
+/// again: a table for a long one, postings by range for a short one.
+#[test]
+fn test_lists_beside_a_damaged_one() {
+    let Some(gpu) = gpu() else { return };
+    let built = Built::new(&collection(2000), "vbyte");
+    damage(&built, "w1");
     let index = built.open();
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let plans = plans(&searcher, &["rare3 all w1", "rare3 all", "rare3"]);
