@@ -1,6 +1,6 @@
 //! The same bytes by every window and number of threads, and from every point where a run can end.
 
-use super::windows::answer_all;
+use super::windows::{answer_all, most_behind};
 use super::*;
 use crate::base::means::Means;
 use crate::gpu::testing::gpu;
@@ -34,6 +34,8 @@ struct Case<'a> {
     form: Form,
     window: usize,
     threads: usize,
+    /// How many topics the reader believes there are.
+    guess: u64,
 }
 
 impl Case<'_> {
@@ -46,7 +48,7 @@ impl Case<'_> {
         let schedule = Schedule::default();
         let means = Means::new(self.threads, 1 << 20);
         let (form, window, clock) = (&self.form, &AtomicUsize::new(self.window), &Clock::new(Instant::now()));
-        let (mode, guess) = (Mode::Or, &|_| 0);
+        let (mode, guess) = (Mode::Or, &|_| self.guess);
         let work = Work {
             mode,
             k: 20,
@@ -124,13 +126,49 @@ fn test_windows_and_threads_leave_no_trace() {
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
     let searcher = &searcher;
     for format in [RunFormat::Trec, RunFormat::Json, RunFormat::Tsv] {
-        let case = |window, threads| Case { searcher, topics: topics(301), form: form(format), window, threads };
+        let case =
+            |window, threads| Case { searcher, topics: topics(301), form: form(format), window, threads, guess: 0 };
         let whole = case(1 << 18, 1).bytes();
         assert_eq!((whole.1.topics, whole.1.answered), (301, 283));
         for (window, threads) in [(1, 1), (1, 4), (7, 4), (300, 2), (301, 3), (1 << 18, 4)] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             assert!(pool.install(|| case(window, threads).bytes()) == whole, "{format:?} {window} {threads}");
         }
+    }
+}
+
+/// The last windows are small, but not too small.
+#[test]
+fn test_sizes_of_windows() {
+    let window = 1 << 18;
+    let sizes = |count, all| most_behind(count, all, window);
+    assert_eq!([0, 1000, 99_000].map(|count| sizes(count, 0)), [window; 3], "nobody knows how many there are");
+    assert_eq!(sizes(0, 10_000_000), window);
+    assert_eq!(sizes(9_500_000, 10_000_000), 125_000);
+    assert_eq!([9_990_000, 10_000_000, 20_000_000].map(|count| sizes(count, 10_000_000)), [1 << 13; 3]);
+    assert_eq!(most_behind(9_990_000, 10_000_000, 10_000), 1 << 12);
+    assert_eq!([1, 50, 4000].map(|window| most_behind(90, 100, window)), [1, 50, 4000], "no more than a window has");
+}
+
+/// However wrong the guess is, the windows have all topics, and the same bytes come of them.
+#[test]
+fn test_a_wrong_guess_leaves_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = index(dir.path());
+    let searcher = &Searcher::new(&index, None, Bm25::default()).unwrap();
+    let topics = topics(26_000);
+    let all = |window, guess| {
+        let case = Case { searcher, topics: topics.clone(), form: form(RunFormat::Tsv), window, threads: 2, guess };
+        let mut all = All::default();
+        let done = case.answer(Done::default(), &mut all).unwrap();
+        (all, done)
+    };
+    let (expected, done) = all(16_384, 0);
+    assert_eq!((done.topics, expected.windows), (26_000, 4));
+    for (window, guess, windows) in [(16_384, 26_000, 7), (16_384, 100, 7), (16_384, 1_000_000, 4), (300, 26_000, 87)] {
+        let found = all(window, guess);
+        assert!(found.0.bytes == expected.bytes && found.1 == done, "{window} {guess}");
+        assert_eq!(found.0.windows, windows, "{window} {guess}");
     }
 }
 
@@ -143,7 +181,8 @@ fn test_devices_answer_windows_at_the_same_time() {
     let dir = tempfile::tempdir().unwrap();
     let index = index(dir.path());
     let searcher = &Searcher::new(&index, None, Bm25::default()).unwrap();
-    let case = |topics: String| Case { searcher, topics, form: form(RunFormat::Trec), window: 10, threads: 2 };
+    let case =
+        |topics: String| Case { searcher, topics, form: form(RunFormat::Trec), window: 10, threads: 2, guess: 0 };
     let lost = AtomicUsize::new(0);
     let methods = Methods::chosen(EngineKind::Gpu, Mode::Or, &Names::default()).unwrap();
     let engine = || {
@@ -196,7 +235,8 @@ fn test_lines_are_those_of_the_answers() {
         json += &format!("{{\"id\":\"{id}\",\"hits\":[{}]}}\n", objects.join(","));
     }
     for (format, expected) in [(RunFormat::Trec, trec), (RunFormat::Tsv, tsv), (RunFormat::Json, json)] {
-        let case = Case { searcher: &searcher, topics: topics(40), form: form(format), window: 9, threads: 2 };
+        let case =
+            Case { searcher: &searcher, topics: topics(40), form: form(format), window: 9, threads: 2, guess: 0 };
         assert_eq!(String::from_utf8(case.bytes().0).unwrap(), expected, "{format:?}");
     }
 }
@@ -216,8 +256,14 @@ fn test_a_run_goes_on_from_every_point() {
     let dir = tempfile::tempdir().unwrap();
     let index = index(dir.path());
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-    let case =
-        |window| Case { searcher: &searcher, topics: topics(60), form: form(RunFormat::Trec), window, threads: 2 };
+    let case = |window| Case {
+        searcher: &searcher,
+        topics: topics(60),
+        form: form(RunFormat::Trec),
+        window,
+        threads: 2,
+        guess: 0,
+    };
     let (expected, all) = case(10).bytes();
     let path = dir.path().join("run");
     let mut went_on = 0;
@@ -248,8 +294,14 @@ fn test_a_run_goes_on_only_if_it_is_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let index = index(dir.path());
     let searcher = Searcher::new(&index, None, Bm25::default()).unwrap();
-    let case =
-        |topics: String| Case { searcher: &searcher, topics, form: form(RunFormat::Trec), window: 10, threads: 2 };
+    let case = |topics: String| Case {
+        searcher: &searcher,
+        topics,
+        form: form(RunFormat::Trec),
+        window: 10,
+        threads: 2,
+        guess: 0,
+    };
     let path = dir.path().join("run");
     let (first, done) = writer(&path).unwrap();
     let mut failing = Failing(first, 5);

@@ -20,8 +20,15 @@ use xxhash_rust::xxh3::Xxh3;
 /// Hits that one thread turns into lines at a time.
 const CHUNK_HITS: usize = 1 << 14;
 
-/// Topics of the first window; each one behind it has twice as many, up to a window's size.
+/// Topics of the first window at most; each one behind it has twice as many, up to a window's size.
 const FIRST_WINDOW: usize = 1 << 11;
+
+/// The last windows have a `PART`th of the topics that are left, so that several devices end at about the same time, and
+/// little is left to be named and written when the last one is answered. But none has fewer than a `LEAST_PART`th of a
+/// whole window, nor than `LEAST`: every window is a round of all threads, and ends a row of batches.
+const PART: u64 = 4;
+const LEAST_PART: usize = 32;
+const LEAST: usize = 1 << 12;
 
 /// How topics are answered and written.
 pub struct Work<'a> {
@@ -158,13 +165,15 @@ fn read_all(mut topics: TopicReader<'_>, work: &Work<'_>, before: (u64, u64), to
     // a small one first: the engine begins sooner, and has something to write sooner
     let (mut size, mut count) = (FIRST_WINDOW, before.0);
     loop {
-        size = size.min(work.window.load(Ordering::Relaxed));
-        let next = topics.by_ref().take(size).collect::<Result<Vec<Topic>>>().map_err(|error| within(work.name, error));
+        let window = work.window.load(Ordering::Relaxed);
+        size = size.min(window);
+        let now = size.min(most_behind(count, (work.guess)(topics.seen()), window));
+        let next = topics.by_ref().take(now).collect::<Result<Vec<Topic>>>().map_err(|error| within(work.name, error));
         let guess = (work.guess)(topics.seen());
         work.means.progress.revise(guess);
         let read = next.map(|topics| {
             topics.iter().for_each(|topic| add(&mut sum, topic));
-            let (before, full) = (count, topics.len() == size);
+            let (before, full) = (count, topics.len() == now);
             count += topics.len() as u64;
             // of a stream nobody knows; where a whole window came, as many as came before may follow
             let all = if guess == 0 && full { 2 * count } else { guess.max(count) };
@@ -176,6 +185,15 @@ fn read_all(mut topics: TopicReader<'_>, work: &Work<'_>, before: (u64, u64), to
             return;
         }
     }
+}
+
+/// How many topics a window of at most `window` has behind `count` of about `all`, which is 0 if nobody knows.
+pub(super) fn most_behind(count: u64, all: u64, window: usize) -> usize {
+    if all == 0 {
+        return window;
+    }
+    let part = usize::try_from(all.saturating_sub(count) / PART).unwrap_or(window);
+    part.max(window / LEAST_PART).max(LEAST).min(window)
 }
 
 /// Plans windows as they come, until there is an error or nobody takes them.
