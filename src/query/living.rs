@@ -61,13 +61,13 @@ pub(super) fn of_all(
             Err(Error::Limit { .. }) => {
                 let found = plans.par_iter().map(|plan| searcher.search(plan, mode, k)).collect::<Result<Vec<_>>>()?;
                 few.iter().zip(found).for_each(|(&query, hits)| answers.hits[query] = hits);
-                answers.effort.add(Effort::Cpu(vec![Work::default(); few.len()]), &few);
+                answers.effort.add(Effort::Cpu(vec![Work::default(); few.len()]), &few, queries.plans.len());
                 return Ok(answers);
             }
             again => again?,
         };
         few.iter().zip(again.hits).for_each(|(&query, hits)| answers.hits[query] = hits);
-        answers.effort.add(again.effort, &few);
+        answers.effort.add(again.effort, &few, queries.plans.len());
         few.retain(|&query| retain(&deleted, &mut answers.hits[query], asked, documents, k));
     }
     Ok(answers)

@@ -196,10 +196,12 @@ impl Engine for Fallback<'_> {
         self.run(queries, Mode::Or, &mut || ())
     }
 
+    /// The conjunction and the disjunction of `and-or` go the same way: what decides is what both cost.
+    fn search(&mut self, queries: &Queries<'_>, mode: Mode) -> Result<Answers> {
+        self.run(queries, mode, &mut || ())
+    }
+
     fn search_meanwhile(&mut self, queries: &Queries<'_>, mode: Mode, meanwhile: &mut dyn FnMut()) -> Result<Answers> {
-        match mode {
-            Mode::And | Mode::Or => self.run(queries, mode, meanwhile),
-            Mode::AndOr => self.search(queries, mode),
-        }
+        self.run(queries, mode, meanwhile)
     }
 }

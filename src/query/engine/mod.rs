@@ -74,9 +74,9 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Adds a second run of some queries, given by their numbers.
-    pub(in crate::query) fn add(&mut self, again: Self, queries: &[usize]) {
-        match (self, again) {
+    /// Adds a second run of some of `of` queries, given by their numbers.
+    pub(in crate::query) fn add(&mut self, again: Self, queries: &[usize], of: usize) {
+        match (&mut *self, again) {
             (Self::Cpu(all), Self::Cpu(again)) => queries.iter().zip(&again).for_each(|(&i, work)| all[i].add(work)),
             (Self::Gpu(all), Self::Gpu(again)) => all.merge(&again),
             // the device failed in between, and does not come back
@@ -89,6 +89,10 @@ impl Effort {
                 queries.iter().zip(traces).for_each(|(&i, trace)| all[i].add(trace));
             }
             (Self::Cpu(_) | Self::Griffin(_), Self::Gpu(_)) | (Self::Cpu(_) | Self::Gpu(_), Self::Griffin(_)) => {}
+        }
+        if let Self::Gpu(all) = self {
+            // one that was left to the CPU both times is one query
+            all.by_cpu = all.by_cpu.min(of);
         }
     }
 
@@ -153,7 +157,7 @@ pub trait Engine {
         let plans: Vec<Plan> = few.iter().map(|&i| queries.plans[i].clone()).collect();
         let again = self.or(&Queries { plans: &plans, sizes: &[plans.len()], k: queries.k })?;
         few.iter().zip(again.hits).for_each(|(&i, hits)| answers.hits[i] = hits);
-        answers.effort.add(again.effort, &few);
+        answers.effort.add(again.effort, &few, queries.plans.len());
         Ok(answers)
     }
 

@@ -82,8 +82,16 @@ fn plan(searcher: &Searcher<'_>, text: &str) -> Plan {
 
 /// Costs by which all queries take so many seconds on the CPU and on any GPU, which is opened at once.
 fn known(searcher: &Searcher<'_>, cpu: f64, gpu: f64) -> Kept {
-    let features = Features::of(&plan(searcher, "all even"), Mode::Or, 10);
-    let always = |seconds: f64| Learned::from(&vec![(features, seconds); FEWEST]).unwrap();
+    known_by_mode(searcher, [cpu; 2], [gpu; 2])
+}
+
+/// The same, for conjunctions and for disjunctions.
+fn known_by_mode(searcher: &Searcher<'_>, cpu: [f64; 2], gpu: [f64; 2]) -> Kept {
+    let always = |seconds: [f64; 2]| {
+        let row = |(mode, seconds)| (Features::of(&plan(searcher, "all even"), mode, 10), seconds);
+        let rows = [Mode::And, Mode::Or].into_iter().zip(seconds).map(row);
+        Learned::from(&rows.cycle().take(4 * FEWEST).collect::<Vec<_>>()).unwrap()
+    };
     let device = DeviceFacts { id: DeviceId::of(&adapter(AdapterKind::Discrete)), opening: 0.0, per_posting: 0.0 };
     let (codec, means) = (searcher.codec_name(), Vec::new());
     let facts = Facts { when: 1, codec, queries: FEWEST as u64, device: Some(device), means, steps: None };
@@ -212,6 +220,19 @@ fn test_a_device_that_is_open_gets_what_costs_less_there() {
         let several = vec![plan.clone(); 3];
         let all = engine.search_all(&several, Mode::Or, 10, &crate::query::schedule::Schedule::default()).unwrap();
         assert!(matches!(all.effort, Effort::Gpu(_)) && all.hits == vec![expected.clone(); 3]);
+    }
+    // a conjunction would go one way and a disjunction the other: what may cost both goes where both cost less
+    for (cpu, gpu, kind) in [([1e-5, 1e-3], [1e-4; 2], EngineKind::Gpu), ([1e-4; 2], [1e-3, 1e-5], EngineKind::Cpu)] {
+        let kept = known_by_mode(searcher, cpu, gpu);
+        let engine = auto.engine(searcher, &mut devices).unwrap();
+        let mut engine = engine.by_cost(Knowledge::of(&kept, &searcher.codec_name(), None));
+        let mut answered = |mode| {
+            let one = engine.search_one(&plan, mode, 1000).unwrap();
+            assert_eq!(one.hits[0], searcher.search(&plan, mode, 1000).unwrap(), "{mode:?}");
+            (one.effort.kind(), one.effort.answered())
+        };
+        assert_ne!(answered(Mode::And), answered(Mode::Or));
+        assert_eq!(answered(Mode::AndOr), (kind, kind), "asked for any of the terms, since too few documents have all");
     }
     // settings that mean a CPU leave it alone
     let cpu = settings(&["--engine", "cpu"]).engine(searcher, &mut devices).unwrap();
