@@ -37,6 +37,17 @@ impl Desk {
     }
 }
 
+/// Lets the other servers go if this one panics: they would wait for what it has taken.
+struct Leaving<'s, 'd>(&'s Shared<'d, usize>);
+
+impl Drop for Leaving<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abandon();
+        }
+    }
+}
+
 /// One server's part: it does what it is given until nothing comes any more.
 fn work(
     shared: &Shared<'_, usize>,
@@ -44,6 +55,7 @@ fn work(
     server: &mut dyn Server,
     (load, time, stopped): (Load<'_>, &Wall, &AtomicBool),
 ) -> anyhow::Result<Run> {
+    let _leaving = Leaving(shared);
     let mut run = Run::default();
     let mut next = shared.take(number, processor);
     while let Some(work) = next {
