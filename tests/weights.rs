@@ -168,7 +168,18 @@ fn changes_and_exchange_leave_answers_as_they_are() {
     assert!(bytes(dir, "grown") == bytes(dir, "first"));
     done(dir, "export whole -o whole.ciff");
     done(dir, "import whole.ciff -o imported --as impacts -q");
-    // nobody knows the scale of a CIFF file but who appends to it
+    // nobody knows the scale of a CIFF file but who imports it
+    done(dir, "import whole.ciff -o scaled --as impacts --vector-scale 70 -q");
+    for change in ["merge first scaled -o both", "append scaled 2.jsonl --vector-field model.vector --vector-scale 40"]
+    {
+        let refused = gamut(dir, change);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(refused.status.code() == Some(2) && said.contains("70") && said.contains("40"), "{said}");
+    }
+    let refused = gamut(dir, "import whole.ciff -o none --vector-scale 70");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("the file is read as one of frequencies"), "{said}");
+    // or appends to it
     done(dir, "import whole.ciff -o more --as impacts --codec para-ef -q");
     put(dir, "more.jsonl", br#"{"id": "more", "vector": {"tide": 1.5}}"#);
     done(dir, "append more more.jsonl --vector-field vector --vector-scale 100 -q");

@@ -253,10 +253,11 @@ pub fn delete(
 }
 
 /// Makes an index of a CIFF file, as `gamut import`. `weights=True` stands for `--as impacts`: a posting's number
-/// is a weight from 1 to 255, and a document's score the sum of its weights. Returns what was imported.
+/// is a weight from 1 to 255, and a document's score the sum of its weights; `vector_scale` is what they were multiplied
+/// by. Returns what was imported.
 #[pyfunction]
-#[pyo3(signature = (file, output, *, force=false, weights=false, order="input", codec="para-ef", analyzer=None,
-    stop_words=None, impacts=false, tables=false, threads=0, memory=None, progress=None))]
+#[pyo3(signature = (file, output, *, force=false, weights=false, vector_scale=None, order="input", codec="para-ef",
+    analyzer=None, stop_words=None, impacts=false, tables=false, threads=0, memory=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of `gamut import`, each by its name")]
 pub fn import_ciff(
     py: Python<'_>,
@@ -264,6 +265,7 @@ pub fn import_ciff(
     output: PathBuf,
     force: bool,
     weights: bool,
+    vector_scale: Option<f64>,
     order: &str,
     codec: &str,
     analyzer: Option<&str>,
@@ -285,6 +287,7 @@ pub fn import_ciff(
         codecs: codec::parse_list(codec).or_raise(py)?,
         analyzer,
         weights,
+        scale: vector_scale,
         impacts,
         tables,
         ..ImportOptions::new(file, output)

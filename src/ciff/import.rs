@@ -11,6 +11,7 @@ use crate::base::in_order::in_order;
 use crate::base::means::Means;
 use crate::base::memory::peak_memory;
 use crate::codec::Codec;
+use crate::corpus::Weights;
 use crate::index::change::orders::{Place, put_in_order};
 use crate::index::{
     Collection, DocTable, EncodedLists, Extras, IndexWriter, Manifest, ManifestFields, TermsWriter, Unfinished,
@@ -47,6 +48,8 @@ pub struct ImportOptions {
     pub analyzer: AnalyzerSpec,
     /// Frequencies are impacts of another program, 1 to 255: the score of a document is their sum.
     pub weights: bool,
+    /// What they were multiplied by; `None` if nobody knows.
+    pub scale: Option<f64>,
     /// Store quantised impacts; with `weights` they are always stored.
     pub impacts: bool,
     /// Store the table of every long list.
@@ -66,6 +69,7 @@ impl ImportOptions {
             codecs: crate::codec::parse_list("para-ef").expect("a codec of the registry"),
             analyzer: AnalyzerSpec::unknown(),
             weights: false,
+            scale: None,
             impacts: false,
             tables: false,
             means: Means::default(),
@@ -77,11 +81,18 @@ impl ImportOptions {
 ///
 /// # Errors
 /// [`Error::Damaged`] for a file that breaks the format, with the byte and the record; [`Error::Invalid`] for
-/// statistics that contradict it; [`Error::Memory`], [`Error::Exists`], [`Error::Changed`], [`Error::Interrupted`],
+/// statistics that contradict it, and for a scale of frequencies; [`Error::Memory`], [`Error::Exists`], [`Error::Changed`], [`Error::Interrupted`],
 /// [`Error::Io`]. Nothing is left at `options.output` but what was there before.
 pub fn import(options: &ImportOptions) -> Result<Imported> {
     let began = Instant::now();
     options.order.check()?;
+    if let Some(scale) = options.scale {
+        Weights::check_scale(scale)?;
+        if !options.weights {
+            let why = "is of weights, and the file is read as one of frequencies".to_owned();
+            return Err(Error::Invalid { what: format!("a scale of weights of {scale:?}"), why });
+        }
+    }
     if options.order.needs() == Needs::Links {
         let why = "needs links, and a CIFF file has none".to_owned();
         return Err(Error::Invalid { what: format!("order {}", options.order), why });
@@ -159,7 +170,7 @@ pub(super) fn filled(options: &ImportOptions, file: &CiffFile) -> Result<Filled>
         format: "ciff".to_owned(),
         description: description.clone(),
         weights: options.weights,
-        scale: None,
+        scale: options.scale,
         collection,
     }));
     let documents = Arc::new(table);

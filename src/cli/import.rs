@@ -43,6 +43,9 @@ pub struct Args {
     /// What a posting's tf is
     #[arg(long = "as", value_enum, default_value = "frequencies", value_name = "WHAT")]
     tf: Tf,
+    /// What the weights of `--as impacts` were multiplied by, which merges and appends go by [default: nobody knows]
+    #[arg(long, value_name = "X")]
+    vector_scale: Option<f64>,
     /// Order of the docIDs
     #[arg(long, default_value = "input", value_name = "ORDER", help = order_help())]
     order: Order,
@@ -116,6 +119,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         codecs: crate::codec::parse_list(&args.codec)?,
         analyzer,
         weights: args.tf == Tf::Impacts,
+        scale: args.vector_scale,
         impacts: args.impacts,
         tables: args.tables,
         means: ui::means(args.threads.start()?, args.memory.bytes(), args.quiet),

@@ -25,14 +25,23 @@ impl Weights {
     /// # Errors
     /// [`Error::Invalid`] if the field has no name, or for another scale.
     pub fn new(field: String, scale: Option<f64>) -> Result<Self> {
-        let invalid = |what: String, why: &str| Err(Error::Invalid { what, why: why.to_owned() });
-        match scale {
-            _ if field.is_empty() => invalid("the field of weights".to_owned(), "needs a name"),
-            Some(scale) if !(1e-6..=1e6).contains(&scale) => {
-                invalid(format!("a scale of weights of {scale:?}"), "must be from 0.000001 to 1000000")
-            }
-            _ => Ok(Self { field, scale }),
+        if field.is_empty() {
+            return Err(Error::Invalid { what: "the field of weights".to_owned(), why: "needs a name".to_owned() });
         }
+        scale.map_or(Ok(()), Self::check_scale)?;
+        Ok(Self { field, scale })
+    }
+
+    /// Fails for a scale that weights cannot have.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check_scale(scale: f64) -> Result<()> {
+        if (1e-6..=1e6).contains(&scale) {
+            return Ok(());
+        }
+        let why = "must be from 0.000001 to 1000000".to_owned();
+        Err(Error::Invalid { what: format!("a scale of weights of {scale:?}"), why })
     }
 
     /// What numbers are multiplied by.

@@ -263,6 +263,7 @@ def import_ciff(
     *,
     force: bool = False,
     weights: bool = False,
+    vector_scale: float | None = None,
     order: str = "input",
     codec: str = "para-ef",
     analyzer: str | None = None,
@@ -274,7 +275,8 @@ def import_ciff(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Makes an index of a CIFF file, as `gamut import`. `weights=True` stands for `--as impacts`: a posting's number is
-    a weight from 1 to 255, and a document's score the sum of its weights. Returns what was imported."""
+    a weight from 1 to 255, and a document's score the sum of its weights; `vector_scale` is what they were multiplied by.
+    Returns what was imported."""
 
 def export_ciff(
     index: Path,
