@@ -56,20 +56,23 @@ fn within<T: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> T + 
 impl Answering {
     /// Whether a device may answer these queries: where that is left open, one query is for the CPU, and several are
     /// for a device that is open already or that could pay. Waits for nobody.
-    fn may_use_device(&self, settings: &Settings, searcher: &Searcher<'_>, plans: &[Plan], all: usize) -> bool {
+    fn may_use_device(&self, settings: &Settings, open: &Arc<Open>, plans: &[Plan], all: usize) -> bool {
+        let searcher = open.borrow_dependent();
         match settings.is_auto() {
             true => {
                 let queries = (plans, all as u64, rayon::current_num_threads());
-                plans.len() > 1 && (self.open_engine(settings).is_some() || may_pay(settings, searcher, queries))
+                plans.len() > 1 && (self.open_engine(settings, open).is_some() || may_pay(settings, searcher, queries))
             }
             false => settings.engine_kind() != EngineKind::Cpu,
         }
     }
 
-    /// The engine on a device that these settings have had before.
-    fn open_engine(&self, settings: &Settings) -> Option<Arc<Ready>> {
-        let ready = lock(&self.ready);
-        ready.as_ref().filter(|(of, _)| of.same_engine(settings, true)).map(|(_, ready)| ready.clone())
+    /// The engine on a device that these settings have had before. Not one of another searcher: what that scores by is
+    /// on the device, and the same settings score by something else when a file of theirs has changed.
+    fn open_engine(&self, settings: &Settings, open: &Arc<Open>) -> Option<Arc<Ready>> {
+        let same =
+            |of: &Settings, ready: &Ready| of.same_engine(settings, true) && Arc::ptr_eq(ready.borrow_owner(), open);
+        lock(&self.ready).as_ref().filter(|(of, ready)| same(of, ready)).map(|(_, ready)| ready.clone())
     }
 
     /// What answers on a device, if one answers. For whoever has the turn.
@@ -80,7 +83,7 @@ impl Answering {
         plans: &[Plan],
         all: usize,
     ) -> gamut::Result<Option<Arc<Ready>>> {
-        if let Some(ready) = self.open_engine(settings) {
+        if let Some(ready) = self.open_engine(settings, open) {
             return Ok(Some(ready));
         }
         let mut devices = lock(&self.devices);
@@ -127,7 +130,7 @@ impl Answering {
                 [query] => vec![plan(query)?],
                 queries => queries.par_iter().map(plan).collect::<gamut::Result<_>>()?,
             };
-            match self.may_use_device(settings, searcher, &plans, all) {
+            match self.may_use_device(settings, open, &plans, all) {
                 true => Ok(Err(plans)),
                 false => on_cpu(&plans).map(Ok),
             }

@@ -165,9 +165,14 @@ pub fn run<T: Send + 'static>(
     if let Err(panic) = py.detach(|| thread.join()) {
         std::panic::resume_unwind(panic);
     }
-    watch.tell(py)?;
     let outcome = heard.ok().flatten().unwrap_or(Err(gamut::Error::Interrupted));
-    outcome.map_err(|error| raised(py, error))
+    let told = watch.tell(py);
+    let done = outcome.map_err(|error| raised(py, error))?;
+    if let Err(exception) = told {
+        // all is written by now: an exception would say that nothing is left of it
+        exception.write_unraisable(py, None);
+    }
+    Ok(done)
 }
 
 /// Threads for what is shared out; 0 is one per core.

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import types
 import unittest
+import unittest.mock
 
 import gamut
 from common import InDirectory, ROOT, documents, files, program, write_lines
@@ -231,6 +232,16 @@ class Wrong(InDirectory):
         with self.assertRaisesRegex(RuntimeError, "enough"):
             gamut.index(documents(200000), self.dir / "y", progress=stop)
         self.assertEqual(self.left(), ["x"])
+
+        def stop_when_it_is_there(*_):
+            if (self.dir / "y").exists():
+                raise RuntimeError("too late")
+
+        late = []
+        with unittest.mock.patch.object(sys, "unraisablehook", late.append):
+            gamut.index(documents(200000), self.dir / "y", progress=stop_when_it_is_there)
+        self.assertEqual(len(gamut.Index(self.dir / "y")), 200000)
+        self.assertEqual([str(what.exc_value) for what in late], ["too late"] * len(late))
 
     def test_control_c_leaves_nothing(self):
         script = """

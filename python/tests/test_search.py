@@ -282,6 +282,26 @@ class Search(InDirectory):
         self.assertTrue((found.docids == expected.docids).all())
         self.assertTrue((found.scores == expected.scores).all())
 
+    def test_a_gpu_scores_by_the_statistics_that_are_there(self):
+        listed = program("devices")
+        if listed.returncode != 0 or os.environ.get("GAMUT_REQUIRE_GPU") is None:
+            self.skipTest("no Vulkan driver")
+        # the same terms in longer documents: other frequencies, and another mean length
+        gamut.index(({"id": n, "text": f"{row['text']} w1 x y z " * 3} for n, row in enumerate(self.rows[:900])), self.dir / "other")
+        statistics = self.dir / "terms.tsv"
+        found = []
+        for of in (self.path, self.dir / "other", self.path):
+            gamut.Index(of).write_statistics(statistics)
+            options = {"k": 5, "statistics": statistics}
+            on_cpu = self.index.search(self.asked[:50], engine="cpu", **options)
+            on_gpu = self.index.search(self.asked[:50], engine="gpu", device="0", **options)
+            self.assertEqual(on_gpu.engine, "gpu")
+            self.assertEqual(on_gpu.docids.tolist(), on_cpu.docids.tolist())
+            self.assertEqual(on_gpu.scores.tolist(), on_cpu.scores.tolist())
+            found.append(on_gpu.scores.tolist())
+        self.assertEqual(found[0], found[2])
+        self.assertNotEqual(found[0], found[1])
+
     def test_threads_ask_a_gpu_in_turn(self):
         listed = program("devices")
         if listed.returncode != 0 or os.environ.get("GAMUT_REQUIRE_GPU") is None:
