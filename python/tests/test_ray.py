@@ -230,6 +230,10 @@ class TestRay(common.InDirectory):
         for wanted in ({"cpus": 64}, {"gpus": 1}, {"memory": "900TiB"}):
             with self.assertRaisesRegex(InvalidError, "no node of the cluster has"):
                 gamut.ray.build(self.crawl, self.dir / "out", shards=1, **wanted)
+        with self.assertRaisesRegex(InvalidError, "attempts=0"):
+            gamut.ray.build(self.crawl, self.dir / "none", shards=1, attempts=0)
+        with self.assertRaisesRegex(InvalidError, "replicas=0"):
+            gamut.ray.Searcher(self.dir / "none", replicas=0)
         with self.assertRaisesRegex(InvalidError, "an option has a set"):
             gamut.ray.build(self.crawl, self.dir / "out", shards=1, text_field={"a"})
         self.assertFalse((self.dir / "out").exists())
@@ -351,6 +355,7 @@ class TestRay(common.InDirectory):
 
     def test_a_shard_that_cannot_be_opened_is_asked_now_and_then_and_told_why(self):
         gamut.ray.build(self.crawl, self.dir / "out", shards=2)
+        terms = (self.dir / "out" / "shard-00002" / "terms.fst").read_bytes()
         (self.dir / "out" / "shard-00002" / "terms.fst").unlink()
         sent = []
         call = sys.modules["gamut.ray.search"]._Call
@@ -359,7 +364,11 @@ class TestRay(common.InDirectory):
             with unittest.mock.patch.object(call, "send", lambda self, arguments: (sent.append(self), send(self, arguments))):
                 with self.assertWarnsRegex(gamut.ray.ShardLostWarning, r"shard-00002 \(.*terms\.fst.*\)"):
                     found = searcher.search(self.queries())
-        self.assertEqual(found.missing, ["shard-00002"])
+            self.assertEqual(found.missing, ["shard-00002"])
+            # when it can be opened it is
+            (self.dir / "out" / "shard-00002" / "terms.fst").write_bytes(terms)
+            searcher.timeout = 60
+            self.assertEqual(searcher.search(self.queries()).missing, [])
         # after 0, 0.2, 0.6, 1.4, 3 and 5 seconds, and once for the other shard
         self.assertLessEqual(len(sent), 7)
 

@@ -3,6 +3,7 @@
 import errno
 import functools
 import http.server
+import io
 import pathlib
 import pickle
 import threading
@@ -84,6 +85,59 @@ class TestStorage(InStore):
         opened = gamut._gamut.files_of_part([self.crawl], "1/1")
         self.assertEqual({str(path.relative_to(self.crawl)) for path in opened}, {name for name, _ in found})
 
+    def test_names_that_lead_elsewhere_are_refused(self):
+        place = self.put("memory://bucket/crawl")
+        before = place.files()
+        found = {"/bucket/crawl/": {"size": 0}, "/bucket/crawl/pages/": {"size": 0}, "/bucket/crawl/a.jsonl": {"size": 3}}
+        with unittest.mock.patch.object(place.fs, "find", lambda path, detail: found):
+            self.assertEqual(place.files(), [["a.jsonl", 3]], "what stands for a folder is no file")
+        for name in ("/etc/x", "../x", "pages/../../x", "a//b", "./x", "x\0"):
+            found = {f"/bucket/crawl/{name}": {"size": 3}}
+            with unittest.mock.patch.object(place.fs, "find", lambda path, detail, found=found: found):
+                with self.assertRaisesRegex(InvalidError, "bucket/crawl: a name in it"):
+                    place.files()
+                with self.assertRaisesRegex(InvalidError, "bucket/crawl: a name in it"):
+                    place.fetched(self.dir / "stage")
+        self.assertEqual(list((self.dir / "stage").rglob("x*")), [])
+        self.assertEqual(place.files(), before)
+
+    def test_what_was_fetched_in_part_is_fetched_again(self):
+        place = self.put("memory://bucket/crawl")
+        get = place.fs.get
+
+        def broken(sources, targets):
+            get(sources[:2], targets[:2])
+            raise OSError("the store went away")
+
+        with unittest.mock.patch.object(place.fs, "get", broken), self.assertRaisesRegex(OSError, "went away"):
+            place.fetched(self.dir / "stage")
+        copy = place.fetched(self.dir / "stage")
+        # of empty folders a store has none
+        self.assertEqual(common.files(copy), common.files(self.crawl))
+        self.assertEqual(place.fetched(self.dir / "stage"), copy)
+
+    def test_a_stage_of_somebody_else_is_not_used(self):
+        with storage.stage(self.dir) as own:
+            self.assertTrue(own.is_dir())
+        with unittest.mock.patch.object(storage.os, "getuid", lambda: 12345):
+            (self.dir / "gamut-ray-12345").mkdir()
+            with self.assertRaisesRegex(InvalidError, "gamut-ray-12345: belongs to somebody else"), storage.stage(self.dir):
+                pass
+
+    def test_an_index_that_cannot_be_replaced_stays(self):
+        gamut.index(self.crawl, self.dir / "index")
+        gamut.index(self.crawl / "pages", self.dir / "pages")
+        expected, rename = common.files(self.dir / "index"), pathlib.Path.rename
+
+        def no_room(path, to):
+            if pathlib.Path(to).name == "index" and expected != common.files(path):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return rename(path, to)
+
+        with unittest.mock.patch.object(pathlib.Path, "rename", no_room), self.assertRaisesRegex(OSError, "No space"):
+            Place(self.dir / "index").publish(self.dir / "pages", replace=True)
+        self.assertEqual(common.files(self.dir / "index"), expected)
+
     def test_places_in_places(self):
         crawl, beside = Place("memory://bucket/crawl"), Place("memory://bucket/crawl2")
         self.assertTrue(crawl.holds(crawl / "index") and crawl.holds(crawl))
@@ -140,8 +194,25 @@ class TestStorage(InStore):
         self.assertEqual(str(pickle.loads(pickle.dumps(Place("here")))), str(pathlib.Path.cwd() / "here"))
 
     def test_options_of_the_command_line(self):
-        found = command._options(None, ["--or", "wand", "--k1=0.9", "--store", "--no-urls", "--id-field", "x"])
-        self.assertEqual(found, {"or_": "wand", "k1": 0.9, "store": True, "urls": False, "id_field": "x"})
+        given = ["--or", "wand", "--k1=0.9", "--store", "--no-urls", "--id-field", "x", "--device", "0", "--block-keys=4096"]
+        found = command._options(None, given)
+        self.assertEqual(
+            found,
+            {"or_": "wand", "k1": 0.9, "store": True, "urls": False, "id_field": "x", "device": "0", "block_keys": 4096},
+        )
+        for given, named in (
+            (["build", "-o", "x", "--codec", "simdbp", "/crawl"], "--codec=simdbp"),
+            (["build", "--store", "/crawl", "-o", "x"], "--store=/crawl"),
+            (["search", "--topics", "t", "--run", "r", "--mode", "and", "shards"], "--mode=and"),
+        ):
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as said, self.assertRaises(SystemExit) as ended:
+                command.main(given)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(f"write {named}, or all inputs before", said.getvalue())
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as said:
+            with unittest.mock.patch.object(command.ray, "init", side_effect=ConnectionError("no cluster runs here")):
+                self.assertEqual(command.main(["build", "/crawl", "-o", "x", "--codec", "simdbp"]), 2)
+        self.assertIn("gamut.ray: no cluster runs here", said.getvalue())
         known = command.argparse.Namespace(inputs=["i"], output="o", **dict.fromkeys(
             ("shards", "merge", "force", "attempts", "cpus", "gpus", "memory", "scratch")))  # fmt: skip
         with unittest.mock.patch.object(command, "build", return_value={}) as build:

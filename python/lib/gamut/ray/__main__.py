@@ -1,6 +1,8 @@
 """`python -m gamut.ray`: builds shards on a Ray cluster, and searches them."""
 
 import argparse
+import contextlib
+import itertools
 import json
 import keyword
 import os
@@ -14,6 +16,8 @@ from . import Searcher, build
 _DESCRIPTION = """Build and search collections that one machine cannot hold, on the nodes of a Ray cluster that is running
 (`ray start --head`, then `ray start --address=…` on each node). Inputs and outputs are paths that all nodes see, or URLs
 that fsspec knows."""
+_NUMBERS = ("k1", "b", "vector_scale", "block_keys")
+"""Options that take no text, also not of digits."""
 _EXAMPLES = """examples:
   python -m gamut.ray build /crawl -o /indexes/crawl --shards 64 --cpus 8 --memory 16GiB
   python -m gamut.ray build /crawl -o /indexes/crawl --merge --codec simdbp    one index, of the bytes of one machine's
@@ -48,15 +52,26 @@ def main(arguments=None):
         command.add_argument("--gpus", type=float, default=0, help="GPUs for each shard (default: 0)")
         command.add_argument("--memory", help="memory for each shard, such as 4GiB")
         command.add_argument("--scratch", help="a directory on the nodes' local disks")
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
     known, rest = parser.parse_known_args(arguments)
+    _check_order(parser, arguments, rest)
     # what one shard refuses others refuse, too: it is said once
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
-    ray.init(known.address, log_to_driver=False, logging_level="error")
     try:
+        ray.init(known.address, log_to_driver=False, logging_level="error")
         return (_build if known.command == "build" else _search)(known, _options(parser, rest))
-    except (errors.Error, OSError) as error:
+    except (errors.Error, OSError, TypeError) as error:
+        # a TypeError says that there is no such option, or that its value is no number
         print(f"gamut.ray: {error}", file=sys.stderr)
         return 2
+
+
+def _check_order(parser, arguments, rest):
+    """Refuses an option of gamut with what could be its value or an input behind it: the parser, which does not know the
+    option, has taken that for an input."""
+    for option, behind in itertools.pairwise(arguments):
+        if option in rest and option.startswith("--") and "=" not in option and behind not in rest and behind[:1] != "-":
+            parser.error(f"{option} {behind}: write {option}={behind}, or all inputs before the options of gamut")
 
 
 def _options(parser, rest):
@@ -75,18 +90,16 @@ def _options(parser, rest):
         if not value and key.startswith("no_"):
             found[key[3:]] = False
         else:
-            found[key] = _value(value)
+            found[key] = _number(value) if key in _NUMBERS else value or True
     return found
 
 
-def _value(text):
-    """A number where it is one; True where there is nothing."""
+def _number(text):
+    """A number if it is one."""
     for kind in (int, float):
-        try:
+        with contextlib.suppress(ValueError):
             return kind(text)
-        except ValueError:
-            pass
-    return text or True
+    return text
 
 
 def _build(known, options):

@@ -53,7 +53,8 @@ def build(
       list, `shards.json`: what `Searcher` opens. `merge=True` makes them one index at `output`, with the bytes that one
       machine gives the same input, and removes them. Up to four nodes share the work of the last merge.
     - `cpus`, `gpus` and `memory` (bytes, or a text such as "4GiB") are what Ray sets aside for each shard, and what its
-      build uses. A merge has the same.
+      build uses. A merge has the same. Which of a node's GPUs Ray means gamut does not know: it uses the first, or
+      `device`.
     - `scratch` is a directory on the nodes' local disks, by default that of temporary files. Shards are built there, and
       published when they are whole, the manifest last. What workers that died left there is removed by the next one.
     - `attempts`: so often is a shard built before the build gives up, if workers or nodes are lost. Every shard that is
@@ -85,8 +86,9 @@ def build(
     resources = tasks.resources(cpus, gpus, memory)
     if shards is None:
         shards = max(1, int(ray.cluster_resources().get("CPU", 1) // (cpus or 1)))
-    if shards < 1:
-        raise InvalidError(f"shards={shards}: there must be one at least")
+    for name, number in ("shards", shards), ("attempts", attempts):
+        if number < 1:
+            raise InvalidError(f"{name}={number}: there must be one at least")
     inputs = [(place, place.files()) for place in places]
     plan = _as_json({"inputs": [[str(place), files] for place, files in inputs], "shards": shards, "options": dict(sorted(options.items()))})
     _prepare(plan, output, work, merge=merge, force=force)
@@ -215,7 +217,11 @@ def _merge(job, parts, to, order, lists):
         def found(number):
             if number not in lists:
                 return False
-            return lists[number].fetched(stage / "lists") if lists[number].exists() else None
+            try:
+                return lists[number].fetched(stage / "lists") if lists[number].exists() else None
+            except Exception:  # noqa: BLE001
+                # whatever the store says, these lists can be encoded here, too
+                return None
 
         awaited = (len(lists) + 1, found) if lists else None
         _gamut.merge(indexes, index, order=order, awaited=awaited, **job.limits())
@@ -256,12 +262,13 @@ class _Steps:
         self.last = now
 
 
-def _shares(postings):
-    """Of how many workers a merge of so many postings is: one on each machine, but two at least where there is room."""
-    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) > 0]
-    machines = len({node["NodeManagerAddress"] for node in nodes})
-    room = sum(node["Resources"]["CPU"] for node in nodes)
-    return max(1, min(max(machines, 2), int(room), _MOST_SHARES, postings // _LEAST_POSTINGS))
+def _shares(postings, resources):
+    """Of how many workers a merge of so many postings is: one on each machine, but two at least where there is room for
+    so many tasks of these resources at a time."""
+    room = [(node, tasks.room(node, resources)) for node in ray.nodes() if node["Alive"]]
+    machines = len({node["NodeManagerAddress"] for node, most in room if most > 0})
+    most = sum(most for _, most in room)
+    return max(1, min(max(machines, 2), most, _MOST_SHARES, postings // _LEAST_POSTINGS))
 
 
 def _merge_all(job, shared, output, order, resources, attempts, told):
@@ -274,7 +281,7 @@ def _merge_all(job, shared, output, order, resources, attempts, told):
         level += 1
         unions = [output] if len(groups) == 1 else [job.work / f"union-{level}-{n:05}" for n in range(1, len(groups) + 1)]
         # several groups are work for several nodes as they are
-        shares = _shares(postings) if len(groups) == 1 else 1
+        shares = _shares(postings, resources) if len(groups) == 1 else 1
         lists = {number: job.work / f"lists-{number}" for number in range(2, shares + 1)}
         for place in lists.values():
             # an earlier call may have left it, of other shares

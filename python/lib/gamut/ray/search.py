@@ -79,17 +79,33 @@ class Results:
         _gamut.write_run(path, list(queries), self.ids, scores, tag=tag, format=format)
 
 
+class _NotOpenError(Exception):
+    """An actor could not open its shard."""
+
+
 class _Shard:
-    """A shard that a worker holds open."""
+    """A shard that a worker holds open. It is opened when it is needed first: an actor whose constructor fails never
+    starts again, and a store or a disk may answer the next time."""
 
     def __init__(self, place, terms, scratch, threads):
+        self.place, self.terms, self.scratch, self.threads = place, terms, scratch, threads
         self.stack = contextlib.ExitStack()
-        stage = self.stack.enter_context(storage.stage(scratch))
-        self.statistics = [terms_of.fetched(stage) for terms_of in terms]
-        self.index = _gamut.Index(place.fetched(stage), threads=threads)
+        self.stage = self.index = None
+
+    def _open(self):
+        if self.index is not None:
+            return
+        try:
+            if self.stage is None:
+                self.stage = self.stack.enter_context(storage.stage(self.scratch))
+            self.statistics = [terms_of.fetched(self.stage) for terms_of in self.terms]
+            self.index = _gamut.Index(self.place.fetched(self.stage), threads=self.threads)
+        except Exception as error:
+            raise _NotOpenError(f"{type(error).__name__}: {error}") from None
 
     def ready(self):
         """Reads the statistics, which may take longer than any query: the first one has them then."""
+        self._open()
         self.index.search([], 1, statistics=self.statistics)
 
     def close(self):
@@ -97,6 +113,7 @@ class _Shard:
         self.stack.close()
 
     def search(self, queries, k, ids, options):
+        self._open()
         found = self.index.search(queries, k, statistics=self.statistics, **options)
         docids, scores, counts = np.asarray(found.docids), np.asarray(found.scores), np.asarray(found.counts)
         return docids, scores, counts, found.ids().tolist() if ids else None
@@ -119,6 +136,8 @@ class Searcher:
     """
 
     def __init__(self, output, *, replicas=1, cpus=1, gpus=0, memory=None, scratch=None, patience=1.0, timeout=60.0):
+        if replicas < 1:
+            raise InvalidError(f"replicas={replicas}: each shard needs one at least")
         output = Place(output)
         if not (output / SHARDS).exists():
             raise NotFoundError(2, f"there are no shards at {output}; gamut.ray.build makes them")
@@ -241,7 +260,7 @@ class Searcher:
                 late = self._late(took, len(calls), queries)
                 for call in open_calls:
                     if call.look():
-                        took.append(time.monotonic() - call.since)
+                        took.append(call.took)
                     elif call.is_late(late) if call.sent else call.is_due():
                         call.send(arguments)
         finally:
@@ -298,7 +317,7 @@ class _Call:
 
     def __init__(self, actors, turn):
         self.actors, self.turn = actors, turn
-        self.sent, self.answer, self.since, self.asked = [], None, 0.0, 0
+        self.sent, self.answer, self.took, self.since, self.asked = {}, None, 0.0, 0.0, 0
         self.losses, self.due, self.cause = 0, 0.0, None
 
     def send(self, arguments):
@@ -307,7 +326,7 @@ class _Call:
         self.turn += 1
         self.asked += 1
         self.since = time.monotonic()
-        self.sent.append(actor.search.remote(*arguments))
+        self.sent[actor.search.remote(*arguments)] = self.since
 
     def is_late(self, seconds):
         """Whether there is another replica to ask. Each one more has twice the time of the one before."""
@@ -329,15 +348,18 @@ class _Call:
 
     def look(self):
         """Takes the first answer that is there; forgets replicas that are lost."""
-        done, _ = ray.wait(self.sent, num_returns=len(self.sent), timeout=0) if self.sent else ([], [])
+        done, _ = ray.wait(list(self.sent), num_returns=len(self.sent), timeout=0) if self.sent else ([], [])
         for reference in done:
-            self.sent.remove(reference)
+            self.took = time.monotonic() - self.sent.pop(reference)
             try:
                 self.answer = ray.get(reference)
             except _GONE as error:
                 self.lose(error)
                 continue
             except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, _NotOpenError):
+                    self.lose(error.cause)
+                    continue
                 raise (error.cause if isinstance(error.cause, BaseException) else error) from None
             return True
         return False

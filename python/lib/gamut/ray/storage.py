@@ -139,6 +139,8 @@ class Place:
             part.rename(path)
         except OSError:
             if not path.exists():
+                if old.exists():
+                    old.rename(path)
                 raise
             shutil.rmtree(part)
         shutil.rmtree(old, ignore_errors=True)
@@ -178,13 +180,28 @@ class Place:
         self.fs.invalidate_cache()
         if not self.fs.isdir(self.path):
             return [["", self.fs.info(self.path).get("size")]]
-        found = self.fs.find(self.path, detail=True)
-        root = self.path.rstrip("/") + "/"
         # the listing of a web server has no sizes
-        sizes = {path: info.get("size") or self.fs.info(path).get("size") for path, info in found.items()}
-        files = [[path.removeprefix(root), size] for path, size in sorted(sizes.items())]
+        found = sorted(self._found().items())
+        files = [[name, info.get("size") or self.fs.info(path).get("size")] for name, (path, info) in found]
         # what is mounted gamut looks through itself
         return files if self.local else self._without_own(files)
+
+    def _found(self):
+        """The paths of all files below it, and what the store tells of them, by their paths from here on.
+
+        Raises InvalidError if one leads elsewhere: a store may have any names, and files get them on this machine.
+        """
+        root = self.path.rstrip("/") + "/"
+        found = {}
+        for path, info in self.fs.find(self.path, detail=True).items():
+            name = path.removeprefix(root)
+            if path.rstrip("/") + "/" == root or name.endswith("/"):
+                # an object that stands for a folder
+                continue
+            if any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name:
+                raise InvalidError(f"{self}: a name in it, {name!r}, is none that a file below a directory can have; rename it there")
+            found[name] = path, info
+        return found
 
     def _without_own(self, files):
         """The files but those of gamut's own: indexes, finished or not, and orders, as `gamut index` leaves them out. To
@@ -214,8 +231,17 @@ class Place:
             return pathlib.Path(self.path)
         to = pathlib.Path(stage) / self.path.lstrip("/")
         if not to.exists():
-            to.parent.mkdir(parents=True, exist_ok=True)
-            self.fs.get(self.path, str(to), recursive=self.fs.isdir(self.path))
+            # it has its name when it is whole: after an error it may be fetched again
+            part = pathlib.Path(f"{to}{_PART}{uuid.uuid4().hex}")
+            part.parent.mkdir(parents=True, exist_ok=True)
+            if self.fs.isdir(self.path):
+                found = {part / name: path for name, (path, _) in self._found().items()}
+                for folder in {part, *(path.parent for path in found)}:
+                    folder.mkdir(parents=True, exist_ok=True)
+                self.fs.get(list(found.values()), list(map(str, found)))
+            else:
+                self.fs.get_file(self.path, str(part))
+            part.rename(to)
         return to
 
 
@@ -295,6 +321,8 @@ def stage(scratch):
     """A directory of one's own on a local disk. Those of workers that died are removed first."""
     root = pathlib.Path(scratch or tempfile.gettempdir()) / f"gamut-ray-{os.getuid()}"
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if root.is_symlink() or root.stat().st_uid != os.getuid():
+        raise InvalidError(f"{root}: belongs to somebody else; name another directory as scratch")
     for lock in root.glob("*.lock"):
         with _locked(lock, create=False) as file:
             if file is not None:

@@ -28,16 +28,28 @@ def resources(cpus, gpus, memory):
 
     Raises InvalidError if no node that is there has so much: the task would wait for one for ever.
     """
-    wanted = {"CPU": cpus, "GPU": gpus}
     options = {"num_cpus": cpus, "num_gpus": gpus}
     if memory is not None:
-        options["memory"] = wanted["memory"] = _gamut.size(memory)
+        options["memory"] = _gamut.size(memory)
+    wanted = _wanted(options)
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(all(node.get(name, 0) >= value for name, value in wanted.items()) for node in nodes):
         text = ", ".join(f"{name} {value}" for name, value in wanted.items() if value)
         have = "; ".join(", ".join(f"{name} {node.get(name, 0):.12g}" for name in wanted) for node in nodes)
         raise InvalidError(f"no node of the cluster has what a shard is to have ({text}); the nodes have: {have}")
     return options
+
+
+def _wanted(options):
+    """What a task with these options of Ray has, by the names that a node's resources have."""
+    names = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
+    return {name: options[option] for name, option in names.items() if option in options}
+
+
+def room(node, options):
+    """How many tasks with these options a node of `ray.nodes()` can hold at a time: of what it has, not of what is free."""
+    parts = [node["Resources"].get(name, 0) // value for name, value in _wanted(options).items() if value > 0]
+    return int(min(parts, default=0))
 
 
 def all_done(pieces, *, attempts, tell, helpers=()):
@@ -64,9 +76,9 @@ def all_done(pieces, *, attempts, tell, helpers=()):
                     results[name] = ray.get(reference)
                 except LOST as lost:
                     tell(name, "lost")
-                    if tries[name] == attempts and name in helpers:
+                    if tries[name] >= attempts and name in helpers:
                         continue
-                    if tries[name] == attempts:
+                    if tries[name] >= attempts:
                         raise LostError(f"{name} was lost {attempts} times with its worker or node: {lost}") from lost
                     tries[name] += 1
                     running[pieces[name]()] = name
