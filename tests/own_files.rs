@@ -79,6 +79,12 @@ fn what_gamut_made_below_the_input_is_no_document() {
     let json: serde_json::Value =
         serde_json::from_slice(&files.stdout).unwrap_or_else(|_| panic!("{}", text(&files.stderr)));
     assert_eq!(json["documents"], 32);
+    // what can be read once only
+    for stream in [pipe.to_str().unwrap(), "-"] {
+        let refused = gamut(&["index", stream, "-o", dir.path().join("y").to_str().unwrap()]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains("write a pipe's content to a file first"), "{}", text(&refused.stderr));
+    }
     // an archive is none of its members
     let zipped = [b"PK\x03\x04 stored ".as_slice(), &gzip(&records(1, 20)[0])].concat();
     let refused = index(&put(dir.path(), "z.zip", &zipped), &dir.path().join("y"), &["-q"]);

@@ -47,7 +47,7 @@ pub mod verify;
     gamut index crawl/*.warc.gz -o out/crawl  index a crawl\n  \
     gamut query out/crawl lighthouse keeper   query it\n\n\
     Results go to stdout, everything else to stderr.\n\
-    Exit codes: 0 done; 1 nothing found, or damaged input under --strict; 2 error."
+    Exit codes: 0 done; 1 nothing found, a difference, or damage (verify, --strict); 2 error."
 )]
 pub struct Cli {
     #[command(subcommand)]

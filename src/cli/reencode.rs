@@ -48,7 +48,7 @@ pub struct Args {
     /// Codecs to remove, separated by commas; "impacts" and "tables" remove those
     #[arg(long, value_delimiter = ',', value_name = "NAME", conflicts_with = "estimate")]
     drop: Vec<String>,
-    /// Codec of the index to read the lists from [default: its last one]
+    /// Codec of the index to read the lists from [default: the last codec of the index]
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
     /// Write nothing, and print the size in each codec, or in each codec of --codec

@@ -82,7 +82,7 @@ pub struct Args {
     /// Score by the statistics in this file of `gamut stats --terms`; several are added up
     #[arg(long, value_name = "FILE")]
     statistics: Vec<PathBuf>,
-    /// Codec of the index to read [default: the last one]
+    /// Codec of the index to read [default: the last codec of the index]
     #[arg(long, value_name = "NAME")]
     codec: Option<String>,
     #[command(flatten)]

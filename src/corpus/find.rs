@@ -1,6 +1,6 @@
 //! From paths to files, in the order in which they are read.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -67,11 +67,17 @@ pub(super) struct Found {
 pub(super) fn find(paths: &[PathBuf], passed_over: &mut Vec<(PathBuf, String)>) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for path in paths {
-        let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
-        if !meta.is_dir() && !meta.is_file() {
+        let meta = std::fs::metadata(path);
+        let is_stream = match &meta {
+            Ok(meta) => !meta.is_dir() && !meta.is_file(),
+            // standard input, as many programs call it
+            Err(error) => error.kind() == ErrorKind::NotFound && path.as_os_str() == "-",
+        };
+        if is_stream {
             let why = "is neither a file nor a directory; write a pipe's content to a file first".to_owned();
             return Err(Error::Invalid { what: path.display().to_string(), why });
         }
+        let meta = meta.map_err(Error::io("open", path))?;
         if !meta.is_dir() {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             found.push(Found { path: path.clone(), name, named: true, bytes: meta.len() });

@@ -107,7 +107,7 @@ fn wanted(mean: Option<f64>, documents: u64) -> Result<f64> {
 }
 
 fn out_of_reach(mean: f64, least: f64, most: f64) -> Error {
-    let why = format!("queries of this index can have means from {least:.0} to {most:.0}");
+    let why = format!("queries of this index can have means from {least:.0} to {most:.0}; give one by --mean-postings");
     Error::Invalid { what: format!("a mean of {mean:.0} postings a query"), why }
 }
 

@@ -315,7 +315,7 @@ fn json(line: &str) -> std::result::Result<Topic, String> {
     let text = match field(&["query", "title", "text"]) {
         Some(text) => text,
         None if value.get("terms").is_some() => String::new(),
-        None => return Err("has neither a field \"query\" nor a field \"terms\"".to_owned()),
+        None => return Err("has no field \"query\", \"title\", \"text\" or \"terms\"".to_owned()),
     };
     let names = ["id", "_id", "qid", "query_id", "topic_id", "number"];
     if let Some(name) = names.iter().find(|&&name| value.get(name).is_some_and(|id| !id.is_string() && !id.is_number()))
