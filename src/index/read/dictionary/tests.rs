@@ -98,8 +98,31 @@ proptest! {
             let mut count = 0;
             let _ = dictionary.each(|_, _| {
                 count += 1;
-                count <= terms.len()
+                true
             });
+            prop_assert!(count <= terms.len());
         }
     }
+}
+
+/// With one bit flipped, nodes can share so many others that there are more ways through them than anybody can count.
+#[test]
+fn test_every_walk_ends() {
+    let terms = ["a", "aa", "ab", "abab", "b", "ba", "bb", "bcb"].map(|term| term.as_bytes().to_vec());
+    let terms = numbered(terms);
+    let sound = built(&terms);
+    let mut stopped = 0;
+    for bit in 0..8 * sound.len() {
+        let mut bytes = sound.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let Ok(dictionary) = opened(&bytes, terms.len() as u64) else { continue };
+        let mut count = 0;
+        let outcome = dictionary.each(|_, _| {
+            count += 1;
+            count <= terms.len()
+        });
+        assert!(count <= terms.len(), "bit {bit}");
+        stopped += u32::from(outcome.is_err_and(|error| error.to_string().contains("more terms than")));
+    }
+    assert!(stopped > 0);
 }

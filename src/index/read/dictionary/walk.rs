@@ -25,6 +25,9 @@ pub(in crate::index) struct Walk<'a> {
     path: Vec<Open>,
     /// A node that comes before the rest of the path, and what outputs add up to.
     start: Option<(usize, u64)>,
+    /// So many terms may still come. Of a few nodes that damage has put together, there could be more than anybody can
+    /// wait for.
+    most: u64,
 }
 
 impl Dictionary {
@@ -46,8 +49,8 @@ impl Dictionary {
 
     /// A walk over the terms from the first one on that is not less than `start`.
     fn walk_from(&self, start: &[u8]) -> Result<Walk<'_>> {
-        let mut walk =
-            Walk { dictionary: self, bytes: Box::new([0; MAX_DEPTH]), len: 0, path: Vec::new(), start: None };
+        let bytes = Box::new([0; MAX_DEPTH]);
+        let mut walk = Walk { dictionary: self, bytes, len: 0, path: Vec::new(), start: None, most: self.terms };
         // Without terms the root is a node in which a term ends, but no term exists.
         if self.terms == 0 {
             return Ok(walk);
@@ -113,9 +116,14 @@ impl Walk<'_> {
 
     /// Goes to the next term and returns its termID; `None` behind the last one.
     pub(in crate::index) fn step(&mut self) -> Result<Option<u32>> {
-        let found = self.advance();
+        let found = self.advance()?;
         self.look_ahead();
-        found
+        if found.is_some() {
+            let more =
+                || self.dictionary.damaged("a walk finds more terms than the dictionary has; run `gamut verify`");
+            self.most = self.most.checked_sub(1).ok_or_else(more)?;
+        }
+        Ok(found)
     }
 
     /// Prefetches the next node. Who walks several dictionaries at once takes other steps until it is here.
