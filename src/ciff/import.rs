@@ -81,8 +81,9 @@ impl ImportOptions {
 ///
 /// # Errors
 /// [`Error::Damaged`] for a file that breaks the format, with the byte and the record; [`Error::Invalid`] for
-/// statistics that contradict it, and for a scale of frequencies; [`Error::Memory`], [`Error::Exists`], [`Error::Changed`], [`Error::Interrupted`],
-/// [`Error::Io`]. Nothing is left at `options.output` but what was there before.
+/// statistics that contradict it, and for a scale of frequencies; [`Error::Memory`], [`Error::Exists`],
+/// [`Error::Changed`], [`Error::Interrupted`], [`Error::Io`]. Nothing is left at `options.output` but what was there
+/// before.
 pub fn import(options: &ImportOptions) -> Result<Imported> {
     let began = Instant::now();
     options.order.check()?;

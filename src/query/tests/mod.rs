@@ -162,7 +162,7 @@ mod topics {
         for (bad, why) in [
             (&b"{\"terms\": [\"oil\"]}"[..], "no object"),
             (b"{\"terms\": {\"oil\": \"2\"}}", "the weight of \"oil\" is no number"),
-            (b"{\"id\": 1}", "neither"),
+            (b"{\"id\": 1}", "has no field \"query\""),
         ] {
             let error = parse_topics(bad).unwrap_err().to_string();
             assert!(error.contains("line 1") && error.contains(why), "{error}");
