@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 /// So many batches are on their way at a time: one is computed while the next one is collected.
 const FLIGHTS: usize = 2;
 
-/// What is known of a query's lists is asked for so many queries ahead, where that lies twice, and its terms, which other
-/// threads have planned, three times as far ahead: this thread would wait for the memory of each.
+/// What is known of a query's lists is asked for so many queries ahead, where that lies twice, and its terms, which
+/// other threads have planned, three times as far ahead: this thread would wait for the memory of each.
 const AHEAD: usize = 6;
 /// No more of a query's terms are asked for ahead. Of more, the first would be gone when their turn comes.
 const TERMS_AHEAD: usize = 16;

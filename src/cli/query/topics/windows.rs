@@ -24,8 +24,8 @@ const CHUNK_HITS: usize = 1 << 14;
 const FIRST_WINDOW: usize = 1 << 11;
 
 /// The last windows have a `PART`th of the topics that are left, so that several devices end at about the same time,
-/// and little is left to be named and written when the last one is answered. But none has fewer than a `LEAST_PART`th of
-/// a whole window, nor than `LEAST`: every window is a round of all threads, and ends a row of batches.
+/// and little is left to be named and written when the last one is answered. But none has fewer than a `LEAST_PART`th
+/// of a whole window, nor than `LEAST`: every window is a round of all threads, and ends a row of batches.
 const PART: u64 = 4;
 const LEAST_PART: usize = 32;
 const LEAST: usize = 1 << 12;
