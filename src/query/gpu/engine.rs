@@ -47,8 +47,8 @@ const LARGE: u64 = 1 << 28;
 const BY_RANGE_AT: u32 = 32;
 /// By default there is room for the tables of at most so many lists.
 const DEFAULT_TABLES: u64 = 1 << 16;
-/// One thread chooses the best of so many hits in less time than it takes to wake others. While more threads search than
-/// there are cores, it may have to wait for milliseconds for one that has begun, and the device with it.
+/// One thread chooses the best of so many hits in less time than it takes to wake others. While more threads search
+/// than there are cores, it may have to wait for milliseconds for one that has begun, and the device with it.
 pub(super) const ALONE: usize = 1 << 13;
 /// Others are woken for at least so many queries each, and for about so many hits. To wake all of 32 cores for each
 /// batch took more of their time than the queries did.
