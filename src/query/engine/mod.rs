@@ -79,7 +79,7 @@ impl Effort {
         match (&mut *self, again) {
             (Self::Cpu(all), Self::Cpu(again)) => queries.iter().zip(&again).for_each(|(&i, work)| all[i].add(work)),
             (Self::Gpu(all), Self::Gpu(again)) => all.merge(&again),
-            // the device failed in between, and does not come back
+            // the device has no more to give, and the CPU answered
             (Self::Gpu(all), Self::Cpu(_)) => all.by_cpu += queries.len(),
             (Self::Griffin(all), Self::Griffin(again)) => {
                 queries.iter().zip(again).for_each(|(&i, trace)| all[i].add(trace));

@@ -205,8 +205,8 @@ impl<'a> Residence<'a> {
         self.tick += 1;
     }
 
-    /// Asks for what a request for a term's list will read, so that it does not wait for the memory: first where it is,
-    /// and later, with `found`, for itself.
+    /// Asks for what a request for a term's list and its bound will read, so that neither waits for the memory: first
+    /// where it is, and later, with `found`, for itself.
     pub fn ahead(&self, info: &TermInfo, found: bool) {
         match info.place {
             Place::Single { doc } if found => prefetch(self.index.lens().get(doc as usize..).unwrap_or_default(), 1),

@@ -32,7 +32,7 @@ def main(arguments=None):
     parser.add_argument("--address", default="auto", help="of the cluster (default: the one that runs here)")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    one = commands.add_parser("build", help="index a crawl in shards", epilog="All other options are those of `gamut index`.")
+    one = commands.add_parser("build", help="index a crawl in shards", epilog="All other options are those of `gamut index`, behind the inputs.")
     one.add_argument("inputs", nargs="+", metavar="INPUT")
     one.add_argument("-o", "--output", required=True)
     one.add_argument("--shards", type=int, help="one for each --cpus of the cluster by default")
@@ -40,7 +40,7 @@ def main(arguments=None):
     one.add_argument("--force", action="store_true", help="replace what is at the output")
     one.add_argument("--attempts", type=int, default=5, help="how often a shard is built before giving up (default: 5)")
 
-    other = commands.add_parser("search", help="rank the documents of shards", epilog="All other options are those of gamut.Index.search.")
+    other = commands.add_parser("search", help="rank the documents of shards", epilog="All other options are those of gamut.Index.search, behind SHARDS.")
     other.add_argument("output", metavar="SHARDS")
     other.add_argument("--topics", required=True, help="file of queries, in any format of `gamut query --topics`")
     other.add_argument("--run", required=True, help="the run file to write")
