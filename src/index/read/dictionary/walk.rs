@@ -39,8 +39,17 @@ impl Dictionary {
     /// As [`Self::each`], from the first term on that is not less than `start`.
     pub(in crate::index) fn each_from(&self, start: &[u8], mut visit: impl FnMut(&[u8], u32) -> bool) -> Result<()> {
         let mut walk = self.walk_from(start)?;
+        let mut last: Option<Vec<u8>> = None;
         while let Some(id) = walk.step()? {
-            if !visit(walk.term(), id) {
+            let term = walk.term();
+            // Who goes on behind the last term would come back to it.
+            if last.as_ref().map_or(term < start, |last| term <= &last[..]) {
+                return Err(self.damaged("terms are not in byte order; run `gamut verify`"));
+            }
+            let last = last.get_or_insert_default();
+            last.clear();
+            last.extend(term);
+            if !visit(term, id) {
                 break;
             }
         }
